@@ -1,0 +1,30 @@
+# The service in one image: Node, the built packages and the embedded PostgreSQL (used only without DATABASE_URL).
+FROM node:22-bookworm-slim AS build
+WORKDIR /app
+# Manifests first: the install is repeated only when one of them changes.
+COPY package.json package-lock.json .npmrc ./
+COPY packages/contract/package.json packages/contract/
+COPY packages/cel/package.json packages/cel/
+COPY packages/core/package.json packages/core/
+COPY packages/server/package.json packages/server/
+COPY packages/sdk/package.json packages/sdk/
+COPY packages/cli/package.json packages/cli/
+COPY packages/console/package.json packages/console/
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 COUNTERSIGN_DATA_DIR=/data
+WORKDIR /app
+# Owned by root: the service cannot change its own program.
+COPY --from=build /app ./
+RUN install -d -m 0700 -o node -g node /data
+USER node
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "packages/cli/bin/countersign.js"]
+CMD ["serve"]

@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  checkPolicy,
+  compilePolicySet,
+  type DecidableIntent,
+  type DecideInput,
+  mergeFacts,
+  type PolicyDocument,
+  type PolicySet,
+  plain_membrane,
+} from "@countersign/core";
+
+/** The clock of the benchmark. */
+const now_us = 1_795_024_800_000_000;
+
+const intents_count = 64;
+
+/** A live policy set of these documents. */
+export function setOf(documents: readonly PolicyDocument[]): PolicySet {
+  const policies = documents.map((document, index) => ({
+    policy_id: `pol_${index}`,
+    version: 1,
+    document,
+    mode: "live" as const,
+    pack: document.metadata.name.split(".")[0] ?? null,
+  }));
+  return compilePolicySet({ policies, version: 1 });
+}
+
+/** The rules of every pack of this repository. */
+export function packDocuments(): PolicyDocument[] {
+  const packs = join(import.meta.dirname, "../../packs");
+  return readdirSync(packs).flatMap((pack) =>
+    readdirSync(join(packs, pack, "policies")).map((file) => {
+      const { document, diagnostics } = checkPolicy(readFileSync(join(packs, pack, "policies", file), "utf8"));
+      if (document === null) throw new Error(`${file}: ${JSON.stringify(diagnostics)}`);
+      return document;
+    }),
+  );
+}
+
+/** Payments of varied amounts by several agents; a quarter is over its limit. `age_s` is how old their facts are. */
+export function paymentInputs(policySet: PolicySet, age_s = 1): DecideInput[] {
+  return Array.from({ length: intents_count }, (_, index) => ({
+    intent: paymentOf(index),
+    facts: mergeFacts([
+      { source: "inline", received_us: now_us - age_s * 1_000_000, document: { facts: factsOf(index) } },
+    ]),
+    policySet,
+    membrane: plain_membrane,
+    mode: "live",
+    now_us,
+  }));
+}
+
+function paymentOf(index: number): DecidableIntent {
+  return {
+    agent: { id: `agent-${index % 8}`, framework: "bench" },
+    action: {
+      type: "payment.transfer",
+      verb: "send_money",
+      target: { type: "account", identifier: `acct-${index}` },
+    },
+    payload: {
+      content: { amount_usd: 150 + index, currency: "USD", beneficiary: index % 2 === 0 ? "acme" : `shop-${index}` },
+    },
+    estimated_impact: { reversible: false, financial_exposure_usd: 150 + index },
+    data_classes: ["financial_reporting"],
+  };
+}
+
+function factsOf(index: number) {
+  return {
+    environmental: { channel_encryption: true, tls_version: "1.3", network_segment: "internal" },
+    entity_state: { account_status: "active", account_balance_usd: 10_000 },
+    organizational: { delegation_limit_usd: index % 4 === 0 ? 100 : 5_000 },
+    identity: { account_status: "active", clearance_status: "cleared" },
+    security: { prompt_injection_detected: false, active_security_incident: false },
+  };
+}

@@ -1,0 +1,117 @@
+/** Countersign as a user starts it: the command-line program, its embedded PostgreSQL with fsync, an API key. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createClient } from "@countersign/sdk";
+import type { LoadOrder, LoadRequest } from "./load.ts";
+import { benchFacts, benchPolicies, measuredAction, payments } from "./policies.ts";
+import { type Started, start } from "./processes.ts";
+
+/** The running service and what to send it. */
+export interface CountersignTarget {
+  readonly server: Started;
+  readonly single: Pick<LoadOrder, "url" | "headers" | "requests">;
+  readonly batch: Pick<LoadOrder, "url" | "headers" | "requests">;
+  /** The sum over all labels of one metric of the service. */
+  metric(name: string): Promise<number>;
+  /** Decisions on disk, as the database counts them. */
+  storedDecisions(): Promise<number>;
+}
+
+const packName = "bench";
+
+function submission(n: number) {
+  const payment = payments[n % payments.length];
+  if (payment === undefined) throw new Error("no payments");
+  const intent = {
+    agent: { id: "billing-agent", session_id: `s${n}` },
+    action: { type: measuredAction, verb: "send_money", target: { type: "account", identifier: `acc-${n}` } },
+    payload: { summary: "Pay an invoice", content: payment.params },
+    estimated_impact: { reversible: false, financial_exposure_usd: payment.params.amount_usd },
+  };
+  return { body: { intent, context: { contract_version: "1", facts: benchFacts } }, verdict: payment.verdict };
+}
+
+/** The payments as single submissions. */
+export function singleRequests(): LoadRequest[] {
+  return payments.map((_, n) => {
+    const { body, verdict } = submission(n);
+    return { body: JSON.stringify(body), expect_status: 201, expect_body: `"verdict":"${verdict}"`, expect_count: 1 };
+  });
+}
+
+/** The payments in batches of fifty; every batch is checked for the number of approvals it must hold. */
+function batchRequests(): LoadRequest[] {
+  return Array.from({ length: 16 }, (_, batch) => {
+    const items = Array.from({ length: 50 }, (_, n) => submission(batch * 50 + n));
+    const approvals = items.filter((item) => item.verdict === "approve").length;
+    const body = JSON.stringify({ intents: items.map((item) => item.body) });
+    return { body, expect_status: 200, expect_body: '"verdict":"approve"', expect_count: approvals };
+  });
+}
+
+/** The fifty policies as a pack: its folder in `directory`. */
+function writePack(directory: string): string {
+  const packs = join(directory, "packs");
+  const folder = join(packs, packName);
+  mkdirSync(join(folder, "policies"), { recursive: true });
+  const names = benchPolicies.map((policy) => `${packName}.${policy.name}`);
+  const metadata = {
+    name: packName,
+    title: "Benchmark",
+    description: "Fifty policies.",
+    version: "1.0.0",
+    verified_on: "2026-11-21",
+  };
+  const manifest = { apiVersion: "countersign/v1", kind: "Pack", metadata, spec: { policies: names } };
+  writeFileSync(join(folder, "pack.yaml"), JSON.stringify(manifest)); // JSON is YAML
+  writeFileSync(join(folder, "cases.jsonl"), "");
+  for (const [n, { action, effect, when }] of benchPolicies.entries()) {
+    const spec = { match: { actions: [action] }, when, effect, risk: { add: 0.3, group: action.split(".")[0] } };
+    const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: names[n] }, spec };
+    writeFileSync(join(folder, "policies", `${names[n]}.yaml`), JSON.stringify(policy));
+  }
+  return packs;
+}
+
+/** Starts the service in `directory` with an empty database and a live key; its one membrane is live, with the pack. */
+export async function startCountersign(directory: string): Promise<CountersignTarget> {
+  const data_dir = join(directory, "data");
+  const server = await start({
+    command: process.execPath,
+    args: [join(import.meta.dirname, "service.mjs"), writePack(directory)],
+    // No limit but the machine's is to be measured; everything else is as a user finds it, the request log included.
+    env: {
+      PORT: "0",
+      HOST: "127.0.0.1",
+      COUNTERSIGN_DATA_DIR: data_dir,
+      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000",
+    },
+    log: join(directory, "countersign.log"),
+    findUrl: (printed) => /^listening on (\S+)/m.exec(printed)?.[1] ?? null,
+  });
+  const anonymous = createClient({ base_url: server.url });
+  const { api_key, membrane_id } = await anonymous.quickstart({
+    org_name: "Bench",
+    email: "bench@example.com",
+    description: "Load.",
+  });
+  const client = createClient({ base_url: server.url, api_key });
+  await client.changeMembrane(membrane_id, { packs: [packName] });
+  await client.goLive(membrane_id);
+  const headers = { "X-API-Key": api_key };
+  return {
+    server,
+    single: { url: `${server.url}/v1/intents`, headers, requests: singleRequests() },
+    batch: { url: `${server.url}/v1/intents/batch`, headers, requests: batchRequests() },
+    metric: async (name) => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      const values = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+      if (values.length === 0) throw new Error(`/metrics has no ${name}`);
+      return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+    },
+    storedDecisions: async () => {
+      const { used_actions } = await client.getUsage(); // live decisions, counted by the database as it commits them
+      return used_actions;
+    },
+  };
+}

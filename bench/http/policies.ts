@@ -1,0 +1,116 @@
+/**
+ * The fifty policies of the benchmark, once, in the words of Countersign's CEL variables; both targets are fed from
+ * this table, so that neither gets the easier set. Ten match `payment.transfer`, forty match other actions.
+ */
+
+/** One rule: an action it applies to, and a CEL condition that holds when the action must not simply pass. */
+export interface BenchPolicy {
+  readonly name: string;
+  readonly action: string;
+  readonly effect: "block" | "escalate";
+  readonly when: string;
+}
+
+/** What all measured requests ask for. */
+export const measuredAction = "payment.transfer";
+
+const matching: readonly BenchPolicy[] = [
+  {
+    name: "over-delegation",
+    effect: "escalate",
+    when: "params.amount_usd > facts.organizational.delegation_limit_usd",
+  },
+  { name: "over-balance", effect: "block", when: "params.amount_usd > facts.entity_state.account_balance_usd" },
+  {
+    name: "account-not-active",
+    effect: "block",
+    when: 'facts.entity_state.account_status in ["frozen", "closed", "seized"]',
+  },
+  {
+    name: "embargoed-country",
+    effect: "block",
+    when: 'params.country in ["KP", "IR", "SY", "CU"] || params.country.startsWith("X")',
+  },
+  {
+    name: "injection-seen",
+    effect: "block",
+    when: "facts.security.prompt_injection_detected && params.amount_usd > 0.0",
+  },
+  {
+    name: "incident-open",
+    effect: "block",
+    when: "facts.security.active_security_incident && !facts.identity.recovery_authorization",
+  },
+  {
+    name: "not-permitted",
+    effect: "block",
+    when: '!facts.identity.assigned_permissions.exists(p, p == "payments.write")',
+  },
+  {
+    name: "review-overdue",
+    effect: "escalate",
+    when: "facts.identity.last_account_review_days > 90.0 && params.amount_usd > 1000.0",
+  },
+  {
+    name: "memo-suspicious",
+    effect: "escalate",
+    when: 'params.memo.matches("(?:gift ?card|wire.*urgent)") || params.memo.size() > 140',
+  },
+  {
+    name: "restricted-target",
+    effect: "block",
+    when: 'params.tier == "restricted" && facts.identity.clearance_status != "cleared"',
+  },
+].map((policy) => ({ ...policy, action: measuredAction, effect: policy.effect as BenchPolicy["effect"] }));
+
+const otherActions = ["communication.email", "data.export", "record.update", "identity.grant"];
+
+/** Ten that match the measured action, then forty that do not. */
+export const benchPolicies: readonly BenchPolicy[] = [
+  ...matching,
+  ...Array.from({ length: 40 }, (_, n): BenchPolicy => {
+    const like = matching[n % matching.length];
+    if (like === undefined) throw new Error("the table of matching policies is empty");
+    return {
+      ...like,
+      name: `${like.name}-${n}`,
+      action: otherActions[n % otherActions.length] ?? "other.unclassified",
+    };
+  }),
+];
+
+/** The facts of every request; what differs between requests is in `payments`. */
+export const benchFacts = {
+  entity_state: { account_balance_usd: 50_000, account_status: "active" },
+  organizational: { delegation_limit_usd: 5_000 },
+  identity: {
+    assigned_permissions: ["payments.read", "payments.write"],
+    last_account_review_days: 12,
+    recovery_authorization: false,
+    clearance_status: "cleared",
+  },
+  security: { prompt_injection_detected: false, active_security_incident: false },
+} as const;
+
+/** One payment to ask about and the answer that the policies above give it. */
+export interface BenchPayment {
+  readonly params: {
+    readonly amount_usd: number;
+    readonly country: string;
+    readonly memo: string;
+    readonly tier: string;
+  };
+  readonly verdict: "approve" | "block";
+}
+
+/**
+ * 64 payments: 58 pass, six are blocked. None goes to a person: what waits for reviewers is capped, and a million payments
+ * a key would only measure the refusals.
+ */
+export const payments: readonly BenchPayment[] = Array.from({ length: 64 }, (_, n) => {
+  const amount_usd = 20.5 + n * 7;
+  const params = { amount_usd, country: "DE", memo: `Invoice ${1000 + n}`, tier: "internal" };
+  if (n % 16 === 7) return { params: { ...params, country: "KP" }, verdict: "block" };
+  if (n % 32 === 21) return { params: { ...params, amount_usd: 75_000.25 + n }, verdict: "block" };
+  return { params, verdict: "approve" };
+});

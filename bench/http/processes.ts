@@ -1,0 +1,106 @@
+/** Starts the measured programs and reads what they cost from /proc (Linux). */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A program that serves until `stop` is called. */
+export interface Started {
+  readonly pid: number;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** What to start and how to know that it serves. */
+export interface StartOrder {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Everything the program prints goes here: a file costs the benchmark nothing, a pipe would. */
+  readonly log: string;
+  /** The address, once the printed text says it; null while it does not. */
+  readonly findUrl: (printed: string) => string | null;
+}
+
+/** Starts a program and resolves once `findUrl` finds its address in what it prints. */
+export async function start(order: StartOrder): Promise<Started> {
+  const log = openSync(order.log, "a");
+  const env = { ...process.env, ...order.env };
+  const child = spawn(order.command, order.args, { env, stdio: ["ignore", log, log] });
+  closeSync(log);
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.once("error", (error) => console.error(`${order.command}: ${error.message}`));
+  const deadline = performance.now() + 60_000;
+  for (;;) {
+    const printed = readFileSync(order.log, "utf8");
+    const url = order.findUrl(printed);
+    if (url !== null && child.pid !== undefined) return { pid: child.pid, url, stop: () => stop(child, gone) };
+    if (child.exitCode !== null || child.pid === undefined || performance.now() > deadline) {
+      child.kill("SIGKILL");
+      throw new Error(`${order.command} did not start:\n${printed.slice(-2000)}`);
+    }
+    await sleep(20);
+  }
+}
+
+async function stop(child: ChildProcess, gone: Promise<void>): Promise<void> {
+  child.kill("SIGTERM");
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  await gone;
+  clearTimeout(late);
+}
+
+const ticksPerSecond = 100; // USER_HZ is 100 on every Linux that node runs on
+
+interface ProcessTimes {
+  readonly parent: number;
+  readonly name: string;
+  readonly cpu_ms: number;
+  readonly reaped_ms: number;
+}
+
+function readTimes(pid: number): ProcessTimes | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
+    const fields = stat
+      .slice(stat.lastIndexOf(")") + 2)
+      .split(" ")
+      .map(Number);
+    const ms = (from: number) => (((fields[from] ?? 0) + (fields[from + 1] ?? 0)) * 1000) / ticksPerSecond;
+    return { parent: fields[1] ?? 0, name, cpu_ms: ms(11), reaped_ms: ms(13) };
+  } catch {
+    return null; // it ended between the listing and the reading
+  }
+}
+
+/** CPU time so far of a program's own process and of everything it started, children that ended included. */
+export function cpuOf(pid: number): { own_ms: number; children_ms: number } {
+  const all = new Map<number, ProcessTimes>();
+  for (const entry of readdirSync("/proc")) {
+    const times = /^\d+$/.test(entry) ? readTimes(Number(entry)) : null;
+    if (times !== null) all.set(Number(entry), times);
+  }
+  const own = all.get(pid);
+  let children_ms = own?.reaped_ms ?? 0;
+  for (const [other, times] of all) {
+    if (other !== pid && isUnder(other, pid, all)) children_ms += times.cpu_ms + times.reaped_ms;
+  }
+  return { own_ms: own?.cpu_ms ?? 0, children_ms };
+}
+
+function isUnder(pid: number, ancestor: number, all: ReadonlyMap<number, ProcessTimes>): boolean {
+  for (let at = all.get(pid); at !== undefined; at = all.get(at.parent)) if (at.parent === ancestor) return true;
+  return false;
+}
+
+/** CPU time so far of everything on the machine. */
+export function machineBusyMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+}
+
+/** Resident memory of one process in MiB. */
+export function residentMib(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(line?.[1] ?? 0) / 1024;
+}

@@ -1,0 +1,122 @@
+/** The figures of one run, and the table they are printed as. */
+
+/** Medians over the rounds, except `max_ms` (the worst), `wrong_answers` (the sum) and `resident_mib` (at the end). */
+export interface TargetReport {
+  readonly target: string;
+  readonly decisions_per_s: number;
+  readonly decisions_per_s_rounds: readonly number[];
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+  readonly p999_ms: number;
+  readonly max_ms: number;
+  readonly cpu_server: number;
+  readonly cpu_children: number;
+  readonly cpu_load: number;
+  readonly cpu_others: number;
+  /** Of the service's own event loop; null for the other targets. */
+  readonly loop_delay_p99_ms: number | null;
+  readonly wrong_answers: number;
+  readonly first_wrong: string | null;
+  readonly resident_mib: number;
+}
+
+/** The service's memory after so many decisions; `heap_mib` holds garbage that was not collected yet. */
+export interface SoakPoint {
+  readonly decisions: number;
+  readonly resident_mib: number;
+  readonly heap_mib: number;
+}
+
+/** One run. `decisions` (all that were answered, and the database's own count) is null where Countersign was not measured. */
+export interface Report {
+  readonly machine: { readonly cores: number; readonly cpu: string; readonly node: string };
+  readonly connections: number;
+  readonly targets: readonly TargetReport[];
+  readonly decisions: { readonly answered: number; readonly stored: number } | null;
+  readonly soak: readonly SoakPoint[];
+}
+
+const columns = [
+  "target",
+  "decisions/s",
+  "p50 ms",
+  "p99 ms",
+  "p99.9 ms",
+  "loop p99",
+  "CPU server",
+  "CPU postgres",
+  "CPU load",
+  "CPU others",
+  "RSS MiB",
+  "wrong",
+];
+
+const count = (n: number) => Math.round(n).toLocaleString("en-US");
+
+function cells(row: TargetReport): string[] {
+  const cores = [row.cpu_server, row.cpu_children, row.cpu_load, row.cpu_others].map((share) => share.toFixed(2));
+  const times = [row.p50_ms, row.p99_ms, row.p999_ms].map((ms) => ms.toFixed(1));
+  return [
+    row.target,
+    count(row.decisions_per_s),
+    ...times,
+    row.loop_delay_p99_ms?.toFixed(1) ?? "–",
+    ...cores,
+    row.resident_mib.toFixed(0),
+    String(row.wrong_answers),
+  ];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = columns.map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, n) => (n === 0 ? cell.padEnd(widths[n] ?? 0) : cell.padStart(widths[n] ?? 0))).join("  ");
+  return rows.map(line).join("\n");
+}
+
+/** What ran out first: with every core busy it is the machine, and the largest share names who used it. */
+function limit(row: TargetReport, cores: number): string {
+  const shares = { server: row.cpu_server, postgres: row.cpu_children, load: row.cpu_load };
+  const busy = shares.server + shares.postgres + shares.load + row.cpu_others;
+  const split = `${row.target}: ${busy.toFixed(2)} of ${cores} cores busy`;
+  if (row.cpu_others > 0.2)
+    return `${split}, ${row.cpu_others.toFixed(2)} of them by other programs: the figure is too low`;
+  if (shares.server > 0.95 && !row.target.startsWith("Cerbos"))
+    return `${split}; limited by the server's one JavaScript thread`;
+  if (shares.load > 0.95) return `${split}; limited by the load generator`;
+  if (busy > cores * 0.93) return `${split}; limited by the machine's cores, which the load generator shares`;
+  return `${split}; no core was full: the programs wait for one another (round trips, disk syncs)`;
+}
+
+/** One point of the soak as a line. */
+export function soakText({ decisions, resident_mib, heap_mib }: SoakPoint): string {
+  return `after ${count(decisions)} decisions: ${resident_mib.toFixed(0)} MiB resident, heap ${heap_mib.toFixed(0)} MiB`;
+}
+
+/** Prints the table, the ratios that the targets are stated in, and what limited each. */
+export function print(report: Report): void {
+  const { cores, cpu, node } = report.machine;
+  console.log(
+    `\n${cores} cores (${cpu}), node ${node}, ${report.connections} connections; servers and load generator share the cores\n`,
+  );
+  console.log(table([columns, ...report.targets.map(cells)]));
+  const rateOf = (start: string) => report.targets.find((row) => row.target.startsWith(start))?.decisions_per_s;
+  const [echo, single, batch, cerbos] = ["bare", "Countersign, single", "Countersign, batch", "Cerbos"].map(rateOf);
+  console.log("");
+  if (single !== undefined && echo !== undefined)
+    console.log(`durable single ÷ bare node:http   ${(single / echo).toFixed(2)}  (goal ≥ 0.35)`);
+  if (single !== undefined && cerbos !== undefined)
+    console.log(`durable single ÷ Cerbos stateless ${(single / cerbos).toFixed(2)}  (goal ≥ 3)`);
+  if (batch !== undefined) console.log(`batch of 50, decisions/s          ${count(batch)}  (goal ≥ 15,000)`);
+  if (report.decisions !== null) {
+    const { answered, stored } = report.decisions;
+    console.log(
+      `decisions answered, and stored    ${count(answered)}, and ${count(stored)}${stored === answered ? "" : "  THEY DIFFER"}`,
+    );
+  }
+  console.log("");
+  for (const row of report.targets) console.log(limit(row, cores));
+  for (const row of report.targets)
+    if (row.first_wrong !== null) console.log(`${row.target}: first wrong answer: ${row.first_wrong}`);
+  for (const point of report.soak) console.log(soakText(point));
+}

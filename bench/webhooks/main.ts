@@ -1,0 +1,41 @@
+/** Benchmarks of webhooks. Source: architecture.md §5. */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { independence } from "./independence.ts";
+import { speed } from "./speed.ts";
+import { openStage } from "./stage.ts";
+
+const help = `usage: npm run bench -- webhooks [options]
+
+  --scenario NAME  speed (default): deliveries per second beside a bare loop, and the API's latency meanwhile
+                   independence: whom a dead receiver and a backlog of 10,000 delay
+  --deliveries N   speed: deliveries per round (default 5000); independence: the backlog (default 10000)
+  --rounds N       speed: rounds, bare loop and service in turn; medians are reported (default 3)
+  --json FILE      also write the figures as JSON`;
+
+const { values: options } = parseArgs({
+  options: {
+    scenario: { type: "string", default: "speed" },
+    deliveries: { type: "string" },
+    rounds: { type: "string", default: "3" },
+    json: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+async function main(): Promise<void> {
+  const stage = await openStage();
+  try {
+    const figures =
+      options.scenario === "independence"
+        ? await independence(stage, Number(options.deliveries ?? 10_000))
+        : await speed(stage, Number(options.deliveries ?? 5_000), Number(options.rounds));
+    console.table(figures);
+    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+  } finally {
+    await stage.close();
+  }
+}
+
+if (options.help) console.log(help);
+else await main();

@@ -1,0 +1,105 @@
+/**
+ * Deliveries per second to one fast HTTPS receiver with keep-alive, beside a bare undici loop that posts the same bytes with
+ * as many requests in flight, in the same run; what each costs in processor time; and what the drain costs the API.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { deliveryHeaders } from "@countersign/core";
+import { Pool } from "undici";
+import { cpuOf } from "../http/processes.ts";
+import { decisionLatency, draftOf, median, type Stage } from "./stage.ts";
+
+const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+
+/** Processor time of one delivery in microseconds. */
+interface Cost {
+  readonly sender: number;
+  readonly database: number;
+  readonly receiver: number;
+}
+
+/** Runs the rounds and gives the figures. */
+export async function speed(stage: Stage, count: number, rounds_wanted: number) {
+  const { org_id, client } = await stage.organization();
+  const url = `${stage.origin}/hook`;
+  const webhook = await client.registerWebhook({ url, event_types: ["quota.exceeded"] });
+  const body = JSON.stringify({ ...draftOf(org_id), webhook_id: webhook.id });
+  const in_flight = 32;
+
+  /** Runs `work` until the receiver has `count` more; deliveries per second and what one cost. */
+  async function measure(sender: () => number, work: () => Promise<void>) {
+    const used = () => ({
+      sender: sender(),
+      database: cpuOf(stage.server.pid).children_ms,
+      receiver: cpuOf(stage.receiver_pid).own_ms,
+    });
+    const target = stage.note().received + count;
+    const before = used();
+    const begin = Date.now();
+    const working = work();
+    while (stage.note().received < target) await sleep(5);
+    const rate = (count / (stage.note().last_at_ms - begin)) * 1_000;
+    await working;
+    const after = used();
+    const each = (name: keyof Cost) => ((after[name] - before[name]) / count) * 1_000;
+    return { rate, cost: { sender: each("sender"), database: each("database"), receiver: each("receiver") } };
+  }
+
+  const bare = () =>
+    measure(
+      () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
+      async () => {
+        const pool = new Pool(stage.origin, { connections: in_flight, connect: { ca: stage.ca } });
+        let left = count;
+        const lane = async () => {
+          while (left-- > 0) {
+            const delivery = { delivery_id: "dlv_0123456789ABCDEFGHJKMNPQRS", event_type: "quota.exceeded", body };
+            const headers = deliveryHeaders({ ...delivery, manual_retry: false }, secret, Date.now() * 1_000);
+            const answer = await pool.request({ method: "POST", path: "/hook", headers, body });
+            await answer.body.dump();
+          }
+        };
+        await Promise.all(Array.from({ length: in_flight }, lane));
+        await pool.close();
+      },
+    );
+
+  async function service() {
+    let done = false;
+    const watching = decisionLatency(client, () => done);
+    const measured = await measure(
+      () => cpuOf(stage.server.pid).own_ms,
+      () => stage.addEvents(org_id, count),
+    );
+    done = true;
+    return { ...measured, latency_ms: await watching };
+  }
+
+  const rounds: {
+    bare: Awaited<ReturnType<typeof bare>>;
+    service: Awaited<ReturnType<typeof service>>;
+    idle_ms: number;
+  }[] = [];
+  await decisionLatency(client, (asked) => asked >= 100); // warm
+  await service();
+  for (let round = 0; round < rounds_wanted; round += 1) {
+    const idle_ms = await decisionLatency(client, (asked) => asked >= 60);
+    rounds.push({ idle_ms, bare: await bare(), service: await service() });
+    await sleep(500);
+  }
+  const middle = (of: (round: (typeof rounds)[number]) => number, digits = 0) =>
+    Number(median(rounds.map(of)).toFixed(digits));
+  const sum = ({ sender, database, receiver }: Cost) => sender + database + receiver;
+  return {
+    bare_per_second: middle((round) => round.bare.rate),
+    deliveries_per_second: middle((round) => round.service.rate),
+    ratio: middle((round) => round.service.rate / round.bare.rate, 2),
+    bare_us: middle((round) => sum(round.bare.cost)),
+    delivery_us: middle((round) => sum(round.service.cost)),
+    delivery_node_us: middle((round) => round.service.cost.sender),
+    delivery_postgres_us: middle((round) => round.service.cost.database),
+    delivery_receiver_us: middle((round) => round.service.cost.receiver),
+    api_idle_p50_ms: middle((round) => round.idle_ms, 2),
+    api_busy_p50_ms: middle((round) => round.service.latency_ms, 2),
+    api_ratio: middle((round) => round.service.latency_ms / round.idle_ms, 2),
+  };
+}

@@ -1,0 +1,104 @@
+/** What the scenarios share: a service as a user starts it, and a fast receiver in a process of its own. */
+import { fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient } from "@countersign/sdk";
+import { attachEmbedded } from "@countersign/server";
+import pg from "pg";
+import { testCertificates } from "../../packages/server/src/testing/certificates.ts";
+import { start } from "../http/processes.ts";
+import type { ReceiverNote } from "./receiver.ts";
+
+export const median = (numbers: readonly number[]) =>
+  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+
+/** The stage; `close` takes everything down. */
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** Opens it: embedded PostgreSQL with fsync, every attempt claimed and settled, an audit row for every delivery. */
+export async function openStage() {
+  const directory = mkdtempSync(join(tmpdir(), "bench-webhooks-"));
+  const { ca, good } = testCertificates();
+  writeFileSync(join(directory, "ca.pem"), ca);
+  const receiver = fork(join(import.meta.dirname, "receiver.ts"), { execArgv: process.execArgv });
+  let note: ReceiverNote = { port: 0, received: 0, last_at_ms: 0, paths: {} };
+  receiver.on("message", (message) => {
+    note = message as ReceiverNote;
+  });
+  receiver.send(good);
+  const data_dir = join(directory, "data");
+  mkdirSync(data_dir);
+  const server = await start({
+    command: process.execPath,
+    args: [...process.execArgv, join(import.meta.dirname, "../http/service.mjs")],
+    env: {
+      PORT: "0",
+      HOST: "127.0.0.1",
+      COUNTERSIGN_DATA_DIR: data_dir,
+      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000",
+      COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
+      NODE_EXTRA_CA_CERTS: join(directory, "ca.pem"),
+    },
+    log: join(directory, "countersign.log"),
+    findUrl: (printed) => /^listening on (\S+)/m.exec(printed)?.[1] ?? null,
+  });
+  const connection = await attachEmbedded(data_dir);
+  if (connection === null) throw new Error("the service has no embedded database");
+  const database = new pg.Client(connection);
+  await database.connect();
+  await database.query("set app.org = '*'");
+  while (note.port === 0) await sleep(5);
+
+  return {
+    ca,
+    server,
+    receiver_pid: receiver.pid as number,
+    database,
+    /** What the receiver said last. */
+    note: () => note,
+    origin: `https://127.0.0.1:${note.port}`,
+    async organization() {
+      const asked = { org_name: "Bench", email: `${randomUUID()}@example.com`, description: "Load." };
+      const { api_key, org_id } = await createClient({ base_url: server.url }).quickstart(asked);
+      return { org_id, client: createClient({ base_url: server.url, api_key }) };
+    },
+    /** Writes events past the API. */
+    async addEvents(org_id: string, count: number): Promise<void> {
+      await database.query(
+        `insert into events (org_id, event_id, event_type, body, created_at)
+         select $1, $2 || '-' || n, 'quota.exceeded', $3::json, clock_timestamp() from generate_series(1, $4::integer) n`,
+        [org_id, randomUUID(), JSON.stringify(draftOf(org_id)), count],
+      );
+    },
+    async close() {
+      await database.end();
+      await server.stop();
+      receiver.disconnect();
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** An event as it is stored: about the size of a decision's. */
+export function draftOf(org_id: string) {
+  return { data: { filler: "x".repeat(300) }, event_type: "quota.exceeded", organization_id: org_id };
+}
+
+/** Median time of one decision, asked for every 20 ms: a watch, not a load. */
+export async function decisionLatency(
+  client: Awaited<ReturnType<Stage["organization"]>>["client"],
+  until: (asked: number) => boolean,
+): Promise<number> {
+  const taken: number[] = [];
+  const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
+  do {
+    const begin = performance.now();
+    await client.submitIntent(submission);
+    taken.push(performance.now() - begin);
+    await sleep(Math.max(20 - (performance.now() - begin), 0));
+  } while (!until(taken.length));
+  return median(taken);
+}

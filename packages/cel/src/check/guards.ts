@@ -1,0 +1,47 @@
+import { dottedName, type Expr } from "../syntax/ast.ts";
+
+/** Dotted paths, with everything they select through, that an expression proves to be there and not null. */
+export type Guards = ReadonlySet<string>;
+
+export const NO_GUARDS: Guards = new Set();
+
+/** The paths proved present when `expr` is `truth`: `has(a.b)`, `a.b != null`, and what `!`, `&&`, `||` make of them. */
+export function guardsOf(expr: Expr, truth: boolean): Guards {
+  switch (expr.kind) {
+    case "has":
+      return truth ? prefixes(dottedName(expr.target)) : NO_GUARDS;
+    case "unary":
+      return expr.op === "!" ? guardsOf(expr.operand, !truth) : NO_GUARDS;
+    case "binary": {
+      const proves = truth ? "!=" : "==";
+      if (expr.op !== proves) return NO_GUARDS;
+      if (isNull(expr.right)) return prefixes(dottedName(expr.left));
+      return isNull(expr.left) ? prefixes(dottedName(expr.right)) : NO_GUARDS;
+    }
+    case "logic": {
+      if ((expr.op === "&&") !== truth) return NO_GUARDS;
+      return union(expr.args.map((a) => guardsOf(a, truth)));
+    }
+    default:
+      return NO_GUARDS;
+  }
+}
+
+/** All guards of several sets. */
+export function union(sets: readonly Guards[]): Guards {
+  const filled = sets.filter((s) => s.size > 0);
+  if (filled.length <= 1) return filled[0] ?? NO_GUARDS;
+  return new Set(filled.flatMap((s) => [...s]));
+}
+
+/** True for the literal `null`. */
+export function isNull(expr: Expr): boolean {
+  return expr.kind === "literal" && expr.type === "null";
+}
+
+function prefixes(path: string | null): Guards {
+  if (path === null) return NO_GUARDS;
+  const found = new Set([path]);
+  for (let i = path.lastIndexOf("."); i > 0; i = path.lastIndexOf(".", i - 1)) found.add(path.slice(0, i));
+  return found;
+}

@@ -1,0 +1,172 @@
+import type { Type } from "../check/type.ts";
+import type { Place } from "../syntax/ast.ts";
+import { mapGet } from "../value/equal.ts";
+import { LazyObject } from "../value/lazy.ts";
+import { combine, NonValue, Unknown, unknown } from "../value/unknown.ts";
+import { isMap, isRecord, mapKey, Optional, Uint, type Value } from "../value/value.ts";
+import { blame, type Code, code, type Run } from "./code.ts";
+import type { Frame } from "./frame.ts";
+import { field, isRisky, NOT_A_MAP, type Path } from "./paths.ts";
+
+/** `operand.key` where the operand is not a plain path into the bindings. */
+export function select(operand: Code, key: string, type: Type): Code {
+  const describe = (f: Frame) => `${operand.describe(f)}.${key}`;
+  const risky = isRisky(key);
+  const run: Run = (f) => {
+    const o = operand.run(f);
+    if (!risky && typeof o === "object" && o !== null) {
+      const v = (o as { readonly [key: string]: Value })[key];
+      if (v !== undefined) return v;
+    }
+    if (o instanceof Optional) return below(o, key, operand, f);
+    return selectValue(o, key, operand, f);
+  };
+  return code({
+    run,
+    cost: operand.cost + 1,
+    type,
+    describe,
+    isPath: operand.isPath,
+    fromBindings: operand.fromBindings,
+  });
+}
+
+function selectValue(o: Value, key: string, operand: Code, f: Frame): Value {
+  if (o instanceof Unknown) return operand.isPath ? o.below(`.${key}`) : o;
+  if (o instanceof NonValue) return o as Value;
+  if (o === null) return unknown(`${operand.describe(f)}.${key}`, "null");
+  if (o instanceof LazyObject) return o.get(key, `${operand.describe(f)}.${key}`, f) as Value;
+  const v = field(o, key);
+  if (v === NOT_A_MAP) return unknown(operand.describe(f), "type");
+  return v === undefined ? unknown(`${operand.describe(f)}.${key}`, "missing") : v;
+}
+
+/** `operand.?key` */
+export function selectOptional(operand: Code, key: string, type: Type): Code {
+  const describe = (f: Frame) => `${operand.describe(f)}.${key}`;
+  const run: Run = (f) => {
+    const o = operand.run(f);
+    return o instanceof Optional ? below(o, key, operand, f) : optionalField(o, key, operand, f);
+  };
+  return code({ run, cost: operand.cost + 1, type, describe });
+}
+
+/** A field of what an optional holds; an optional that holds null has no fields, and that is an error. */
+function below(o: Optional, key: string, operand: Code, f: Frame): Value {
+  if (!o.present) return o;
+  return o.held === null ? blame(null, operand, f) : optionalField(o.held, key, operand, f);
+}
+
+/** The optional of a field: absent when the map lacks it, or JSON null; unknown when that is unknown. */
+function optionalField(o: Value, key: string, operand: Code, f: Frame): Value {
+  const v = selectValue(o, key, operand, f);
+  if (isAbsence(v)) return Optional.NONE;
+  if (v instanceof NonValue) return v as Value;
+  return v === null && isRecord(o) ? Optional.NONE : Optional.of(v);
+}
+
+/** `has(operand.key)`: false for a field that is missing or JSON null, or below one that is. */
+export function has(operand: Code, key: string, type: Type, describe: (f: Frame) => string): Code {
+  const risky = isRisky(key);
+  const run: Run = (f) => {
+    const o = operand.run(f);
+    if (!risky && typeof o === "object" && o !== null) {
+      const v = (o as { readonly [key: string]: Value })[key];
+      if (v === null) return false;
+      if (v !== undefined) return typeof v === "object" && v instanceof NonValue ? hasValue(v as Value) : true;
+      if (isRecord(o)) return false;
+    }
+    return hasSlow(o, key, operand, f);
+  };
+  return code({ run, cost: operand.cost + 1, type, describe });
+}
+
+/**
+ * `has(root.key1.….field)`: as `has`, with the object that would hold the field found once per evaluation.
+ *
+ * `general` makes the ordinary form, which is needed only where something unusual is on the way.
+ */
+export function hasPath(path: Path, general: () => Code, type: Type, describe: (f: Frame) => string): Code {
+  let unusual: Code | null = null;
+  const run: Run = (f) => {
+    const o = path.owner(f);
+    if (o === null) {
+      if (unusual === null) unusual = general();
+      return unusual.run(f);
+    }
+    const v = o[path.key];
+    if (v === undefined || v === null) return false;
+    return typeof v === "object" && v instanceof NonValue ? hasValue(v as Value) : true;
+  };
+  return code({ run, cost: path.nodes, type, describe, asksFor: path });
+}
+
+function hasSlow(o: Value, key: string, operand: Code, f: Frame): Value {
+  if (o instanceof Optional) return o.present ? hasSlow(o.held, key, operand, f) : false;
+  if (isAbsence(o) && operand.isPath) return false;
+  const v = selectValue(o, key, operand, f);
+  return v === null && isRecord(o) ? false : hasValue(v);
+}
+
+function hasValue(v: Value): Value {
+  if (isAbsence(v)) return false;
+  return v instanceof NonValue ? (v as Value) : true;
+}
+
+/** True when the only thing known against a value is that it is missing or null. */
+function isAbsence(v: Value): boolean {
+  return v instanceof Unknown && v.causes.every((c) => c.reason === "missing" || c.reason === "null");
+}
+
+/** `operand[index]` and `operand[?index]`. */
+export function index(operand: Code, at: Code, optional: boolean, type: Type, _place: Place): Code {
+  const describe = (f: Frame) => operand.describe(f) + suffix(at.run(f));
+  const run: Run = (f) => {
+    const o = operand.run(f);
+    const k = at.run(f);
+    const through = o instanceof Optional;
+    if (through && !o.present) return o;
+    const found = indexValue(through ? (o.held as Value) : o, k, operand, at, f);
+    if (!optional && !through) return found;
+    if (isAbsence(found)) return Optional.NONE;
+    return found instanceof NonValue ? found : Optional.of(found);
+  };
+  return code({
+    run,
+    cost: operand.cost + at.cost + 1,
+    type,
+    describe,
+    isPath: operand.isPath,
+    fromBindings: operand.fromBindings,
+  });
+}
+
+function indexValue(o: Value, k: Value, operand: Code, at: Code, f: Frame): Value {
+  if (k instanceof NonValue) return combine([o, k]) as Value;
+  if (Array.isArray(o)) {
+    const i = position(k);
+    if (i === null) return blame(k, at, f);
+    const v = o[i] as Value | undefined;
+    return v === undefined ? unknown(operand.describe(f) + suffix(k), "missing") : v;
+  }
+  if (o instanceof Unknown) return operand.isPath ? o.below(suffix(k)) : o;
+  if (o instanceof NonValue) return o as Value;
+  if (o instanceof LazyObject && typeof k === "string") return o.get(k, operand.describe(f) + suffix(k), f) as Value;
+  if (!isMap(o)) return blame(o, operand, f);
+  if (mapKey(k) === null && typeof k !== "number") return blame(k, at, f);
+  return mapGet(o, k) ?? (mapGet(o, k) === null ? null : unknown(operand.describe(f) + suffix(k), "missing"));
+}
+
+/** The place in a list that an index means, or null when it is not a whole number. */
+function position(k: Value): number | null {
+  if (typeof k === "number") return Number.isInteger(k) ? k : null;
+  if (typeof k === "bigint") return Number(k);
+  return k instanceof Uint ? Number(k.unsigned) : null;
+}
+
+/** How a path goes on below a container: `.name` for names, `[…]` for everything else. */
+function suffix(k: Value): string {
+  if (typeof k === "string") return /^[A-Za-z_]\w*$/.test(k) ? `.${k}` : `[${JSON.stringify(k)}]`;
+  if (k instanceof Uint) return `[${k.unsigned}]`;
+  return typeof k === "bigint" || typeof k === "number" || typeof k === "boolean" ? `[${k}]` : "[…]";
+}

@@ -1,0 +1,178 @@
+import { BOOL, type Type } from "../check/type.ts";
+import { equal, mapGet } from "../value/equal.ts";
+import { LazyObject } from "../value/lazy.ts";
+import { combine, type Failure, merge, NonValue, SPENT, type Unknown, unknown } from "../value/unknown.ts";
+import { CelMap, isMap, type Value } from "../value/value.ts";
+import { blame, type Code, code, type Run, type Test, testOf } from "./code.ts";
+import type { Frame } from "./frame.ts";
+
+/**
+ * `a == b` (`sign` true) or `a != b`.
+ *
+ * Comparing with the literal null is always definite. Otherwise a fact that is null counts as unknown, and so does one that
+ * contradicts its declared type: `"false" == true` must not quietly be false.
+ */
+export function equality(a: Code, b: Code, sign: boolean, describe: (f: Frame) => string): Code {
+  const cost = a.cost + b.cost + 1;
+  const done = (parts: Pick<Code, "run"> & Partial<Code>) => code({ ...parts, cost, type: BOOL, describe });
+  if (b.constant !== undefined) return done(withConstant(a, b, b.constant, sign));
+  if (a.constant !== undefined) return done(withConstant(b, a, a.constant, sign));
+  const left = a.run;
+  const right = b.run;
+  return done({
+    run: (f) => {
+      const x = left(f);
+      const y = right(f);
+      if (typeof x === typeof y && typeof x !== "object") return (x === y) === sign;
+      return slow(x, y, a, b, sign, f);
+    },
+  });
+}
+
+function withConstant(a: Code, b: Code, constant: Value, sign: boolean): Pick<Code, "run" | "tests"> {
+  const operand = a.run;
+  const otherwise = (x: Value, f: Frame): Value => slow(x, constant, a, b, sign, f);
+  if (constant === null) {
+    return testOf(a, (x) => (x instanceof NonValue ? (x as Value) : (x === null) === sign));
+  }
+  const number = typeof constant === "bigint" ? exactNumber(constant) : constant;
+  if (typeof number === "number") {
+    const test: Test = (x, f) => (typeof x === "number" ? (x === number) === sign : otherwise(x, f));
+    const small = a.small;
+    return small === null ? testOf(a, test) : { run: (f) => test(small(f), f), tests: null };
+  }
+  if (typeof constant === "string") {
+    return testOf(a, (x, f) => (typeof x === "string" ? (x === constant) === sign : otherwise(x, f)));
+  }
+  if (typeof constant === "boolean") {
+    const other = !constant;
+    return testOf(a, (x, f) => (x === constant ? sign : x === other ? !sign : otherwise(x, f)));
+  }
+  return { run: (f) => otherwise(operand(f), f), tests: null };
+}
+
+function slow(x: Value, y: Value, a: Code, b: Code, sign: boolean, f: Frame): Value {
+  const bad = merged(usable(x, a, b, f), usable(y, b, a, f));
+  if (bad !== null) return bad;
+  const inside = markers(x, y, f);
+  if (inside !== null) return inside;
+  const same = equal(x, y, f);
+  return f.left < 0 ? SPENT : same === sign;
+}
+
+/** Why an operand cannot be compared, or null. */
+function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | null {
+  if (x instanceof NonValue) return x as Unknown | Failure;
+  if (!a.fromBindings || other.constant === null) return null;
+  if (x === null) return unknown(a.describe(f), "null");
+  return contradicts(x, a.type) ? unknown(a.describe(f), "type") : null;
+}
+
+/** True when a value cannot be of its declared scalar type. */
+function contradicts(x: Value, declared: Type): boolean {
+  switch (declared.kind) {
+    case "bool":
+      return typeof x !== "boolean";
+    case "string":
+      return typeof x !== "string";
+    case "double":
+    case "int":
+    case "uint":
+      return typeof x === "string" || typeof x === "boolean" || Array.isArray(x);
+    default:
+      return false;
+  }
+}
+
+function merged(a: Unknown | Failure | null, b: Unknown | Failure | null): Unknown | Failure | null {
+  return a === null ? b : b === null ? a : merge(a, b);
+}
+
+/** Unknown markers inside two containers that are compared. */
+function markers(x: Value, y: Value, f: Frame): Unknown | Failure | null {
+  if (typeof x !== "object" || typeof y !== "object" || x === null || y === null) return null;
+  return merged(marker(x, f), marker(y, f));
+}
+
+function marker(x: Value, f: Frame): Unknown | Failure | null {
+  let found: Unknown | Failure | null = null;
+  const pending: Value[] = [x];
+  while (pending.length > 0) {
+    const v = pending.pop() as Value;
+    if (v instanceof NonValue) found = merged(found, v as Unknown | Failure);
+    else if (typeof v === "object" && v !== null && (Array.isArray(v) || isMap(v))) {
+      const inside = Array.isArray(v) ? v : v instanceof CelMap ? [] : Object.values(v);
+      f.charge(inside.length);
+      if (f.left < 0) return SPENT;
+      for (const y of inside) if (typeof y === "object" && y !== null) pending.push(y as Value);
+    }
+  }
+  return found;
+}
+
+/** The double equal to an int, or the int itself when there is none in the safe range. */
+export function exactNumber(n: bigint): number | bigint {
+  return n >= -9007199254740991n && n <= 9007199254740991n ? Number(n) : n;
+}
+
+/** `x in list`, `key in map`. */
+export function membership(a: Code, b: Code, describe: (f: Frame) => string): Code {
+  const cost = a.cost + b.cost + 1;
+  const done = (run: Run, tests: Code["tests"] = null) => code({ run, tests, cost, type: BOOL, describe });
+  const listed = b.constant;
+  if (Array.isArray(listed) && listed.length > 0 && listed.every((v) => typeof v === "string")) {
+    // Up to about eight, comparing one by one is faster than hashing.
+    const known: ReadonlySet<string> | null = listed.length > 8 ? new Set(listed) : null;
+    const { run, tests } = testOf(a, (x, f) => {
+      if (typeof x !== "string") return contains(x, listed, a, b, f);
+      return known === null ? listed.includes(x) : known.has(x);
+    });
+    return done(run, tests);
+  }
+  const wanted = a.constant;
+  if (typeof wanted === "string") {
+    const list = b.run;
+    return done((f) => {
+      const container = list(f);
+      if (!Array.isArray(container)) return contains(wanted, container, a, b, f);
+      const n = container.length;
+      f.left -= n >> 2;
+      for (let i = 0; i < n; i++) {
+        const y: unknown = container[i];
+        if (y === wanted) return true;
+        if (typeof y === "object") return contains(wanted, container, a, b, f);
+      }
+      return f.left < 0 ? SPENT : false;
+    });
+  }
+  return done((f) => contains(a.run(f), b.run(f), a, b, f));
+}
+
+function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value {
+  const bad = usable(x, a, b, f);
+  if (bad !== null) return container instanceof NonValue ? merge(bad, container as Unknown | Failure) : bad;
+  if (Array.isArray(container)) {
+    let unsure: Unknown | Failure | null = null;
+    // Looked through once, not for every entry.
+    let own: Unknown | Failure | null | undefined;
+    f.charge(container.length >> 2);
+    if (f.left < 0) return SPENT;
+    const scalar = typeof x === "string" || typeof x === "boolean";
+    for (let i = 0; i < container.length; i++) {
+      const y = container[i] as Value;
+      if (x === y) return true;
+      if (scalar ? typeof y !== "object" || y === null : false) continue;
+      if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
+      else if (!scalar && equal(x, y, f)) return true;
+      else if (!scalar && typeof x === "object" && typeof y === "object" && y !== null) {
+        if (own === undefined) own = marker(x, f);
+        unsure = merged(unsure, merged(own, marker(y, f)));
+      }
+      if (f.left < 0) return SPENT;
+    }
+    return unsure ?? false;
+  }
+  if (isMap(container)) return mapGet(container, x) !== undefined;
+  if (container instanceof LazyObject) return typeof x === "string" && container.has(x);
+  return combine([x, container]) ?? blame(container, b, f);
+}

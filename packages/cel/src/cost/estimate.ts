@@ -1,0 +1,282 @@
+import type { Checked } from "../check/checker.ts";
+import { DYN, type Type } from "../check/type.ts";
+import type { Overload } from "../library.ts";
+import type { Ast, Binary, Call, Expr, Fold, Literal, Logic } from "../syntax/ast.ts";
+import { libraryCall } from "./functions.ts";
+import { containing, either, finite, narrowed, SCALAR, type Size, textOf, times } from "./size.ts";
+
+/** The most that evaluating an expression can take from a budget, and how large its value can be. */
+export interface Estimate {
+  /** Units, as `Budget.left` counts them. */
+  readonly units: number;
+  readonly size: Size;
+}
+
+/** Upper bounds of what bindings hold: by the names along a path (`["facts", "security", "alert"]`). */
+export type SizeOf = (names: readonly string[]) => Size;
+
+/** A node: its work, its value, and what naming it in a reason takes (only what is indexed by an expression takes any). */
+interface Node {
+  readonly units: number;
+  readonly size: Size;
+  readonly naming: number;
+  /** Whether it is surely a number, or a text; `bare`: surely a bool or null. Nothing is ever looked for inside of these. */
+  readonly kind: "number" | "text" | "bare" | "any";
+  /** The same for the entries of what is a list. */
+  readonly entries: "number" | "text" | "bare" | "any";
+}
+
+type Locals = ReadonlyMap<string, Node>;
+
+const NO_LOCALS: Locals = new Map();
+
+/**
+ * A worst case of the budget that evaluating takes, for bindings within the sizes: every operand of `&&` and `||`, both arms
+ * of `?:`, every step of every comprehension. Sound: an evaluation never takes more. Not tight: an expression that stops
+ * early takes far less.
+ */
+export function estimateExpression(ast: Ast, checked: Checked, sizeOf: SizeOf): Estimate {
+  const node = new Estimator(checked, sizeOf).visit(ast.root, new Map());
+  // A result that is a container is copied for the host.
+  return { units: Math.ceil(node.units + node.size.values), size: node.size };
+}
+
+class Estimator {
+  private readonly checked: Checked;
+  private readonly sizeOf: SizeOf;
+
+  constructor(checked: Checked, sizeOf: SizeOf) {
+    this.checked = checked;
+    this.sizeOf = sizeOf;
+  }
+
+  visit(e: Expr, locals: Locals): Node {
+    const node = this.work(e, locals);
+    return { ...node, units: node.units + node.naming };
+  }
+
+  private work(e: Expr, locals: Locals): Node {
+    switch (e.kind) {
+      case "literal":
+        return literal(e);
+      case "ident":
+        return this.read(e, [e.name], e.absolute ? NO_LOCALS : locals);
+      case "select":
+      case "has": {
+        const target = e.kind === "has" ? e.target : e;
+        const names = namesOf(target);
+        const made = names === null ? below(this.visit(target.operand, locals)) : this.read(target, names, locals);
+        return e.kind === "has" ? { ...made, size: SCALAR, kind: "bare" } : made;
+      }
+      case "index": {
+        const operand = this.visit(e.operand, locals);
+        const at = this.visit(e.index, locals);
+        // Naming it computes the index again: once for a missing entry, or once for one of the wrong type.
+        const naming = operand.naming + at.units;
+        return {
+          units: operand.units + at.units + 1,
+          size: operand.size,
+          naming,
+          kind: operand.entries,
+          entries: "any",
+        };
+      }
+      case "call":
+        return this.call(e, locals);
+      case "unary":
+        return plain(1, [this.visit(e.operand, locals)], SCALAR, e.op === "!" ? "bare" : "number");
+      case "binary":
+        return this.binary(e, locals);
+      case "logic":
+        return this.logic(e, locals);
+      case "conditional": {
+        const [test, yes, no] = [e.test, e.yes, e.no].map((x) => this.visit(x, locals)) as [Node, Node, Node];
+        return plain(1, [test, yes, no], either(yes.size, no.size));
+      }
+      case "list": {
+        const parts = e.elements.map((x) => this.visit(x.value, locals));
+        const [kind = "any", ...others] = new Set(parts.map((p) => p.kind));
+        const entries = kind === "any" || others.includes("any") ? "any" : others.length === 0 ? kind : "bare";
+        return { ...plain(1, parts, containing(parts.map((p) => p.size))), entries };
+      }
+      case "map": {
+        const parts = e.entries.flatMap((x) => [this.visit(x.key, locals), this.visit(x.value, locals)]);
+        return plain(1, parts, containing(parts.map((p) => p.size)));
+      }
+      case "message":
+        return leaf(SCALAR);
+      case "fold":
+        return this.fold(e, locals);
+      case "bind": {
+        const value = this.visit(e.value, locals);
+        const body = this.visit(e.body, new Map(locals).set(e.name, { ...value, units: 1 }));
+        return plain(1, [value, body], body.size);
+      }
+      case "optional_map": {
+        const target = this.visit(e.target, locals);
+        const body = this.visit(e.body, new Map(locals).set(e.name, { ...target, units: 1 }));
+        return plain(1, [target, body], containing([body.size]));
+      }
+      default:
+        return e satisfies never;
+    }
+  }
+
+  /** A chain of names: a local variable and what is below it, or a path into the bindings. */
+  private read(e: Expr, names: readonly string[], locals: Locals): Node {
+    const local = locals.get(names[0] as string);
+    const units = names.length;
+    if (local !== undefined) return units === 1 ? local : { ...local, units, kind: "any", entries: "any" };
+    // Only of what is declared is the type a promise: what the checker infers for `a + b` is one of several.
+    const type = this.checked.types[e.id] ?? DYN;
+    return { units, size: narrowed(this.sizeOf(names), type), naming: 0, kind: kindOf(type), entries: entriesOf(type) };
+  }
+
+  private call(e: Call, locals: Locals): Node {
+    const declared = this.checked.functions.get(e.id);
+    const written = e.target === null ? e.args : [e.target, ...e.args];
+    const parts = written.map((x) => this.visit(x, locals));
+    const name = declared?.name ?? e.name;
+    const isNamespaced = name.includes(".") && e.target !== null;
+    const sizes = (isNamespaced ? parts.slice(1) : parts).map((p) => p.size);
+    const found = libraryCall(name, sizes, isNamespaced ? e.args : written);
+    const kinds = new Set((declared?.overloads ?? []).map((o) => kindOf(o.result)));
+    const [kind = "any"] = kinds.size === 1 ? kinds : [];
+    if (found !== undefined && declared?.checked !== true) return plain(1 + found.work, parts, found.size, kind);
+    // A function of the host charges nothing by itself; what it makes is made of what it was given, and of its own tables.
+    const whole = containing(sizes);
+    const made = { ...whole, items: Math.max(whole.items, whole.chars, HOST_ITEMS), chars: whole.chars + HOST_ITEMS };
+    const size = { ...made, values: whole.values + made.items + 1, text: whole.text + HOST_TEXT };
+    const entries = declared?.overloads.length === 1 ? entriesOf((declared.overloads[0] as Overload).result) : "any";
+    return { ...plain(1, parts, kind === "number" || kind === "bare" ? SCALAR : size, kind), entries };
+  }
+
+  private binary(e: Binary, locals: Locals): Node {
+    const a = this.visit(e.left, locals);
+    const b = this.visit(e.right, locals);
+    const test = (work: number): Node => plain(1 + work, [a, b], SCALAR, "bare");
+    switch (e.op) {
+      case "==":
+      case "!=":
+        return test(a.kind !== "any" || b.kind !== "any" ? 0 : comparing(a.size, b.size));
+      case "in":
+        return test(b.size.items / 2 + (a.kind !== "any" || b.entries !== "any" ? 0 : searching(a.size, b.size)));
+      case "+": {
+        if (a.kind === "number" || b.kind === "number") return plain(1, [a, b], SCALAR, "number");
+        const isText = a.kind === "text" || b.kind === "text";
+        const size = isText ? textOf(a.size.chars + b.size.chars) : sum(a.size, b.size);
+        return plain(1 + adding(a.size, b.size), [a, b], size, isText ? "text" : "any");
+      }
+      case "<":
+      case "<=":
+      case ">":
+      case ">=":
+        return test(0);
+      default:
+        return plain(1, [a, b], SCALAR, a.kind === "number" || b.kind === "number" ? "number" : "any");
+    }
+  }
+
+  private logic(e: Logic, locals: Locals): Node {
+    const parts = e.args.map((x) => this.visit(x, locals));
+    // `has(a) && a == …` is one operand; where something unusual is on the way the second half is charged twice.
+    const again = e.args.slice(1).map((_, at) => (e.args[at]?.kind === "has" ? (parts[at + 1] as Node) : leaf(SCALAR)));
+    return plain(1, [...parts, ...again], SCALAR, "bare");
+  }
+
+  private fold(e: Fold, locals: Locals): Node {
+    const range = this.visit(e.range, locals);
+    const { items } = range.size;
+    const variable: Node = { units: 1, size: range.size, naming: range.naming, kind: range.entries, entries: "any" };
+    const inside = new Map(locals);
+    for (const name of e.names) inside.set(name, variable);
+    const filter = e.filter === null ? leaf(SCALAR) : this.visit(e.filter, inside);
+    const body = e.body === null ? variable : this.visit(e.body, inside);
+    const step = filter.units + body.units + 1 + filter.naming + body.naming;
+    // A map's keys are charged for before the first step.
+    const units = range.units + 1 + items + finite(items * step);
+    return { units, size: folded(e, range.size, body.size), naming: 0, kind: "any", entries: "any" };
+  }
+}
+
+/** Entries and texts that functions of the host may bring along themselves: the states of a country, say. */
+const HOST_ITEMS = 100;
+const HOST_TEXT = 1_000;
+
+function leaf(size: Size): Node {
+  return { units: 1, size, naming: 0, kind: "any", entries: "any" };
+}
+
+function entriesOf(type: Type): Node["kind"] {
+  return type.kind === "list" ? kindOf(type.element) : "any";
+}
+
+function literal({ type, value }: Literal): Node {
+  const size = typeof value === "string" || value instanceof Uint8Array ? textOf(value.length) : SCALAR;
+  return { ...leaf(size), kind: kindOf({ kind: type }) };
+}
+
+/** A uint, a time and bytes are objects here: they are compared as containers are. */
+function kindOf({ kind }: Type): Node["kind"] {
+  if (kind === "double" || kind === "int") return "number";
+  return kind === "string" ? "text" : kind === "bool" || kind === "null" ? "bare" : "any";
+}
+
+function below(operand: Node): Node {
+  return { ...operand, units: operand.units + 1, kind: "any", entries: "any" };
+}
+
+/** A node of these parts; each may have to be named once. */
+function plain(own: number, parts: readonly Node[], size: Size, kind: Node["kind"] = "any"): Node {
+  return { units: parts.reduce((sum, p) => sum + p.units + p.naming, own), size, naming: 0, kind, entries: "any" };
+}
+
+function namesOf(e: Expr): string[] | null {
+  if (e.kind === "ident") return [e.name];
+  if (e.kind !== "select" || e.optional) return null;
+  const before = namesOf(e.operand);
+  return before === null ? null : [...before, e.field];
+}
+
+/** Containers are looked through for what is unknown in them, then compared by element. */
+function comparing(a: Size, b: Size): number {
+  return a.values + b.values + Math.min(a.values, b.values) + Math.min(a.text, b.text) / 16;
+}
+
+/** What is looked for is looked through once, every entry once, and compared. */
+function searching(a: Size, b: Size): number {
+  return a.values + b.values * 2 + b.text / 16;
+}
+
+function adding(a: Size, b: Size): number {
+  return (a.chars + b.chars) / 16 + (a.values > 1 || b.values > 1 ? (a.items + b.items) / 4 : 0);
+}
+
+function sum(a: Size, b: Size): Size {
+  return {
+    chars: a.chars + b.chars,
+    items: a.items + b.items,
+    values: a.values + b.values,
+    text: a.text + b.text,
+  };
+}
+
+/** How large a comprehension's value can be. */
+function folded(e: Fold, range: Size, body: Size): Size {
+  switch (e.macro) {
+    case "all":
+    case "exists":
+    case "exists_one":
+      return SCALAR;
+    case "filter":
+      return { ...range, values: range.values + 1 };
+    case "map":
+    case "transformList":
+    case "transformMap":
+      return either(times(range.items, body), range);
+    case "transformMapEntry":
+      return either(times(range.items, body), { ...times(finite(range.items * body.items), body), values: 1 });
+    default:
+      return e.macro satisfies never;
+  }
+}

@@ -1,0 +1,118 @@
+import { PATTERN_MAX, pattern } from "../stdlib/regex.ts";
+import type { Expr } from "../syntax/ast.ts";
+import { containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
+
+/** What a call takes besides its own node, and how large its result can be. */
+export interface CallEstimate {
+  readonly work: number;
+  readonly size: Size;
+}
+
+const free = (size: Size): CallEstimate => ({ work: 0, size });
+
+/** Text that the longest number, time or type name has. */
+const SCALAR_CHARS = 64;
+
+/** Instructions of the largest program that a pattern of the greatest length can come to. */
+const PROGRAM_MAX = PATTERN_MAX * 1_000;
+
+/**
+ * What a function of the library charges for arguments of these sizes (the receiver of a member call comes first), and the
+ * size of its result; undefined for a function that is not one of the library's. Each line repeats what the function
+ * itself charges: see stdlib/ and ext/.
+ */
+export function libraryCall(name: string, sizes: readonly Size[], args: readonly Expr[]): CallEstimate | undefined {
+  const [a = SCALAR, b = SCALAR, c = SCALAR] = sizes;
+  switch (name) {
+    case "size":
+      return { work: a.chars / 64, size: SCALAR };
+    case "startsWith":
+    case "endsWith":
+    case "bool":
+    case "int":
+    case "uint":
+    case "double":
+    case "timestamp":
+    case "duration":
+      return free(SCALAR);
+    case "type":
+      return free(textOf(SCALAR_CHARS));
+    case "dyn":
+    case "optional.of":
+    case "optional.ofNonZeroValue":
+      return free(containing([a]));
+    case "optional.none":
+    case "hasValue":
+      return free(SCALAR);
+    case "value":
+      return free(a);
+    case "or":
+    case "orValue":
+      return free(either(a, b));
+    case "contains":
+      return { work: a.chars / 64, size: SCALAR };
+    case "matches":
+      return { work: matchWork(a, args.at(-1)), size: SCALAR };
+    case "string":
+      return { work: a.chars / 16, size: textOf(Math.max(a.chars, SCALAR_CHARS)) };
+    case "bytes":
+      return { work: a.chars / 16, size: textOf(a.chars * 3) };
+    case "charAt":
+    case "lowerAscii":
+    case "upperAscii":
+    case "substring":
+    case "trim":
+    case "reverse":
+      return { work: a.chars / 16, size: textOf(a.chars) };
+    case "indexOf":
+    case "lastIndexOf":
+      return { work: a.chars / 8, size: SCALAR };
+    case "replace": {
+      const chars = a.chars + (a.chars + 1) * c.chars;
+      return { work: (a.chars + chars) / 16, size: textOf(chars) };
+    }
+    case "split": {
+      const size = { chars: a.chars, items: a.chars + 1, values: a.chars + 2, text: a.chars };
+      return { work: a.chars / 16 + a.chars + 1, size };
+    }
+    case "join": {
+      const chars = a.text + finite(a.items * b.chars);
+      return { work: a.items + chars / 16, size: textOf(chars) };
+    }
+    case "format":
+      return formatted(a, b, written(args));
+    case "strings.quote":
+      return { work: a.chars / 8, size: textOf(a.chars * 2 + 2) };
+    case "base64.encode":
+      return { work: a.chars / 4, size: textOf(a.chars * 2 + 4) };
+    case "base64.decode":
+      return { work: a.chars / 4, size: textOf(a.chars) };
+    case "math.greatest":
+    case "math.least":
+      return { work: Math.max(sizes.length, a.items), size: SCALAR };
+    default:
+      if (name.startsWith("math.")) return free(SCALAR);
+      return name.startsWith("get") ? { work: 20, size: SCALAR } : undefined;
+  }
+}
+
+function matchWork(text: Size, expr: Expr | undefined): number {
+  const literal = expr?.kind === "literal" && typeof expr.value === "string" ? pattern(expr.value) : null;
+  const program = literal?.programSize() ?? PROGRAM_MAX;
+  return 8 + program / 2 + (text.chars * Math.min(program, 64)) / 16;
+}
+
+/** The text that is formatted, where it stands in the expression. */
+function written(args: readonly Expr[]): string | null {
+  const first = args.length > 1 ? args[0] : undefined;
+  return first?.kind === "literal" && typeof first.value === "string" ? first.value : null;
+}
+
+/** Each clause writes one argument: at most as many as there are arguments, and as fit into the text. */
+function formatted(text: Size, args: Size, literal: string | null): CallEstimate {
+  const clauses = Math.min(text.chars / 2, args.items);
+  // Every value is shown at most once. Hex doubles bytes, of which a unit has three; a precision makes at most 450 digits.
+  const perUnit = literal !== null && !/%[.0-9]*[xX]/.test(literal) ? 1 : 6;
+  const chars = args.text * perUnit + args.values * SCALAR_CHARS + clauses * 450;
+  return { work: clauses * 2 + args.values + chars / 16, size: textOf(text.chars + chars) };
+}

@@ -1,0 +1,78 @@
+import { BOOL, BYTES, DYN, INT, listOf, mapOf, parameter, STRING, typeOf } from "../check/type.ts";
+import { type FunctionDeclaration, overload } from "../library.ts";
+import { codePointCount, mapSize } from "../value/equal.ts";
+import { Failure } from "../value/unknown.ts";
+import { isMap, TypeValue, type Value } from "../value/value.ts";
+import { matchCost, PATTERN_MAX, pattern } from "./regex.ts";
+import { typeNameOf } from "./type-names.ts";
+
+const A = parameter("A");
+const B = parameter("B");
+
+function size(call: { charge(n: number): void }, x: Value): number | undefined {
+  if (typeof x === "string") {
+    call.charge(x.length >> 6);
+    return codePointCount(x);
+  }
+  if (Array.isArray(x) || x instanceof Uint8Array) return x.length;
+  return isMap(x) ? mapSize(x) : undefined;
+}
+
+function asInt(n: number | undefined): bigint | undefined {
+  return n === undefined ? undefined : BigInt(n);
+}
+
+/** `size`, `type`, `dyn` and the string functions of the standard library. */
+export const CORE: readonly FunctionDeclaration[] = [
+  {
+    name: "size",
+    style: "both",
+    overloads: [overload(INT, STRING), overload(INT, BYTES), overload(INT, listOf(A)), overload(INT, mapOf(A, B))],
+    implementation: (call, x: Value) => asInt(size(call, x)),
+    small: (call, x: Value) => size(call, x),
+  },
+  { name: "dyn", style: "global", overloads: [overload(DYN, A)], implementation: (_, x: Value) => x },
+  {
+    name: "type",
+    style: "global",
+    overloads: [overload(typeOf(A), A)],
+    implementation: (_, x: Value) => new TypeValue(typeNameOf(x)),
+  },
+  {
+    name: "startsWith",
+    style: "member",
+    overloads: [overload(BOOL, STRING, STRING)],
+    implementation: (_, s: Value, p: Value) =>
+      typeof s === "string" && typeof p === "string" ? s.startsWith(p) : undefined,
+  },
+  {
+    name: "endsWith",
+    style: "member",
+    overloads: [overload(BOOL, STRING, STRING)],
+    implementation: (_, s: Value, p: Value) =>
+      typeof s === "string" && typeof p === "string" ? s.endsWith(p) : undefined,
+  },
+  {
+    name: "contains",
+    style: "member",
+    overloads: [overload(BOOL, STRING, STRING)],
+    implementation: (call, s: Value, p: Value) => {
+      if (typeof s !== "string" || typeof p !== "string") return undefined;
+      call.charge(s.length >> 6);
+      return s.includes(p);
+    },
+  },
+  {
+    name: "matches",
+    style: "both",
+    overloads: [overload(BOOL, STRING, STRING)],
+    implementation: (call, s: Value, p: Value) => {
+      if (typeof s !== "string" || typeof p !== "string") return undefined;
+      if (p.length > PATTERN_MAX) return new Failure(`the pattern is longer than ${PATTERN_MAX} characters`);
+      const compiled = pattern(p);
+      if (compiled === null) return new Failure("this pattern does not compile");
+      call.charge(matchCost(compiled, s));
+      return compiled.matcher(s).find();
+    },
+  },
+];

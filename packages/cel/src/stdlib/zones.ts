@@ -1,0 +1,49 @@
+/** Formatters are large, so few are kept; the oldest goes first. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+const FORMATTERS_MAX = 32;
+
+/**
+ * Seconds that local time in a zone is ahead of UTC at an instant (seconds since 1970), or null when there is no such zone.
+ *
+ * A zone is an IANA name (`Europe/Berlin`) or an offset (`+01:00`, `01:00`, `-09:30`).
+ */
+export function zoneOffset(zone: string, seconds: number): number | null {
+  if (zone === "UTC" || zone === "") return 0;
+  const fixed = /^([+-]?)([0-9]{2}):([0-9]{2})$/.exec(zone);
+  if (fixed !== null) {
+    const [hours, minutes] = [Number(fixed[2]), Number(fixed[3])];
+    return hours > 23 || minutes > 59 ? null : (hours * 3600 + minutes * 60) * (fixed[1] === "-" ? -1 : 1);
+  }
+  const formatter = formatterOf(zone);
+  if (formatter === null) return null;
+  const parts = new Map(formatter.formatToParts(seconds * 1000).map((p) => [p.type, p.value]));
+  const part = (name: Intl.DateTimeFormatPartTypes) => Number(parts.get(name));
+  const local = new Date(0);
+  local.setUTCFullYear(part("year"), part("month") - 1, part("day"));
+  return local.getTime() / 1000 + part("hour") * 3600 + part("minute") * 60 + part("second") - seconds;
+}
+
+function formatterOf(zone: string): Intl.DateTimeFormat | null {
+  const found = formatters.get(zone);
+  if (found !== undefined) return found;
+  if (zone.length > 64 || !/^[A-Za-z][A-Za-z0-9_+\-/]*$/.test(zone)) return null;
+  let made: Intl.DateTimeFormat;
+  try {
+    made = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+  } catch {
+    // Intl throws a RangeError for an unknown zone, and for nothing else here.
+    return null;
+  }
+  if (formatters.size >= FORMATTERS_MAX) formatters.delete(formatters.keys().next().value as string);
+  formatters.set(zone, made);
+  return made;
+}

@@ -1,0 +1,149 @@
+import { compareDurations, Duration } from "./duration.ts";
+import { compareTimestamps, Timestamp } from "./timestamp.ts";
+import { CelMap, isMap, isRecord, mapKey, Optional, TypeValue, Uint, type Value } from "./value.ts";
+
+/** Something that is charged for work; see `Frame.charge`. */
+export interface Charged {
+  readonly left: number;
+  charge(units: number): void;
+}
+
+/**
+ * CEL's equality: numbers compare across int, uint and double; anything else of different types is not equal. Never fails.
+ *
+ * Containers are charged by element and compared without recursion: a document may be nested deeper than the stack.
+ */
+export function equal(a: Value, b: Value, f: Charged): boolean {
+  if (a === b) return true;
+  const pending: Value[] = [];
+  if (!equalHere(a, b, pending, f)) return false;
+  while (pending.length > 0 && f.left >= 0) {
+    const y = pending.pop() as Value;
+    const x = pending.pop() as Value;
+    if (!equalHere(x, y, pending, f)) return false;
+  }
+  return true;
+}
+
+/** Compares two values but for their elements, which are put on the list. */
+function equalHere(a: Value, b: Value, pending: Value[], f: Charged): boolean {
+  if (a === b) return true;
+  switch (typeof a) {
+    case "number":
+    case "bigint":
+      return compareNumbers(a, b) === 0;
+    case "object":
+      break;
+    default:
+      return false;
+  }
+  if (a instanceof Uint) return compareNumbers(a, b) === 0;
+  if (a === null || b === null || typeof b !== "object") return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    f.charge(a.length);
+    for (let i = a.length - 1; i >= 0; i--) pending.push(a[i] as Value, b[i] as Value);
+    return true;
+  }
+  if (a instanceof Uint8Array) {
+    if (!(b instanceof Uint8Array) || a.length !== b.length) return false;
+    f.charge(a.length >> 4);
+    return a.every((byte, i) => byte === b[i]);
+  }
+  if (a instanceof Timestamp) return b instanceof Timestamp && compareTimestamps(a, b) === 0;
+  if (a instanceof Duration) return b instanceof Duration && compareDurations(a, b) === 0;
+  if (a instanceof TypeValue) return b instanceof TypeValue && a.typeName === b.typeName;
+  if (a instanceof Optional) {
+    if (!(b instanceof Optional) || a.present !== b.present) return false;
+    pending.push(a.held, b.held);
+    return true;
+  }
+  return isMap(a) && isMap(b) && equalMaps(a, b, pending, f);
+}
+
+type AnyMap = CelMap | Readonly<Record<string, Value>>;
+
+function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean {
+  const keys = mapKeys(a);
+  if (keys.length !== mapSize(b)) return false;
+  f.charge(keys.length);
+  for (const key of keys) {
+    const other = mapGet(b, key);
+    if (other === undefined) return false;
+    pending.push(mapGet(a, key) as Value, other);
+  }
+  return true;
+}
+
+/** How many entries a map has. */
+export function mapSize(m: CelMap | Readonly<Record<string, Value>>): number {
+  return m instanceof CelMap ? m.entries.size : Object.keys(m).length;
+}
+
+/** The keys of a map, in their order. */
+export function mapKeys(m: CelMap | Readonly<Record<string, Value>>): Value[] {
+  return m instanceof CelMap ? Array.from(m.entries.values(), ([key]) => key) : Object.keys(m);
+}
+
+/** The value under a key, or undefined when there is none (or the key cannot be one). */
+export function mapGet(m: Value, key: Value): Value | undefined {
+  if (m instanceof CelMap) {
+    const k = mapKey(key);
+    return k === null ? undefined : m.entries.get(k)?.[1];
+  }
+  return isRecord(m) && typeof key === "string" && Object.hasOwn(m, key) ? m[key] : undefined;
+}
+
+/**
+ * Negative, zero or positive; NaN when either is no number or is NaN.
+ *
+ * int and uint compare exactly; beside a double they are rounded to one, as the specification's tests ask
+ * (`comparisons/lt_literal`: 2^63-1 is not less than 2^63 as a double).
+ */
+export function compareNumbers(a: Value, b: Value): number {
+  const x = a instanceof Uint ? a.unsigned : a;
+  const y = b instanceof Uint ? b.unsigned : b;
+  if (typeof x === "bigint" && typeof y === "bigint") return x < y ? -1 : x > y ? 1 : 0;
+  if ((typeof x !== "bigint" && typeof x !== "number") || (typeof y !== "bigint" && typeof y !== "number"))
+    return Number.NaN;
+  const p = Number(x);
+  const q = Number(y);
+  return p < q ? -1 : p > q ? 1 : p === q ? 0 : Number.NaN;
+}
+
+/** Order of strings by code point (UTF-16 order differs above U+FFFF). */
+export function compareStrings(a: string, b: string): number {
+  if (a === b) return 0;
+  const n = Math.min(a.length, b.length);
+  for (let i = 0; i < n; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) {
+      const high = (c: number) => (c >= 0xd800 && c <= 0xdfff ? c + 0x2000 : c >= 0xe000 ? c - 0x800 : c);
+      return high(x) - high(y);
+    }
+  }
+  return a.length - b.length;
+}
+
+/** Order of bytes. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const n = Math.min(a.length, b.length);
+  for (let i = 0; i < n; i++) {
+    const d = (a[i] as number) - (b[i] as number);
+    if (d !== 0) return d;
+  }
+  return a.length - b.length;
+}
+
+/** How many code points a string has: CEL's size of a string. */
+export function codePointCount(s: string): number {
+  let n = s.length;
+  for (let i = 0; i < s.length - 1; i++) {
+    if ((s.charCodeAt(i) & 0xfc00) === 0xd800 && (s.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      n--;
+      i++;
+    }
+  }
+  return n;
+}

@@ -1,0 +1,77 @@
+import type { Charged } from "./equal.ts";
+import { LazyObject } from "./lazy.ts";
+import { Failure, NonValue, SPENT, type Unknown } from "./unknown.ts";
+import { CelMap, isRecord, Optional, Uint, type Value } from "./value.ts";
+
+/** Something that stops a copy. */
+class Stop extends Error {
+  readonly why: Failure | Unknown;
+
+  constructor(why: Failure | Unknown) {
+    super();
+    this.why = why;
+  }
+}
+
+/**
+ * A value as the host gets it: containers are copied, so that nothing done to a result reaches the bindings.
+ *
+ * int and uint become number, or bigint beyond the safe range; a map becomes an object when all keys are strings, else a
+ * Map. An unknown inside a container makes the whole unknown.
+ */
+export function toHost(value: Value, f: Charged): unknown {
+  // Most results that are no value are one at the top: throwing costs a stack trace, 5 µs each.
+  if (value instanceof NonValue) return value;
+  try {
+    return copy(value, f, 0);
+  } catch (e) {
+    if (e instanceof Stop) return e.why;
+    throw e;
+  }
+}
+
+function copy(v: Value, f: Charged, depth: number): unknown {
+  switch (typeof v) {
+    case "bigint":
+      return v >= -9007199254740991n && v <= 9007199254740991n ? Number(v) : v;
+    case "function":
+    case "symbol":
+    case "undefined":
+      throw new Stop(new Failure("a binding holds something that is no value"));
+    case "object":
+      break;
+    default:
+      return v;
+  }
+  if (v === null) return null;
+  f.charge(1);
+  if (f.left < 0) throw new Stop(SPENT);
+  if (depth > 200) throw new Stop(new Failure("the result is nested too deeply"));
+  if (Array.isArray(v)) return v.map((x) => copy(x as Value, f, depth + 1));
+  if (v instanceof Uint) return copy(v.unsigned, f, depth);
+  if (v instanceof Uint8Array) return v.slice();
+  if (v instanceof Optional) return v.present ? Optional.of(copy(v.held, f, depth + 1) as Value) : v;
+  if (v instanceof CelMap) return copyMap(v, f, depth);
+  if (v instanceof LazyObject) throw new Stop(new Failure("a lazy object cannot be a result"));
+  if (isRecord(v)) return objectOf(Object.entries(v).map(([key, x]) => [key, copy(x, f, depth + 1)]));
+  if (v instanceof NonValue) throw new Stop(v as Unknown | Failure);
+  return v;
+}
+
+function copyMap(m: CelMap, f: Charged, depth: number): unknown {
+  const entries = Array.from(m.entries.values(), ([key, x]) => [copy(key, f, depth), copy(x, f, depth + 1)] as const);
+  if (entries.every(([key]) => typeof key === "string"))
+    return objectOf(entries as readonly (readonly [string, unknown])[]);
+  return new Map(entries);
+}
+
+/** A plain object; a key `__proto__` stays a key. */
+function objectOf(entries: readonly (readonly [string, unknown])[]): object {
+  const out: Record<string, unknown> = {};
+  for (const [key, value] of entries) {
+    if (key === "__proto__")
+      Object.defineProperty(out, key, { value, enumerable: true, configurable: true, writable: true });
+    else out[key] = value;
+  }
+  return out;
+}

@@ -1,0 +1,104 @@
+import type { Duration } from "./duration.ts";
+import type { LazyObject } from "./lazy.ts";
+import type { Timestamp } from "./timestamp.ts";
+import type { Failure, Unknown } from "./unknown.ts";
+
+/**
+ * Anything an expression computes with.
+ *
+ * double is number, int is bigint, uint is `Uint`, bytes is Uint8Array, a list is an array, a map is a plain object (from
+ * bindings: string keys) or a `CelMap` (from a literal).
+ */
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint
+  | Uint8Array
+  | Timestamp
+  | Duration
+  | TypeValue
+  | Optional
+  | CelMap
+  | LazyObject
+  | Unknown
+  | Failure
+  | readonly Value[]
+  | { readonly [key: string]: Value };
+
+/** An unsigned 64-bit integer. */
+export class Uint {
+  readonly unsigned: bigint;
+
+  constructor(unsigned: bigint) {
+    this.unsigned = unsigned;
+  }
+}
+
+/** A type as a value: what `type(x)` gives. */
+export class TypeValue {
+  readonly typeName: string;
+
+  constructor(typeName: string) {
+    this.typeName = typeName;
+  }
+}
+
+/** A value that may be absent: what `a.?b` and `optional.of(x)` give. */
+export class Optional {
+  readonly present: boolean;
+  /** null when absent. */
+  readonly held: Value;
+
+  private constructor(present: boolean, held: Value) {
+    this.present = present;
+    this.held = held;
+  }
+
+  static readonly NONE: Optional = new Optional(false, null);
+
+  static of(value: Value): Optional {
+    return new Optional(true, value);
+  }
+}
+
+/** A key in the form under which equal keys meet: 1, 1u and 1.0 are one key. */
+export type MapKey = string | boolean | number | bigint;
+
+/** A map made by an expression; keys are strings, bools and numbers, in the order of writing. */
+export class CelMap {
+  readonly entries: ReadonlyMap<MapKey, readonly [key: Value, value: Value]>;
+
+  constructor(entries: ReadonlyMap<MapKey, readonly [Value, Value]>) {
+    this.entries = entries;
+  }
+}
+
+/** The normal form of a map key, or null for a value that cannot be one (a fraction, null, a list, …). */
+export function mapKey(key: Value): MapKey | null {
+  switch (typeof key) {
+    case "string":
+    case "boolean":
+      return key;
+    case "number":
+      return Number.isSafeInteger(key) ? (key === 0 ? 0 : key) : Number.isInteger(key) ? BigInt(key) : null;
+    case "bigint":
+      return key >= -9007199254740991n && key <= 9007199254740991n ? Number(key) : key;
+    default:
+      return key instanceof Uint ? mapKey(key.unsigned) : null;
+  }
+}
+
+/** True for a JSON object: neither null nor an array nor one of our classes. */
+export function isRecord(v: unknown): v is { readonly [key: string]: Value } {
+  if (typeof v !== "object" || v === null) return false;
+  const proto: unknown = Object.getPrototypeOf(v);
+  return proto === Object.prototype || proto === null;
+}
+
+/** True for both forms of a map. */
+export function isMap(v: unknown): v is CelMap | { readonly [key: string]: Value } {
+  return v instanceof CelMap || isRecord(v);
+}

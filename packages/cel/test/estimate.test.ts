@@ -1,0 +1,117 @@
+/** The estimate of what an evaluation can cost is never exceeded. */
+import { describe, expect, it } from "vitest";
+import { BOOL, DOUBLE, DYN, environment, mapOf, type Size, STRING } from "../src/index.ts";
+import { expression } from "./expressions.ts";
+import { Random } from "./random.ts";
+
+const MAX = { chars: 40, items: 6, values: 120, text: 1_500 } satisfies Size;
+const sizeOf = () => MAX;
+const PLENTY = 1_000_000_000;
+
+/** Bindings as large as the sizes allow, or smaller; of the types that generated expressions expect, mostly. */
+function bindings(r: Random) {
+  const count = () => (r.chance(0.6) ? MAX.items : r.below(MAX.items + 1));
+  const text = () =>
+    r
+      .pick(["a", "b", "Zü", "🐱", "ab ", "7"])
+      .repeat(MAX.chars)
+      .slice(0, r.chance(0.6) ? MAX.chars : r.below(9));
+  const list = (of: () => unknown) => Array.from({ length: count() }, of);
+  const strange = (usual: () => unknown) => () => (r.chance(0.05) ? r.pick([null, {}, [], "x", true, 1.5]) : usual());
+  const some = {
+    n: strange(() => r.pick([7.5, 0, -1, 1e21])),
+    m: strange(() => r.pick([3, 0])),
+    s: strange(text),
+    t: strange(text),
+    yes: strange(() => true),
+    no: strange(() => false),
+    ds: strange(() => list(() => r.pick([1, 2.5, -4]))),
+    ss: strange(() => list(text)),
+    o: strange(() => ({ a: 1, b: text(), c: { d: list(() => 1), e: list(text) }, f: false })),
+  };
+  return Object.fromEntries(Object.entries(some).flatMap(([k, make]) => (r.chance(0.05) ? [] : [[k, make()]])));
+}
+
+const names = ["n", "m", "s", "t", "yes", "no", "ds", "ss", "o"];
+const env = environment({
+  variables: Object.fromEntries(names.map((name) => [name, DYN])),
+  functions: [{ name: "host", parameters: [DYN], result: DYN, acceptsUnknown: true, implementation: (_, x) => x }],
+});
+
+/** Conditions that use what charges most, nested and on the wrong types. */
+function heavy(r: Random, depth: number): string {
+  const of = () => heavy(r, depth - 1);
+  if (depth <= 0)
+    return r.pick([...names, "o.c", "o.c.d", "o['c'].e", "[s, t]", "{'k': ss}", "'%s %s'", "2", "o[s]", "ss[s + t]"]);
+  return r.pick([
+    () => `(${of()} == ${of()})`,
+    () => `(${of()} in ${of()})`,
+    () => `(${of()} + ${of()})`,
+    () => `(${of()} < ${of()})`,
+    () => `(has(o.c) && o.c == ${of()} && ${of()} == 1)`,
+    () => `(${of()} || ${of()})`,
+    () => `(yes ? ${of()} : ${of()})`,
+    () => `dyn(${of()}).all(x, x == ${of()})`,
+    () => `dyn(${of()}).exists(x, x.b[${of()}] == ${of()})`,
+    () => `dyn(${of()}).map(x, [x, ${of()}])`,
+    () => `dyn(${of()}).filter(x, x in ${of()})`,
+    () => `dyn(${of()}).transformMap(k, v, k != v, ${of()})`,
+    () => `dyn(${of()}).all(i, v, v == ${of()} || i == v)`,
+    () => `dyn(${of()}).split(dyn(${of()}))`,
+    () => `dyn(${of()}).join(dyn(${of()}))`,
+    () => `dyn(${of()}).replace(dyn(${of()}), dyn(${of()}))`,
+    () => `dyn(${of()}).format(dyn(${of()}))`,
+    () => `dyn(${of()}).matches('(a|b)+c')`,
+    () => `dyn(${of()}).contains(dyn(${of()}))`,
+    () => `strings.quote(dyn(${of()}))`,
+    () => `bytes(dyn(${of()}))`,
+    () => `size(dyn(${of()}))`,
+    () => `host(${of()})`,
+    () => `cel.bind(y, ${of()}, [y, y, ${of()}])`,
+    () => `o[${of()}][${of()}]`,
+    () => `o.?c.?d.orValue(${of()})`,
+    () => `optional.of(${of()}).optMap(z, [z, ${of()}])`,
+    () => `math.greatest(dyn(${of()}))`,
+  ])();
+}
+
+describe("the estimate", () => {
+  it.each([
+    ["well-typed", (r: Random) => expression(r, 4)],
+    ["costly and ill-typed", (r: Random) => heavy(r, 3)],
+  ])("is never exceeded by evaluations within the sizes: %s expressions", (_, make) => {
+    const r = new Random(20_261_121);
+    let tight = 0;
+    for (let i = 0; i < 3_000; i++) {
+      const source = make(r);
+      const budget = { left: PLENTY };
+      const given = bindings(r);
+      const program = (() => {
+        try {
+          return env.compileUnchecked(source);
+        } catch {
+          return null;
+        }
+      })();
+      if (program === null) continue;
+      program.evaluate(given, { now: 0, budget });
+      const { units } = env.estimate(source, sizeOf);
+      const taken = PLENTY - budget.left;
+      expect(taken, `${source}\n${JSON.stringify(given)}`).toBeLessThanOrEqual(units);
+      if (taken * 10 > units) tight += 1;
+    }
+    expect(tight).toBeGreaterThan(200);
+  });
+
+  it("grows with the product of nested loops, and not with what a scalar cannot hold", () => {
+    const typed = environment({ variables: { m: mapOf(STRING, DYN), n: DOUBLE }, result: BOOL });
+    const units = (source: string) =>
+      typed.estimate(source, () => ({ chars: 1000, items: 100, values: 5000, text: 50_000 })).units;
+    expect(units("n > 1 && n < 5")).toBeLessThan(20);
+    expect(units("m.a == 'x'")).toBeLessThan(100);
+    expect(units("m.a.exists(x, x.b == 1)")).toBeLessThan(2_000);
+    expect(units("m.a.exists(x, x.b.exists(y, y.c == 1))")).toBeGreaterThan(40_000);
+    expect(units("m.a.matches(m.b)")).toBeGreaterThan(100_000);
+    expect(units("m.a.matches('^[a-z]+$')")).toBeLessThan(5_000);
+  });
+});

@@ -1,0 +1,56 @@
+/** A backtest as text for people. */
+import type { Backtest } from "@countersign/contract";
+import { formatTable } from "../table.ts";
+
+const rows_max = 20;
+const count = (n: number) => n.toLocaleString("en-US");
+const share = (n: number) => `${(100 * n).toFixed(n === 1 || n === 0 ? 0 : 2)} %`;
+
+/** Figures first, then what changes, then why. */
+export function reportOf(backtest: Backtest): string {
+  const { evaluated, elapsed_ms, reproduced, not_reproduced, escalations_per_day, human_agreement } = backtest;
+  const { flips_total, flips, transitions, per_policy, unknown_facts } = backtest;
+  const parts = [
+    `${count(evaluated)} intents in ${(elapsed_ms / 1000).toFixed(1)} s`,
+    ...(reproduced === null ? [] : [`${share(reproduced)} of the recorded verdicts came out again`]),
+    ...(not_reproduced.total === 0 ? [] : [`${count(not_reproduced.total)} could not be replayed as recorded`]),
+    `${count(flips_total)} verdicts change`,
+    `escalations a day: ${escalations_per_day.recorded} recorded, ${escalations_per_day.candidate} replayed`,
+    ...(human_agreement === null ? [] : [`agrees with ${share(human_agreement)} of what people ruled`]),
+  ];
+  const sections = [parts.join("\n")];
+  const add = (title: string, head: readonly string[], rows: readonly (readonly string[])[], right: number[] = []) => {
+    if (rows.length === 0) return;
+    const more = rows.length > rows_max ? `\n… ${count(rows.length - rows_max)} more (--json shows them)` : "";
+    sections.push(`${title}\n${formatTable([head, ...rows.slice(0, rows_max)], right)}${more}`);
+  };
+  add(
+    "Not reproduced",
+    ["INTENT", "RECORDED", "REPLAYED", "BECAUSE"],
+    not_reproduced.intents.map((each) => [each.intent_id, each.recorded, each.replayed ?? "-", each.because]),
+  );
+  add(
+    "Transitions",
+    ["FROM", "TO", "INTENTS"],
+    transitions.map(({ from, to, count: n }) => [from, to, count(n)]),
+    [2],
+  );
+  add(
+    "Flips",
+    ["INTENT", "FROM", "TO", "POLICIES"],
+    flips.map(({ intent_id, from, to, policies }) => [intent_id, from, to, policies.join(", ")]),
+  );
+  add(
+    "Policies",
+    ["POLICY", "FIRED", "DECISIVE"],
+    per_policy.map(({ policy, fired, decisive }) => [policy, count(fired), count(decisive)]),
+    [1, 2],
+  );
+  add(
+    "Missing facts",
+    ["FACT", "TIMES"],
+    unknown_facts.map(({ path, count: n }) => [path, count(n)]),
+    [1],
+  );
+  return sections.join("\n\n");
+}

@@ -1,0 +1,156 @@
+import { readFile } from "node:fs/promises";
+import type { Backtest, BacktestInput } from "@countersign/contract";
+import { createClient } from "@countersign/sdk";
+import type { Command } from "commander";
+import { failOnGrammar, parseFailOn } from "../backtest/fail-on.ts";
+import { startBacktestProgress } from "../backtest/progress.ts";
+import { reportOf } from "../backtest/report.ts";
+import { CommandFailed } from "../command-failed.ts";
+
+interface Options {
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly membrane?: string;
+  readonly agent?: string;
+  readonly limit?: string;
+  readonly pack: readonly string[];
+  readonly without: readonly string[];
+  readonly failOn: readonly string[];
+  readonly json: boolean;
+}
+
+const help = `
+Each FILE is a policy document in YAML or JSON. It stands in for your policy of that name, or beside the others. Without
+FILE, --pack and --without the recorded decisions are reproduced. Nothing is saved.
+
+${failOnGrammar}
+
+Examples:
+  $ countersign policies backtest wires.yaml
+  $ countersign policies backtest policies/*.yaml --from 2026-10-01 --fail-on 'approve->block>0'
+  $ countersign policies backtest wires.yaml --fail-on 'any->escalate>=2%' --fail-on 'human_agreement<0.95' --json
+
+Exit code: 0, 1 when a --fail-on condition is met, 2 when there is no result (wrong options, wrong documents, no answer),
+130 when interrupted.`;
+
+const days_default = 30;
+const more = (value: string, before: readonly string[]) => [...before, value];
+
+/** Adds `policies backtest`. */
+export function addBacktest(policies: Command): void {
+  policies
+    .command("backtest")
+    .description("try policies on what a running service has recorded")
+    .argument("[file...]")
+    .option("--url <url>", "the service", "http://127.0.0.1:8080")
+    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .option("--from <time>", `RFC 3339, or a date (default: ${days_default} days ago)`)
+    .option("--to <time>", "RFC 3339, or a date; not included (default: now)")
+    .option("--membrane <id>", "only what this membrane decided")
+    .option("--agent <id>", "only this agent's intents")
+    .option("--limit <n>", "only the newest so many")
+    .option("--pack <name>", "a pack in place of the membrane's packs; may be given again", more, [])
+    .option("--without <name>", "a policy or rule to leave out; may be given again", more, [])
+    .option("--fail-on <condition>", "exit with 1 when it is met; may be given again", more, [])
+    .option("--json", "print JSON", false)
+    .addHelpText("after", help)
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+    .action(async (files: string[], options: Options) => {
+      try {
+        process.exitCode = await backtest(files, options);
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        console.error(`countersign: ${error.message}`);
+        for (const line of detailsOf(error)) console.error(line);
+        process.exitCode = error.name === "AbortError" ? 130 : 2;
+      }
+    });
+}
+
+/** What the service says about single places. */
+function detailsOf(error: Error): string[] {
+  const { details = [] } = error as { details?: readonly Readonly<Record<string, unknown>>[] };
+  return details.map(({ path, message }) => `  ${String(path)}: ${String(message)}`);
+}
+
+async function backtest(files: readonly string[], options: Options): Promise<number> {
+  const conditions = options.failOn.map(parseFailOn);
+  const input = await inputOf(files, options);
+  const interrupt = new AbortController();
+  const onInterrupt = () => interrupt.abort();
+  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
+  const api_key = options.apiKey ?? process.env["COUNTERSIGN_API_KEY"];
+  const client = createClient({
+    base_url: options.url,
+    ...(api_key === undefined || api_key === "" ? {} : { api_key }),
+  });
+  const progress = startBacktestProgress(process.stderr);
+  let result: Backtest;
+  try {
+    result = await client.backtest(input, { on_progress: (each) => progress.told(each), signal: interrupt.signal });
+  } finally {
+    progress.end();
+    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
+  }
+  const judged = conditions.map(({ text, judge }) => ({ condition: text, ...judge(result) }));
+  if (options.json) console.log(JSON.stringify({ backtest: result, fail_on: judged }, null, 2));
+  else {
+    console.log(reportOf(result));
+    for (const { condition, met, value } of judged)
+      console.log(`\n${met ? "FAILED" : "ok"}: ${condition} (${value === null ? "there is no such figure" : value})`);
+  }
+  return judged.some(({ met }) => met) ? 1 : 0;
+}
+
+async function inputOf(files: readonly string[], options: Options): Promise<BacktestInput> {
+  const now_ms = Date.now();
+  const from = options.from ?? new Date(now_ms - days_default * 86_400_000).toISOString();
+  const to = options.to ?? new Date(now_ms + 1_000).toISOString();
+  const limit = options.limit === undefined ? undefined : Number(options.limit);
+  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0))
+    throw new CommandFailed("--limit takes a whole number from 1");
+  const policies = await documentsOf(files);
+  const { pack: packs, without } = options;
+  const candidate = {
+    ...(policies.length === 0 ? {} : { policies }),
+    ...(packs.length === 0 ? {} : { packs: [...packs] }),
+    ...(without.length === 0 ? {} : { without: [...without] }),
+  };
+  return {
+    ...(Object.keys(candidate).length === 0 ? {} : { candidate }),
+    window: { from: timeOf("--from", from), to: timeOf("--to", to) },
+    ...(options.membrane === undefined ? {} : { membrane_id: options.membrane }),
+    ...(options.agent === undefined ? {} : { agent_id: options.agent }),
+    ...(limit === undefined ? {} : { limit }),
+  };
+}
+
+/** A date alone is its first moment, UTC. */
+function timeOf(option: string, text: string): string {
+  const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+  if (!/^\d{4}-\d\d-\d\dT/.test(whole) || Number.isNaN(Date.parse(whole)))
+    throw new CommandFailed(`${option} takes a time like 2026-01-31T10:00:00Z or a date like 2026-01-31, not ${text}`);
+  return whole;
+}
+
+/** The documents of all files. Throws CommandFailed with every error at its line and column. */
+async function documentsOf(files: readonly string[]): Promise<Record<string, unknown>[]> {
+  const { checkPolicy } = await import("@countersign/server");
+  const documents: Record<string, unknown>[] = [];
+  const wrong: string[] = [];
+  for (const file of files) {
+    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+      throw new CommandFailed(`${file} cannot be read: ${error.message}`);
+    });
+    const { document, diagnostics } = checkPolicy(text);
+    if (document !== null) documents.push({ ...document });
+    for (const { line, column, code, message, help: advice } of diagnostics)
+      wrong.push(
+        `${file}${line === null ? "" : `:${line}:${column ?? 1}`}: ${code}: ${message} ${advice ?? ""}`.trimEnd(),
+      );
+  }
+  if (wrong.length > 0) throw new CommandFailed(`the documents have errors\n${wrong.join("\n")}`);
+  return documents;
+}

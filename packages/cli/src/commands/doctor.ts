@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+import { type Finding, note, ok, problem } from "../doctor/finding.ts";
+import { checkDataDir, checkDisk, checkNode, checkPort } from "../doctor/machine.ts";
+import { formatTable } from "../table.ts";
+
+const help = `
+Checks Node, settings, data directory, disk, database, schema, clock, Redis and port; changes nothing. An embedded database
+that is not running is started for the check. Exit code: 1 when there is a problem, else 0.
+
+Examples:
+  $ countersign doctor
+  $ countersign doctor --json | jq '.[] | select(.state == "problem")'`;
+
+/** Adds `doctor`. */
+export function addDoctor(program: Command): void {
+  program
+    .command("doctor")
+    .description("look for what keeps the service from running well here, and say what to do")
+    .option("--json", "print JSON", false)
+    .addHelpText("after", help)
+    .action(async ({ json }: { json: boolean }) => {
+      const findings = await examine();
+      console.log(json ? JSON.stringify(findings, null, 2) : report(findings));
+      if (findings.some(({ state }) => state === "problem")) process.exitCode = 1;
+    });
+}
+
+async function examine(): Promise<Finding[]> {
+  const { readConfig, StartRefused } = await import("@countersign/server");
+  const { checkDatabase, checkRedis } = await import("../doctor/database.ts");
+  let config: ReturnType<typeof readConfig>;
+  try {
+    config = readConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    const wrong = error.message.split("\n").map((line) => problem("settings", line, "see docs/configuration.md"));
+    return [checkNode(), ...wrong, note("others", "not checked", "mend the settings first")];
+  }
+  return [
+    checkNode(),
+    ok("settings", "all can be read"),
+    ...config.unknown_settings.map((name) =>
+      note("settings", `${name} is no setting`, "is it misspelt? see docs/configuration.md"),
+    ),
+    await checkDataDir(config),
+    await checkDisk(config),
+    ...(await checkDatabase(config)),
+    ...(await checkRedis(config)),
+    await checkPort(config),
+  ];
+}
+
+function report(findings: readonly Finding[]): string {
+  const rows = findings.flatMap(({ check, state, text, advice }) => [
+    [state === "ok" ? "ok" : state.toUpperCase(), check, text],
+    ...(advice === null ? [] : [["", "", `→ ${advice}`]]),
+  ]);
+  const problems = findings.filter(({ state }) => state === "problem").length;
+  const verdict =
+    problems === 0 ? "No problems found." : `${problems} ${problems === 1 ? "problem" : "problems"} found.`;
+  return `${formatTable(rows)}\n\n${verdict}`;
+}

@@ -1,0 +1,79 @@
+import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { Instance } from "@countersign/server";
+import type { Command } from "commander";
+import { instanceLog, withInstance } from "../instance.ts";
+import { openText } from "../open-text.ts";
+
+const exportHelp = `
+The dump is one SQL script as of one moment; the service may go on working. It goes back with \`countersign restore\`, or
+with psql into a database that the same version has migrated and nobody has used. Keep the master key
+(COUNTERSIGN_MASTER_KEY, or master.key in the data directory) with it, elsewhere: sealed secrets open with no other.
+
+Examples:
+  $ countersign export --out countersign.sql.gz
+  $ countersign export | gzip > countersign.sql.gz`;
+
+const restoreHelp = `
+The database must be empty: a new data directory, or a new database that DATABASE_URL names. The service must not run on it.
+A dump of an older version is brought up to this one's schema. Whole or not at all.
+
+Examples:
+  $ COUNTERSIGN_DATA_DIR=./data2 countersign restore countersign.sql.gz
+  $ DATABASE_URL=postgres://countersign@db/countersign countersign restore countersign.sql`;
+
+/** Adds `export` and `restore`. */
+export function addExport(program: Command): void {
+  program
+    .command("export")
+    .description("write the whole database as an SQL script")
+    .option(
+      "--out <file>",
+      "write here (readable by you alone; compressed if it ends in .gz) instead of standard output",
+    )
+    .addHelpText("after", exportHelp)
+    .action(({ out }: { out?: string }) => withInstance((instance) => write(instance, out)));
+  program
+    .command("restore")
+    .description("take an exported script into an empty database")
+    .argument("<file>", "as export wrote it, plain or gzip")
+    .addHelpText("after", restoreHelp)
+    .action((file: string) => restore(file));
+}
+
+async function write(instance: Instance, out: string | undefined): Promise<void> {
+  const { exportDump } = await import("@countersign/server");
+  if (out === undefined) return report(await exportDump(instance.db, process.stdout), "standard output");
+  const file = createWriteStream(out, { flags: "wx", mode: 0o600 });
+  const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
+  try {
+    const written = pipeline(first, file);
+    const dumped = exportDump(instance.db, first).finally(() => first.end());
+    const [summary] = await Promise.all([dumped, written]);
+    report(summary, out);
+  } catch (error) {
+    // A file that was there before is not ours to remove.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") await rm(out, { force: true });
+    throw error;
+  }
+}
+
+function report({ rows }: { readonly rows: number }, where: string): void {
+  console.error(`${rows.toLocaleString("en-US")} rows written to ${where}`);
+}
+
+async function restore(file: string): Promise<void> {
+  const { readConfig, restoreDump, startDatabase } = await import("@countersign/server");
+  const config = readConfig(process.env);
+  const input = await openText(file);
+  const database = await startDatabase({ ...config, search: { path: config.path } }, instanceLog);
+  try {
+    await restoreDump(database.connection, input, instanceLog);
+  } finally {
+    await database.stop();
+  }
+  console.error(`${file} is restored`);
+}

@@ -1,0 +1,207 @@
+import { type ApiKey, type ApiKeyInput, apiKeyFormat, openModeOrgId, roleNames } from "@countersign/contract";
+import type { Instance, KeyLimits, ListedOrganization } from "@countersign/server";
+import { type Command, Option } from "commander";
+import { CommandFailed } from "../command-failed.ts";
+import { commandLineActor, organizationOf, readOrganizations, withInstance } from "../instance.ts";
+import { formatTable } from "../table.ts";
+
+const createHelp = `
+The key is printed on standard output, once and alone; everything about it on standard error. Without --org the key is for
+the only organization there is; an instance without any, or with open mode's only, uses org_local, open mode's own.
+The first key of an instance ends open mode for good.
+
+Examples:
+  $ countersign keys create --role admin --name me
+  $ export COUNTERSIGN_API_KEY=$(countersign keys create --role agent --name billing-bot)
+  $ countersign keys create --scope agent --agent-id billing-bot --days 30 --json`;
+
+const limitHelp = `
+Requests per minute by category (intents, general, backtest, onboarding); categories that are not named keep the
+instance's limit. The agreement holds for the key and for every key it is rotated to. "none" takes it back.
+
+Examples:
+  $ countersign keys limit key_01K… intents=6000,general=600
+  $ countersign keys limit key_01K… none`;
+
+interface CreateOptions {
+  readonly org?: string;
+  readonly name?: string;
+  readonly role: NonNullable<ApiKeyInput["role"]>;
+  readonly environment: NonNullable<ApiKeyInput["environment"]>;
+  readonly scope: NonNullable<ApiKeyInput["scope"]>;
+  readonly agentId?: string;
+  readonly days?: string;
+  readonly json: boolean;
+}
+
+/** Adds `keys create|list|revoke|limit`. */
+export function addKeys(program: Command): void {
+  const keys = program.command("keys").description("create, list and revoke API keys, and agree on their rate limits");
+  keys
+    .command("create")
+    .description("create a key and print it, once")
+    .option("--org <org_id>", "the organization")
+    .option("--name <name>", "what the key is for")
+    .addOption(new Option("--role <role>", "what it may do").choices(roleNames).default("agent"))
+    .addOption(new Option("--environment <environment>").choices(apiKeyFormat.environments).default("live"))
+    .addOption(
+      new Option("--scope <scope>", "`agent` binds it to --agent-id").choices(apiKeyFormat.scopes).default("org"),
+    )
+    .option("--agent-id <id>", "the one agent of a key of scope agent")
+    .option("--days <n>", "lifetime in days (default: 365)")
+    .option("--json", "print the whole record as JSON", false)
+    .addHelpText("after", createHelp)
+    .action((options: CreateOptions) => withInstance((instance) => create(instance, options)));
+  keys
+    .command("list")
+    .description("list keys, without their texts")
+    .option("--org <org_id>", "of this organization only")
+    .option("--json", "print JSON", false)
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ countersign keys list --json | jq '.[] | select(.last_used_at == null).key_id'",
+    )
+    .action((options: { org?: string; json: boolean }) => withInstance((instance) => list(instance, options)));
+  keys
+    .command("revoke")
+    .description("revoke a key: no request that begins afterwards succeeds with it, on any node")
+    .argument("<key_id>")
+    .addHelpText("after", "\nExample:\n  $ countersign keys revoke key_01K…")
+    .action((key_id: string) => withInstance((instance) => revoke(instance, key_id)));
+  keys
+    .command("limit")
+    .description("set the rate limits agreed for a key")
+    .argument("<key_id>")
+    .argument("<limits>", "category=requests pairs, or none")
+    .addHelpText("after", limitHelp)
+    .action((key_id: string, text: string) => withInstance((instance) => limit(instance, key_id, text)));
+}
+
+async function create(instance: Instance, options: CreateOptions): Promise<void> {
+  const { createKey } = await import("@countersign/server");
+  const organization = await chooseOrganization(instance, options.org);
+  const caller = {
+    org_id: organization.org_id,
+    key_id: null,
+    user_id: null,
+    session_id: null,
+    lineage_id: null,
+    role: "admin",
+    scope: "org",
+    agent_id: null,
+    environment: "live",
+    actor: commandLineActor,
+    auth_epoch: 0, // creating a key is not decided under an epoch
+  } as const;
+  const { role, environment, scope } = options;
+  const input: ApiKeyInput = {
+    role,
+    environment,
+    scope,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.agentId === undefined ? {} : { agent_id: options.agentId }),
+    ...(options.days === undefined ? {} : { expires_in_days: wholeDays(options.days) }),
+  };
+  const { response: created } = await createKey(instance, caller, input);
+  if (options.json) return console.log(JSON.stringify({ org_id: organization.org_id, ...created }));
+  console.error(
+    `${created.key_id}, role ${created.role}, for ${organization.org_id} (${organization.name}), until ${created.expires_at}`,
+  );
+  console.error("The key is shown now and never again:");
+  console.log(created.api_key);
+}
+
+function wholeDays(text: string): number {
+  const days = Number(text);
+  if (!Number.isInteger(days) || days < 1 || days > 3_650)
+    throw new CommandFailed(`--days takes 1 to 3650, not ${text}`);
+  return days;
+}
+
+async function chooseOrganization(instance: Instance, org_id: string | undefined): Promise<ListedOrganization> {
+  const organizations = await readOrganizations(instance);
+  if (org_id !== undefined) {
+    const found = organizations.find((organization) => organization.org_id === org_id);
+    if (found === undefined)
+      throw new CommandFailed(`there is no organization ${org_id} (countersign orgs list shows them)`);
+    return found;
+  }
+  const own = organizations.filter((organization) => organization.org_id !== openModeOrgId);
+  if (own.length > 1)
+    throw new CommandFailed(`there are ${own.length} organizations: choose one with --org (countersign orgs list)`);
+  const [only] = own;
+  return only ?? openModeOrganization(instance);
+}
+
+/** Open mode's organization: whoever began in open mode finds everything under the key. Made here on a new instance. */
+async function openModeOrganization(instance: Instance): Promise<ListedOrganization> {
+  const { ensureOpenModeOrganization } = await import("@countersign/server");
+  await ensureOpenModeOrganization(instance);
+  const found = (await readOrganizations(instance)).find((organization) => organization.org_id === openModeOrgId);
+  if (found === undefined) throw new Error("open mode's organization was made and is not there");
+  return found;
+}
+
+type OwnedKey = ApiKey & { readonly org_id: string };
+
+async function list(instance: Instance, options: { org?: string; json: boolean }): Promise<void> {
+  const organizations = await readOrganizations(instance);
+  const wanted = options.org === undefined ? organizations : [await chooseOrganization(instance, options.org)];
+  const keys: OwnedKey[] = [];
+  for (const { org_id } of wanted) keys.push(...(await keysOf(instance, org_id)));
+  if (options.json) return console.log(JSON.stringify(keys, null, 2));
+  if (keys.length === 0) return console.log("no keys; countersign keys create makes one");
+  const head = ["KEY_ID", "ORGANIZATION", "NAME", "ROLE", "ENV", "SCOPE", "STATE", "EXPIRES", "LAST USED"];
+  const rows = keys.map((key) => [
+    key.key_id,
+    key.org_id,
+    key.name ?? "–",
+    key.role,
+    key.environment,
+    key.agent_id ?? key.scope,
+    stateOf(key),
+    key.expires_at.slice(0, 10),
+    key.last_used_at?.slice(0, 16) ?? "never",
+  ]);
+  console.log(formatTable([head, ...rows]));
+}
+
+async function keysOf(instance: Instance, org_id: string): Promise<OwnedKey[]> {
+  const { listKeys } = await import("@countersign/server");
+  const keys: OwnedKey[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof listKeys>> = await listKeys(
+      instance,
+      { org_id },
+      cursor === null ? {} : { cursor },
+    );
+    keys.push(...page.api_keys.map((key) => ({ org_id, ...key })));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return keys;
+}
+
+function stateOf(key: ApiKey): string {
+  if (key.revoked_at !== null) return "revoked";
+  return Date.parse(key.expires_at) <= Date.now() ? "expired" : "valid";
+}
+
+async function revoke(instance: Instance, key_id: string): Promise<void> {
+  const { revokeKey } = await import("@countersign/server");
+  const org_id = await organizationOf(instance, key_id);
+  await revokeKey(instance, { org_id, actor: commandLineActor }, key_id);
+  console.log(`${key_id} of ${org_id} is revoked`);
+}
+
+async function limit(instance: Instance, key_id: string, text: string): Promise<void> {
+  const { readValue, setKeyLimits } = await import("@countersign/server");
+  const reading = text === "none" ? { value: null } : readValue(text, { kind: "rate_limits" });
+  if ("expected" in reading)
+    throw new CommandFailed(`"${text}" is no agreement: expected ${reading.expected}, or none`);
+  const org_id = await organizationOf(instance, key_id);
+  await setKeyLimits(instance, { org_id, actor: commandLineActor }, key_id, reading.value as KeyLimits | null);
+  console.log(
+    text === "none" ? `${key_id} has the instance's limits again` : `${key_id} may now make ${text} requests a minute`,
+  );
+}

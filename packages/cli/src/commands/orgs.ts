@@ -1,0 +1,71 @@
+import type { Instance, Plan } from "@countersign/server";
+import { type Command, InvalidArgumentError } from "commander";
+import { commandLineActor, readOrganizations, withInstance } from "../instance.ts";
+import { formatTable } from "../table.ts";
+
+const planHelp = `
+Live decisions count, by calendar month in UTC. At the hard limit new intents are refused with 402 quota_exceeded. What was
+used this month stays used. Without --hard-limit the included number is also the limit.
+
+Examples:
+  $ countersign orgs plan org_01K… team --included 100000
+  $ countersign orgs plan org_01K… team --included 100000 --hard-limit none
+  $ countersign orgs plan org_01K… unlimited`;
+
+/** A number of decisions; null: unlimited. */
+type Amount = number | null;
+
+/** Adds `orgs list|plan`. */
+export function addOrgs(program: Command): void {
+  const orgs = program.command("orgs").description("list organizations and set their plans");
+  orgs
+    .command("list")
+    .description("list organizations with their plan and this month's use")
+    .option("--json", "print JSON", false)
+    .addHelpText("after", "\nExample:\n  $ countersign orgs list --json | jq length")
+    .action(({ json }: { json: boolean }) => withInstance((instance) => list(instance, json)));
+  orgs
+    .command("plan")
+    .description("put an organization on a plan")
+    .argument("<org_id>")
+    .argument("<plan>", "the plan's name, as GET /v1/usage shows it")
+    .option("--included <n>", "live decisions a month that the plan includes, or none", amount, null)
+    .option("--hard-limit <n>", "live decisions a month after which intents are refused, or none", amount)
+    .addHelpText("after", planHelp)
+    .action((org_id: string, plan_id: string, options: { included: Amount; hardLimit?: Amount }) => {
+      const { included: included_actions, hardLimit: hard_limit = included_actions } = options;
+      return withInstance((instance) => setPlan(instance, org_id, { plan_id, included_actions, hard_limit }));
+    });
+}
+
+function amount(text: string): Amount {
+  if (text === "none") return null;
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("give a whole number, or none.");
+  return Number(text);
+}
+
+const shown = (value: Amount) => (value === null ? "unlimited" : value.toLocaleString("en-US"));
+
+async function list(instance: Instance, json: boolean): Promise<void> {
+  const organizations = await readOrganizations(instance);
+  if (json) return console.log(JSON.stringify(organizations, null, 2));
+  const head = ["ORGANIZATION", "NAME", "PLAN", "INCLUDED", "HARD LIMIT", "USED", "MONTH", "CREATED"];
+  const rows = organizations.map((organization) => [
+    organization.org_id,
+    organization.name,
+    organization.plan_id,
+    shown(organization.included_actions),
+    shown(organization.hard_limit),
+    shown(organization.usage_used),
+    organization.usage_period,
+    organization.created_at.slice(0, 10),
+  ]);
+  console.log(formatTable([head, ...rows], [3, 4, 5]));
+}
+
+async function setPlan(instance: Instance, org_id: string, plan: Plan): Promise<void> {
+  const { changePlan } = await import("@countersign/server");
+  await changePlan(instance, { org_id, actor: commandLineActor }, plan);
+  const { plan_id, included_actions, hard_limit } = plan;
+  console.log(`${org_id} is on plan ${plan_id}: ${shown(included_actions)} included, hard limit ${shown(hard_limit)}`);
+}

@@ -1,0 +1,176 @@
+import { once } from "node:events";
+import { createWriteStream, existsSync } from "node:fs";
+import { readFile, truncate } from "node:fs/promises";
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient } from "@countersign/sdk";
+import { type Command, InvalidArgumentError } from "commander";
+import { CommandFailed } from "../command-failed.ts";
+import { startProgress } from "../replay/progress.ts";
+import { checkRecording, type RecordedCall, readRecording } from "../replay/recording.ts";
+import { type ReplayResult, replay } from "../replay/replay.ts";
+import { summaryText } from "../replay/summary.ts";
+
+interface ReplayOptions {
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly batch: number;
+  readonly concurrency: number;
+  readonly mode?: string;
+  readonly out?: string;
+  readonly resume: boolean;
+  readonly json: boolean;
+}
+
+const help = `
+A line of FILE is {"call": <number>, "body": {"intent": {…}, "context"?: {…}}}; a bare submission body will do.
+Every call is decided anew each time. With --out the verdicts are kept, and --resume goes on where the last run stopped.
+
+Examples:
+  $ countersign replay calls.jsonl.gz
+  $ countersign replay calls.jsonl.gz --out verdicts.jsonl --resume
+  $ countersign replay calls.jsonl --url https://countersign.example --mode shadow --json
+
+Exit code: 0 when every call has a verdict, 1 otherwise, 130 when interrupted.`;
+
+/** Adds \`replay FILE\`. */
+export function addReplay(program: Command): void {
+  program
+    .command("replay")
+    .description("post recorded intents to a running service and count the verdicts")
+    .argument("<file>", "JSON lines, plain or gzip")
+    .option("--url <url>", "the service", "http://127.0.0.1:8080")
+    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .option(
+      "--batch <n>",
+      "calls in one request, 1 to 50; a request counts once against the rate limit",
+      wholeFrom(1, 50),
+      50,
+    )
+    .option("--concurrency <n>", "requests in flight at once", wholeFrom(1, 64), 4)
+    .option("--mode <mode>", "`shadow`: decide without enforcing, whatever the membrane says")
+    .option("--out <file>", 'write {"call", "verdict"} per line, in the order of the recording')
+    .option("--resume", "skip calls that --out holds already, and add to it", false)
+    .option("--json", "print the summary as JSON", false)
+    .addHelpText("after", help)
+    .action(async (file: string, options: ReplayOptions) => {
+      process.exitCode = await replayFile(file, options);
+    });
+}
+
+function wholeFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < min || value > max)
+      throw new InvalidArgumentError(`give ${min} to ${max}.`);
+    return value;
+  };
+}
+
+async function replayFile(file: string, options: ReplayOptions): Promise<number> {
+  if (options.mode !== undefined && options.mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
+  if (options.resume && options.out === undefined)
+    throw new CommandFailed("--resume needs --out: it says what is done");
+  const inFile = await checkRecording(file);
+  const done = options.resume ? await callsIn(options.out as string) : new Set<number>();
+
+  const interrupt = new AbortController();
+  const { signal } = interrupt;
+  const onInterrupt = () => interrupt.abort();
+  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
+  const out = options.out === undefined ? null : createWriteStream(options.out, { flags: options.resume ? "a" : "w" });
+  if (out !== null) await once(out, "open");
+  const progress = startProgress(inFile - done.size, process.stderr);
+  const from_ms = performance.now();
+  const waiting = stopwatch();
+  let result: ReplayResult;
+  try {
+    result = await replay(
+      {
+        calls: notIn(done, readRecording(file)),
+        batch: options.batch,
+        concurrency: options.concurrency,
+        onResult: ({ call, verdict }) => {
+          progress.step();
+          if (verdict !== null) out?.write(`${JSON.stringify({ call, verdict })}\n`);
+        },
+      },
+      {
+        client: createClient({ base_url: options.url, retries_max: 0, ...keyOf(options) }),
+        mode: options.mode,
+        signal,
+        pause: async (wait_ms, why) => {
+          if (why === "retry") return sleep(wait_ms, undefined, { signal });
+          if (waiting.begin()) progress.waiting(Math.ceil(wait_ms / 1000));
+          await sleep(wait_ms, undefined, { signal }).finally(() => waiting.end() && progress.waiting(null));
+        },
+      },
+    );
+  } finally {
+    progress.end();
+    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
+    if (out !== null) await new Promise((resolve) => out.end(resolve));
+  }
+  const elapsed_ms = performance.now() - from_ms;
+  const about = {
+    file: basename(file),
+    url: options.url,
+    batch: options.batch,
+    skipped: done.size,
+    elapsed_ms,
+    waited_ms: waiting.total_ms(),
+  };
+  console.log(options.json ? JSON.stringify({ ...about, ...result }) : summaryText(about, result));
+  if (signal.aborted) {
+    const again = options.out === undefined ? "" : "; run it again with --resume to go on";
+    console.error(`countersign: interrupted${again}`);
+    return 130;
+  }
+  return result.failed === 0 ? 0 : 1;
+}
+
+function keyOf(options: ReplayOptions): { api_key?: string } {
+  const api_key = options.apiKey ?? process.env.COUNTERSIGN_API_KEY;
+  return api_key === undefined || api_key === "" ? {} : { api_key };
+}
+
+/** The calls that an earlier run wrote a verdict for. A last line that was cut short is cut off: it is not done. */
+async function callsIn(path: string): Promise<Set<number>> {
+  if (!existsSync(path)) return new Set();
+  const text = await readFile(path, "utf8");
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  const calls = whole
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => {
+      const call = /^\{"call":(\d+),"verdict":"\w+"\}$/.exec(line)?.[1];
+      if (call === undefined) throw new CommandFailed(`${path} holds a line that is no verdict: ${line.slice(0, 80)}`);
+      return Number(call);
+    });
+  await truncate(path, Buffer.byteLength(whole));
+  return new Set(calls);
+}
+
+/** Time during which at least one of several things was under way. `begin` and `end` say whether it was the first, the last. */
+function stopwatch() {
+  let running = 0;
+  let began_ms = 0;
+  let total_ms = 0;
+  return {
+    begin: () => {
+      if (running === 0) began_ms = performance.now();
+      running += 1;
+      return running === 1;
+    },
+    end: () => {
+      running -= 1;
+      if (running === 0) total_ms += performance.now() - began_ms;
+      return running === 0;
+    },
+    total_ms: () => total_ms,
+  };
+}
+
+async function* notIn(done: ReadonlySet<number>, calls: AsyncIterable<RecordedCall>): AsyncGenerator<RecordedCall> {
+  for await (const each of calls) if (!done.has(each.call)) yield each;
+}

@@ -1,0 +1,44 @@
+import { limits } from "@countersign/contract";
+import type { Command } from "commander";
+
+const help = `
+Prints "listening on http://…" when it serves. SIGTERM or Ctrl-C ends it in order: what is in flight is answered, the
+write queue settled, the embedded database stopped. A second signal ends it at once; nothing that was answered is lost.
+
+Examples:
+  $ countersign serve
+  $ PORT=0 COUNTERSIGN_DATA_DIR=/var/lib/countersign countersign serve
+  $ DATABASE_URL=postgres://countersign@db/countersign countersign serve`;
+
+/** Adds `serve`. */
+export function addServe(program: Command): void {
+  program
+    .command("serve")
+    .description("run the service (settings: docs/configuration.md)")
+    .addHelpText("after", help)
+    .action(async () => {
+      const { readConfig, startService } = await import("@countersign/server");
+      const service = await startService(readConfig(process.env));
+      // A plain line among the JSON lines of the log: it stands whatever LOG_LEVEL is, for people and for scripts.
+      console.log(`listening on ${service.url}`);
+      await untilSignalled();
+      const late = setTimeout(() => {
+        console.error(`countersign: not done after ${limits.shutdown_seconds_max} s, ending anyway`);
+        process.exit(1);
+      }, limits.shutdown_seconds_max * 1000);
+      await service.stop();
+      clearTimeout(late);
+    });
+}
+
+function untilSignalled(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      signals += 1;
+      if (signals > 1) process.exit(1);
+      resolve();
+    };
+    process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+  });
+}

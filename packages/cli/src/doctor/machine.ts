@@ -1,0 +1,111 @@
+/** Checks on this machine: Node, data directory, disk, address. */
+import { constants } from "node:fs";
+import { access, stat, statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname } from "node:path";
+import type { Config } from "@countersign/server";
+import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
+
+const mib = 1024 * 1024;
+const disk_mib_min = 512;
+const disk_mib_good = 5 * 1024;
+
+/** Node's version is one that the program was tested with. */
+export function checkNode(): Finding {
+  const [major = 0] = process.versions.node.split(".").map(Number);
+  if (major % 2 === 1) {
+    return note(
+      "node",
+      `Node ${process.versions.node} is not a long-term release`,
+      "run production on an even major version",
+    );
+  }
+  return ok("node", `Node ${process.versions.node} on ${process.platform}-${process.arch}`);
+}
+
+/** The data directory exists, or can be made, and is closed to others. */
+export async function checkDataDir({ data_dir }: Config): Promise<Finding> {
+  const found = await stat(data_dir).catch((error: NodeJS.ErrnoException) => error);
+  if (found instanceof Error) {
+    if (found.code !== "ENOENT")
+      return problem("data directory", reasonOf(found), "choose another COUNTERSIGN_DATA_DIR");
+    const parent = await nearestExisting(data_dir);
+    if (await mayWrite(parent)) return ok("data directory", `${data_dir} will be made by the first start`);
+    return problem(
+      "data directory",
+      `${data_dir} cannot be made: this user may not write to ${parent}`,
+      `make it as its owner, or choose another COUNTERSIGN_DATA_DIR`,
+    );
+  }
+  if (!found.isDirectory())
+    return problem("data directory", `${data_dir} is not a directory`, "choose another COUNTERSIGN_DATA_DIR");
+  if (!(await mayWrite(data_dir))) {
+    return problem("data directory", `this user may not write to ${data_dir}`, "run as its owner, or chown it");
+  }
+  const others = found.mode & 0o077;
+  if (others !== 0) {
+    const mode = (found.mode & 0o777).toString(8);
+    return problem(
+      "data directory",
+      `${data_dir} has mode ${mode}: others on this machine can look in`,
+      `chmod 700 ${data_dir}`,
+    );
+  }
+  return ok("data directory", `${data_dir}, closed to others`);
+}
+
+/** There is room for the database (or, with DATABASE_URL, for mails and logs) to grow. */
+export async function checkDisk({ data_dir }: Config): Promise<Finding> {
+  const place = await nearestExisting(data_dir);
+  const { bavail, bsize } = await statfs(place);
+  const free_mib = (bavail * bsize) / mib;
+  const text = `${free_mib > 10 * 1024 ? `${Math.floor(free_mib / 1024)} GiB` : `${Math.floor(free_mib)} MiB`} free in ${place}`;
+  const advice = "make room: a million decisions take about 2 GiB";
+  if (free_mib < disk_mib_min) return problem("disk", text, advice);
+  return free_mib < disk_mib_good ? note("disk", text, advice) : ok("disk", text);
+}
+
+/** The address is free, or this very service listens on it. */
+export async function checkPort({ host, port }: Config): Promise<Finding> {
+  const place = `${host}:${port}`;
+  if (port === 0) return ok("port", "PORT=0: a free one is chosen at every start");
+  const error = await listenOnce(host, port);
+  if (error === null) return ok("port", `${place} is free`);
+  if (error.code !== "EADDRINUSE") return problem("port", reasonOf(error), "choose another HOST or PORT");
+  if (await answersAsCountersign(host, port)) return ok("port", `Countersign is running on ${place}`);
+  return problem("port", `another program listens on ${place}`, "stop it, or choose another PORT (0 picks a free one)");
+}
+
+function listenOnce(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", resolve);
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}
+
+async function answersAsCountersign(host: string, port: number): Promise<boolean> {
+  const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  const url = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}/openapi.json`;
+  try {
+    const document = (await (await fetch(url, { signal: AbortSignal.timeout(2_000) })).json()) as {
+      info?: { title?: string };
+    };
+    return document.info?.title?.includes("Countersign") === true;
+  } catch {
+    return false; // it listens, but it is not ours
+  }
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    if ((await stat(at).catch(() => null)) !== null || at === dirname(at)) return at;
+  }
+}
+
+async function mayWrite(path: string): Promise<boolean> {
+  return access(path, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}

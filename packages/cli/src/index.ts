@@ -1,0 +1,2 @@
+/** The command-line program. */
+export { run } from "./program.ts";

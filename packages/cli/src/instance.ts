@@ -1,0 +1,45 @@
+/** The instance that a command works on, and the things all such commands share. */
+import type { Instance, ListedOrganization } from "@countersign/server";
+import { CommandFailed } from "./command-failed.ts";
+
+/** Who the audit trail names for what is done from the command line. */
+export const commandLineActor = "command_line";
+
+/** Warnings and errors as lines for people, on standard error. */
+export const instanceLog: Instance["log"] = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (fields, message) => console.error(logLine(fields, message)),
+  error: (fields, message) => console.error(logLine(fields, message)),
+};
+
+function logLine(fields: object, message: string): string {
+  const texts = Object.values(fields).map((value) => (value instanceof Error ? value.message : String(value)));
+  return `countersign: ${[message, ...texts].join(": ")}`;
+}
+
+/** Opens the instance that the environment names, runs `work` on it, and closes it again. */
+export async function withInstance<T>(work: (instance: Instance) => Promise<T>): Promise<T> {
+  // Loaded here, so that commands that need no database start without its drivers.
+  const { openInstance, readConfig } = await import("@countersign/server");
+  const instance = await openInstance(readConfig(process.env), instanceLog);
+  try {
+    return await work(instance);
+  } finally {
+    await instance.close();
+  }
+}
+
+/** All organizations of the instance, oldest first. */
+export async function readOrganizations(instance: Instance): Promise<ListedOrganization[]> {
+  const { listOrganizations } = await import("@countersign/server");
+  return instance.db.system((query) => listOrganizations(query));
+}
+
+/** The organization that a key belongs to. */
+export async function organizationOf(instance: Instance, key_id: string): Promise<string> {
+  const { organizationOfKey } = await import("@countersign/server");
+  const org_id = await instance.db.system((query) => organizationOfKey(query, key_id));
+  if (org_id === undefined) throw new CommandFailed(`there is no key ${key_id} (countersign keys list shows them)`);
+  return org_id;
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { CommandFailed } from "./command-failed.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addExport } from "./commands/export.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addOrgs } from "./commands/orgs.ts";
+import { addPacks } from "./commands/packs.ts";
+import { addPolicies } from "./commands/policies.ts";
+import { addReplay } from "./commands/replay.ts";
+import { addServe } from "./commands/serve.ts";
+import { addWebhooks } from "./commands/webhooks.ts";
+
+const version = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
+  .version;
+
+const help = `
+Settings come from the environment (docs/configuration.md). Without DATABASE_URL, commands work on the embedded
+database in COUNTERSIGN_DATA_DIR (./data), whether the service runs or not.
+
+Examples:
+  $ countersign serve
+  $ countersign keys create --role agent --name billing-bot
+  $ countersign doctor`;
+
+/** Runs one command line (`process.argv`); resolves to the exit code when the command is done. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const program = new Command("countersign")
+    .description("Decides, records and accounts for what software agents propose to do.")
+    .version(version, "-v, --version", "print the version")
+    .addHelpText("after", help)
+    .showHelpAfterError("(add --help for the options)");
+  for (const add of [addServe, addKeys, addOrgs, addDoctor, addExport, addReplay, addWebhooks, addPolicies, addPacks])
+    add(program);
+  try {
+    await program.parseAsync(argv);
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    const message = messageFor(error);
+    if (message === null) throw error;
+    console.error(`countersign: ${message}`);
+    return 1;
+  }
+}
+
+/**
+ * What to tell the person: the message of what can go wrong in use. Null for our own mistakes, which show their stack. The
+ * service's errors are told by name, because its code is loaded only by the commands that need it.
+ */
+function messageFor(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof CommandFailed || error.name === "StartRefused") return error.message;
+  if (error.name === "Fault" && "details" in error) {
+    const reasons = (error.details as readonly { message?: string }[]).map(({ message }) => message).filter(Boolean);
+    return [error.message, ...reasons].join(": ");
+  }
+  return "syscall" in error && "code" in error ? error.message : null;
+}

@@ -1,0 +1,54 @@
+/** Recorded agent calls: a file of JSON lines, plain or gzip. */
+import { createInterface } from "node:readline";
+import type { IntentSubmission } from "@countersign/contract";
+import { CommandFailed } from "../command-failed.ts";
+import { openText } from "../open-text.ts";
+
+/** One recorded call: its number and the body to submit. */
+export interface RecordedCall {
+  readonly call: number;
+  readonly body: IntentSubmission;
+}
+
+/**
+ * The calls of a recording in its order. A line is `{"call": n, "body": {…}}`, or a bare submission body, which then has
+ * its line's number (from 0) as its call. Throws `CommandFailed` that names the file and line of whatever is neither.
+ */
+export async function* readRecording(path: string): AsyncGenerator<RecordedCall> {
+  let line = 0;
+  try {
+    for await (const each of createInterface({ input: await openText(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (each.trim() !== "") yield parseLine(each, line, path);
+      line += 1;
+    }
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error;
+    const where = line === 0 ? path : `${path} after line ${line}`;
+    throw new CommandFailed(`cannot read ${where}: ${(error as Error).message}`);
+  }
+}
+
+/** Reads the whole recording once, so that a bad line is known before anything is sent. Gives the number of calls. */
+export async function checkRecording(path: string): Promise<number> {
+  const seen = new Set<number>();
+  for await (const { call } of readRecording(path)) {
+    if (seen.has(call)) throw new CommandFailed(`${path}: call ${call} stands there twice`);
+    seen.add(call);
+  }
+  return seen.size;
+}
+
+function parseLine(text: string, line: number, path: string): RecordedCall {
+  const where = `${path}, line ${line + 1}`;
+  let value: { call?: unknown; body?: unknown; intent?: unknown } | null;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CommandFailed(`${where} is not JSON: ${(error as Error).message}`);
+  }
+  if (typeof value?.intent === "object") return { call: line, body: value as IntentSubmission };
+  if (typeof value?.body !== "object" || value.body === null || !Number.isSafeInteger(value.call)) {
+    throw new CommandFailed(`${where} is neither {"call": n, "body": {…}} nor a submission with "intent"`);
+  }
+  return { call: value.call as number, body: value.body as IntentSubmission };
+}

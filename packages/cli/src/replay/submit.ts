@@ -1,0 +1,120 @@
+/** Submits a few recorded calls and sees to it that each gets a verdict or a reason why not. */
+
+import type { BatchAnswer, Verdict } from "@countersign/contract";
+import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
+import { CommandFailed } from "../command-failed.ts";
+import type { RecordedCall } from "./recording.ts";
+
+/** What became of one call. */
+export type CallResult =
+  | { readonly call: number; readonly verdict: Verdict }
+  | { readonly call: number; readonly verdict: null; readonly code: string; readonly message: string };
+
+/** What the submitting of one replay shares. */
+export interface SubmitContext {
+  readonly client: Client;
+  readonly mode: "shadow" | undefined;
+  readonly signal: AbortSignal;
+  /** Spends a wait that the service asked for (`rate_limit`) or that a retry takes (`retry`). */
+  pause(wait_ms: number, why: "rate_limit" | "retry"): Promise<void>;
+  /** One request was answered; milliseconds from its first byte to its answer's last. */
+  answered(latency_ms: number): void;
+  /** True once any request was answered: a silent address is then an outage, not a mistake. */
+  isReached(): boolean;
+}
+
+type Item = RecordedCall & { readonly idempotency_key: string };
+
+const triesMax = 5;
+
+/**
+ * Every call goes out under one idempotency key until it has an answer, so a repeat after a broken connection never
+ * decides twice. 429 is waited for however often it comes; 503 and broken connections are tried five times. Throws
+ * `CommandFailed` for what no repetition mends: no service, no valid key.
+ */
+export async function submitCalls(
+  calls: readonly RecordedCall[],
+  single: boolean,
+  context: SubmitContext,
+): Promise<CallResult[]> {
+  let open: Item[] = calls.map((call) => ({ ...call, idempotency_key: crypto.randomUUID() }));
+  const results = new Map<number, CallResult>();
+  for (let tries = 1; open.length > 0; tries += 1) {
+    const answers = await send(open, single, context);
+    if (answers === "rate_limited") {
+      tries -= 1;
+      continue;
+    }
+    open.forEach((item, n) => void results.set(item.call, answers[n] ?? missing(item)));
+    open = open.filter((item) => isWorthRepeating(results.get(item.call)));
+    const silent = answers.find((answer) => answer.verdict === null && answer.code === "no_answer");
+    if (silent?.verdict === null && (tries === triesMax || !context.isReached())) {
+      throw new CommandFailed(
+        `${silent.message}\nIs the service running there? \`npm start\` or \`countersign serve\` starts it.`,
+      );
+    }
+    if (tries === triesMax) break;
+    if (open.length > 0) await context.pause(250 * 2 ** tries, "retry");
+  }
+  return calls.map(({ call }) => results.get(call) as CallResult);
+}
+
+function isWorthRepeating(result: CallResult | undefined): boolean {
+  return result?.verdict === null && ["overloaded", "unavailable", "no_answer"].includes(result.code);
+}
+
+const missing = ({ call }: Item): CallResult => ({
+  call,
+  verdict: null,
+  code: "no_result",
+  message: "the answer left it out",
+});
+
+async function send(
+  items: readonly Item[],
+  single: boolean,
+  context: SubmitContext,
+): Promise<CallResult[] | "rate_limited"> {
+  const { client, mode, signal } = context;
+  const from_ms = performance.now();
+  try {
+    const [first] = items;
+    if (single && first !== undefined) {
+      const { decision } = await client.submitIntent(first.body, {
+        idempotency_key: first.idempotency_key,
+        mode,
+        signal,
+      });
+      context.answered(performance.now() - from_ms);
+      return [{ call: first.call, verdict: decision.verdict }];
+    }
+    const bodies = items.map(({ body, idempotency_key }) => ({ ...body, idempotency_key }));
+    const { results } = await client.submitIntentBatch(bodies, { mode, signal });
+    context.answered(performance.now() - from_ms);
+    return items.map((item, n) => ofBatch(item, results[n]));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 429) {
+      await context.pause((error.retry_after_seconds ?? 1) * 1000, "rate_limit");
+      return "rate_limited";
+    }
+    return items.map(({ call }) => ({ call, verdict: null, ...reasonOf(error) }));
+  }
+}
+
+function ofBatch(item: Item, result: BatchAnswer["results"][number] | undefined): CallResult {
+  if (result?.decision !== undefined) return { call: item.call, verdict: result.decision.verdict };
+  if (result?.error === undefined) return missing(item);
+  return { call: item.call, verdict: null, code: result.error.code, message: result.error.message };
+}
+
+function reasonOf(error: unknown): { code: string; message: string } {
+  if (error instanceof ConnectionError) return { code: "no_answer", message: error.message };
+  if (!(error instanceof ApiError)) throw error;
+  if (error.status === 401 || error.status === 403) {
+    throw new CommandFailed(`${error.code}: ${error.message} (give a key with --api-key or COUNTERSIGN_API_KEY)`);
+  }
+  if (error.status === 404 || error.code.startsWith("http_")) {
+    throw new CommandFailed(`that address does not answer like Countersign: ${error.status} ${error.message}`);
+  }
+  return { code: error.code, message: error.message };
+}

@@ -1,0 +1,8 @@
+/** Rows of texts as aligned columns, two spaces apart; `right` names the columns that end together (numbers). */
+export function formatTable(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+  const widths: number[] = [];
+  for (const row of rows) for (const [n, cell] of row.entries()) widths[n] = Math.max(widths[n] ?? 0, cell.length);
+  const pad = (cell: string, n: number) =>
+    right.includes(n) ? cell.padStart(widths[n] ?? 0) : cell.padEnd(widths[n] ?? 0);
+  return rows.map((row) => row.map(pad).join("  ").trimEnd()).join("\n");
+}

@@ -1,0 +1,137 @@
+/** A person's own passkeys. */
+import type { Passkey } from "@countersign/contract";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useClient } from "../api/session.tsx";
+import { knowsPasskeys, makePasskey } from "../browser/passkeys.ts";
+import { Data } from "../parts/data.tsx";
+import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Loaded } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useToasts } from "../parts/toasts.tsx";
+import { FormError } from "./outside.tsx";
+
+export function Passkeys() {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [adding, setAdding] = useState(false);
+  const [doomed, setDoomed] = useState<Passkey | null>(null);
+  const query = useQuery({
+    queryKey: ["session", "passkeys"],
+    queryFn: async () => (await client.listPasskeys()).passkeys,
+  });
+  const refresh = () => void queries.invalidateQueries({ queryKey: ["session", "passkeys"] });
+  const remove = useMutation({
+    mutationFn: (passkey: Passkey) => client.deletePasskey(passkey.passkey_id),
+    onSuccess: () => toasts.done("Passkey deleted"),
+    onError: toasts.failed,
+    onSettled: () => {
+      setDoomed(null);
+      refresh();
+    },
+  });
+  return (
+    <section className="card stack" aria-label="Passkeys">
+      <div className="row between">
+        <h2>Passkeys</h2>
+        {knowsPasskeys() && (
+          <button type="button" className="button small" onClick={() => setAdding(true)}>
+            Add a passkey
+          </button>
+        )}
+      </div>
+      <p className="muted">
+        Sign in with your device instead of a password. Nothing that could be typed into a false page.
+      </p>
+      <Loaded query={query} what="your passkeys">
+        {(passkeys) =>
+          passkeys.length === 0 ? (
+            <p className="small">None yet.</p>
+          ) : (
+            <ul className="plain stack tight">
+              {passkeys.map((passkey) => (
+                <li key={passkey.passkey_id} className="row between">
+                  <span>
+                    <Data text={passkey.name} />
+                    <span className="small muted">
+                      {" made "}
+                      <Time at={passkey.created_at} />
+                      {passkey.last_used_at !== null && (
+                        <>
+                          {", used "}
+                          <Time at={passkey.last_used_at} />
+                        </>
+                      )}
+                    </span>
+                  </span>
+                  <button type="button" className="button small" onClick={() => setDoomed(passkey)}>
+                    Delete
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      {adding && (
+        <AddDialog
+          onClose={() => setAdding(false)}
+          onAdded={() => {
+            setAdding(false);
+            toasts.done("Passkey added");
+            refresh();
+          }}
+        />
+      )}
+      {doomed !== null && (
+        <Confirm
+          title="Delete this passkey?"
+          action="Delete"
+          tone="bad"
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate(doomed)}
+          onClose={() => setDoomed(null)}
+        >
+          <p>
+            <Data text={doomed.name} /> signs nobody in any more.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function AddDialog({ onClose, onAdded }: { readonly onClose: () => void; readonly onAdded: () => void }) {
+  const client = useClient();
+  const add = useMutation({
+    mutationFn: async (name: string) => {
+      const credential = await makePasskey(await client.beginPasskeyRegistration());
+      return client.finishPasskeyRegistration({ credential, ...(name === "" ? {} : { name }) });
+    },
+    onSuccess: onAdded,
+  });
+  return (
+    <Dialog title="Add a passkey" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event: FormEvent<HTMLFormElement>) => {
+          event.preventDefault();
+          add.mutate(String(new FormData(event.currentTarget).get("name")).trim());
+        }}
+      >
+        <TextField label="Name" name="name" hint="Such as: my laptop" maxLength={128} autoComplete="off" />
+        <FormError error={add.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={add.isPending}>
+            {add.isPending ? "Waiting for your device …" : "Go on"}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

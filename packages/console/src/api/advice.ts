@@ -1,0 +1,68 @@
+/** What an error means to a person, and what to do about it. */
+import { ApiError, ConnectionError } from "@countersign/sdk";
+
+/** Shown in a toast or in place of what could not be loaded. */
+export interface Advice {
+  readonly title: string;
+  readonly todo: string;
+  /** Finds the request in the service's log. */
+  readonly request_id: string | null;
+}
+
+const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> = {
+  missing_api_key: ["You are signed out", "Sign in again; what you have typed here is still here."],
+  invalid_api_key: ["This key or session is not valid any more", "Sign in again."],
+  expired_api_key: ["This key has expired", "Ask an admin for a new key, then sign in with it."],
+  invalid_credentials: ["That is not right", "Check what you typed. A code serves only once and for half a minute."],
+  forbidden: ["Your role does not allow this", "Ask somebody with a higher role, or an admin to change yours."],
+  self_review: [
+    "You cannot decide on your own action",
+    "The agent's key is yours or was created by you. Another person has to decide.",
+  ],
+  signup_closed: ["Sign-up is closed on this service", "Ask its operator for an invitation or a key."],
+  not_found: ["There is no such thing (any more)", "Check the address, or go back to the list."],
+  escalation_closed: ["Somebody was faster, or the time was over", "The page shows how it ended. Nothing was changed."],
+  override_not_allowed: ["A policy forbids overriding this block", "The action has to be changed to comply."],
+  modified_action_blocked: [
+    "The changed action would break a rule",
+    "Change it further, or block it. The rule is named below.",
+  ],
+  already_exists: ["There is one already", "Choose another name."],
+  state_conflict: ["This has changed in the meantime", "The page shows the new state. Try again if you still want to."],
+  policy_invalid: ["The policy has mistakes", "Mend what is marked in the editor, then save again."],
+  webhook_url_refused: ["This address is refused", "Use a public https address without user and password."],
+  rate_limit_exceeded: ["Too many requests with this key", "Wait a few seconds; the page tries again by itself."],
+  overloaded: ["The service is busy", "Nothing was changed. Try again in a few seconds."],
+  unavailable: ["The service cannot reach its database", "Try again in a minute. If it stays so, tell the operator."],
+  internal_error: ["Something went wrong in the service", "Try again. If it stays so, give the operator the id below."],
+  payload_too_large: ["This is too large", "Send less than 1 MB."],
+};
+
+/** The advice for anything that was thrown. */
+export function adviceOn(error: unknown): Advice {
+  if (error instanceof ConnectionError) {
+    return {
+      title: "The service does not answer",
+      todo: "Check your network. Nothing is lost: try again once the banner above is gone.",
+      request_id: null,
+    };
+  }
+  if (error instanceof ApiError) {
+    const [title, todo] = byCode[error.code] ?? [error.message, "Check what you entered and try again."];
+    const details = error.details
+      .slice(0, 5)
+      .flatMap((each) => (typeof each["message"] === "string" ? [each["message"]] : []));
+    const wait = error.retry_after_seconds;
+    const more = [...details, ...(wait !== null && wait > 3 ? [`Try again in ${wait} seconds.`] : [])];
+    return { title, todo: more.length > 0 ? `${todo} ${more.join(" ")}` : todo, request_id: error.request_id };
+  }
+  if (error instanceof DOMException && (error.name === "NotAllowedError" || error.name === "InvalidStateError")) {
+    const known = error.name === "InvalidStateError";
+    return {
+      title: known ? "This device has a passkey here already" : "The device gave nothing",
+      todo: known ? "Sign in with it." : "It was broken off or took too long. Try again, or sign in another way.",
+      request_id: null,
+    };
+  }
+  return { title: "Something went wrong in this page", todo: "Reload it and try again.", request_id: null };
+}

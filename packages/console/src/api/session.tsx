@@ -1,0 +1,107 @@
+/** Who uses the console: a person's session, a key typed into this tab, or open mode. */
+import { type CallerInfo, type Role, roleMeets } from "@countersign/contract";
+import type { Client } from "@countersign/sdk";
+import { ApiError } from "@countersign/sdk";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
+import { keepKey, keptKey } from "../browser/storage.ts";
+import { connect } from "./connection.ts";
+
+/** The session as every page sees it. */
+export interface Session {
+  /** For calls that need nobody (sign-up, login): works signed out, too. */
+  readonly client: Client;
+  /** Null: signed out. */
+  readonly caller: CallerInfo | null;
+  /** The first look at who we are is under way. */
+  readonly opening: boolean;
+  /** Why we could not find out; null: we did. */
+  readonly trouble: unknown;
+  readonly hasKey: boolean;
+  /** Uses this key from now on; throws what the service says to it, and then nothing has changed. */
+  signIn(api_key: string): Promise<void>;
+  /** Looks again who we are: after a login or logout by cookie. */
+  refresh(): Promise<void>;
+  signOut(): Promise<void>;
+}
+
+const SessionContext = createContext<Session | null>(null);
+
+export function SessionProvider({ children }: { readonly children: ReactNode }) {
+  const queries = useQueryClient();
+  const [apiKey, setApiKey] = useState(keptKey);
+  const onRefused = useCallback(() => void queries.invalidateQueries({ queryKey: ["caller"] }), [queries]);
+  const client = useMemo(() => connect(apiKey, onRefused), [apiKey, onRefused]);
+  const caller = useQuery({
+    queryKey: ["caller", apiKey === null ? "cookie" : "key"],
+    queryFn: async () => {
+      try {
+        return await connect(apiKey, () => undefined).getCaller();
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return null;
+        throw error;
+      }
+    },
+    staleTime: 60_000,
+  });
+
+  const use = useCallback(
+    async (next: string | null) => {
+      keepKey(next);
+      setApiKey(next);
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "caller" });
+      await queries.resetQueries({ queryKey: ["caller"] });
+    },
+    [queries],
+  );
+
+  const session = useMemo<Session>(
+    () => ({
+      client,
+      caller: caller.data ?? null,
+      opening: caller.isPending,
+      trouble: caller.error,
+      hasKey: apiKey !== null,
+      async signIn(next) {
+        await connect(next, () => undefined).getCaller();
+        await use(next);
+      },
+      async refresh() {
+        await use(apiKey);
+      },
+      async signOut() {
+        if (apiKey === null) {
+          // Signed out here even when the service does not answer: its cookie then ends with its own time.
+          await client.logout().catch(() => undefined);
+        }
+        await use(null);
+      },
+    }),
+    [client, caller.data, caller.isPending, caller.error, apiKey, use],
+  );
+  return <SessionContext value={session}>{children}</SessionContext>;
+}
+
+/** The session. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error("useSession outside SessionProvider");
+  return session;
+}
+
+/** The client of whoever is signed in. */
+export function useClient(): Client {
+  return useSession().client;
+}
+
+/** Whether the caller's role includes this one. The API decides in the end; this only hides what it would refuse. */
+export function useMay(least: Role): boolean {
+  const { caller } = useSession();
+  return caller !== null && roleMeets(caller.role, [least]);
+}
+
+/** Whether the caller may read what reviewers and auditors may. */
+export function useReads(): boolean {
+  const { caller } = useSession();
+  return caller !== null && roleMeets(caller.role, ["reviewer", "auditor"]);
+}

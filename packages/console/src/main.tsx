@@ -1,0 +1,44 @@
+/** The console: everything it shows comes from the public API of the service that it was loaded from. */
+import { ApiError } from "@countersign/sdk";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { SessionProvider } from "./api/session.tsx";
+import { applyTheme, chosenTheme } from "./browser/theme.ts";
+import "./design/tokens.css";
+import "./design/base.css";
+import "./design/parts.css";
+import "./design/shell.css";
+import "./design/pages.css";
+import { ToastProvider } from "./parts/toasts.tsx";
+import { router } from "./router.tsx";
+
+applyTheme(chosenTheme());
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // What the service refused it will refuse again; a broken connection is asked about by the banner.
+      retry: (count, error) => count < 2 && error instanceof ApiError && error.status >= 500,
+      // The browser's own idea of being online is wrong for a service on this machine.
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always", retry: false },
+  },
+});
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html has no root");
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <ToastProvider>
+        <SessionProvider>
+          <RouterProvider router={router} />
+        </SessionProvider>
+      </ToastProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,245 @@
+/** Pages that mails lead to, and the ones that send those mails. None of them needs a session. */
+import { limits } from "@countersign/contract";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { FormError, Outside } from "../account/outside.tsx";
+import { useSession } from "../api/session.tsx";
+import { TextField } from "../parts/field.tsx";
+
+/** Reads the token of a mailed link once, and takes it out of the address: it does not stay in the history. */
+function useToken(): string {
+  const { search } = useLocation();
+  const [token] = useState(() => (search as { readonly token?: string }).token ?? "");
+  return token;
+}
+
+function formOf(event: FormEvent<HTMLFormElement>): (name: string) => string {
+  event.preventDefault();
+  const form = new FormData(event.currentTarget);
+  return (name) => String(form.get(name) ?? "");
+}
+
+function NewPassword() {
+  return (
+    <TextField
+      label="Password"
+      name="password"
+      type="password"
+      autoComplete="new-password"
+      hint={`At least ${limits.password_chars_min} characters. A sentence is better than symbols.`}
+      required
+      minLength={limits.password_chars_min}
+      maxLength={limits.password_chars_max}
+    />
+  );
+}
+
+function Sent({ text }: { readonly text: string }) {
+  return (
+    <section className="card stack" role="status">
+      <h2>Look into your mail</h2>
+      <p>{text}</p>
+    </section>
+  );
+}
+
+export function SignupPage() {
+  const { client } = useSession();
+  const signup = useMutation({
+    mutationFn: (input: { org_name: string; email: string; password: string }) => client.signup(input),
+  });
+  return (
+    <Outside title="Create an account" about="An organization of your own, with you as its first admin.">
+      {signup.isSuccess ? (
+        <Sent text="We have sent a link to the address. Your organization exists once you have followed it." />
+      ) : (
+        <form
+          className="card stack"
+          onSubmit={(event) => {
+            const text = formOf(event);
+            signup.mutate({
+              org_name: text("org_name").trim(),
+              email: text("email").trim(),
+              password: text("password"),
+            });
+          }}
+        >
+          <TextField label="Organization" name="org_name" required maxLength={128} autoComplete="organization" />
+          <TextField label="E-mail" name="email" type="email" required maxLength={254} autoComplete="username" />
+          <NewPassword />
+          <FormError error={signup.error} />
+          <div className="actions start">
+            <button type="submit" className="button primary" disabled={signup.isPending}>
+              Create account
+            </button>
+          </div>
+        </form>
+      )}
+      <p className="muted">
+        {"You have one? "}
+        <Link to="/login">Sign in</Link>
+      </p>
+    </Outside>
+  );
+}
+
+/** Asks for a click before it uses the link: programs that look into mails follow links, too. */
+export function VerifyEmailPage() {
+  const { client } = useSession();
+  const token = useToken();
+  const verify = useMutation({ mutationFn: () => client.verifyEmail(token) });
+  return (
+    <Outside title="Confirm your address">
+      <section className="card stack">
+        {verify.isSuccess ? (
+          <>
+            <p role="status">Your address is confirmed and your organization is ready.</p>
+            <Link to="/login" className="button primary">
+              Sign in
+            </Link>
+          </>
+        ) : (
+          <>
+            <p>One click, and your organization is created.</p>
+            <FormError error={verify.error} />
+            <button
+              type="button"
+              className="button primary"
+              disabled={verify.isPending || token === ""}
+              onClick={() => verify.mutate()}
+            >
+              Confirm
+            </button>
+            {(verify.isError || token === "") && (
+              <p className="small muted">
+                {"A link serves once and not for ever. If you have not signed in yet, "}
+                <Link to="/signup">sign up again</Link>.
+              </p>
+            )}
+          </>
+        )}
+      </section>
+    </Outside>
+  );
+}
+
+export function ForgotPasswordPage() {
+  const { client } = useSession();
+  const ask = useMutation({ mutationFn: (email: string) => client.forgotPassword(email) });
+  return (
+    <Outside title="Set a new password">
+      {ask.isSuccess ? (
+        <Sent text="If the address is known here, a link is on its way. It serves for an hour." />
+      ) : (
+        <form className="card stack" onSubmit={(event) => ask.mutate(formOf(event)("email").trim())}>
+          <TextField label="E-mail" name="email" type="email" required maxLength={254} autoComplete="username" />
+          <FormError error={ask.error} />
+          <div className="actions start">
+            <button type="submit" className="button primary" disabled={ask.isPending}>
+              Send a link
+            </button>
+          </div>
+        </form>
+      )}
+      <p className="muted">
+        <Link to="/login">Back to sign-in</Link>
+      </p>
+    </Outside>
+  );
+}
+
+export function ResetPasswordPage() {
+  const { client } = useSession();
+  const token = useToken();
+  const reset = useMutation({ mutationFn: (password: string) => client.resetPassword({ token, password }) });
+  return (
+    <Outside title="Set a new password">
+      {reset.isSuccess ? (
+        <section className="card stack">
+          <p role="status">The new password is set. You are signed out everywhere.</p>
+          <Link to="/login" className="button primary">
+            Sign in
+          </Link>
+        </section>
+      ) : (
+        <form className="card stack" onSubmit={(event) => reset.mutate(formOf(event)("password"))}>
+          <NewPassword />
+          <FormError error={reset.error} />
+          <div className="actions start">
+            <button type="submit" className="button primary" disabled={reset.isPending || token === ""}>
+              Set password
+            </button>
+          </div>
+          {(reset.isError || token === "") && (
+            <p className="small muted">
+              {"A link serves once, for an hour. "}
+              <Link to="/forgot-password">Ask for another</Link>.
+            </p>
+          )}
+        </form>
+      )}
+    </Outside>
+  );
+}
+
+export function InvitationPage() {
+  const { client, refresh } = useSession();
+  const token = useToken();
+  const navigate = useNavigate();
+  const accept = useMutation({
+    mutationFn: (password: string) => client.acceptInvitation({ token, password }),
+    onSuccess: async () => {
+      await refresh();
+      await navigate({ to: "/" });
+    },
+  });
+  return (
+    <Outside
+      title="Join the organization"
+      about="Choose a password; your e-mail address is the one you were invited at."
+    >
+      <form className="card stack" onSubmit={(event) => accept.mutate(formOf(event)("password"))}>
+        <NewPassword />
+        <FormError error={accept.error} />
+        <div className="actions start">
+          <button type="submit" className="button primary" disabled={accept.isPending || token === ""}>
+            Join
+          </button>
+        </div>
+        {(accept.isError || token === "") && (
+          <p className="small muted">A link serves once, for a week. Ask whoever invited you for another.</p>
+        )}
+      </form>
+    </Outside>
+  );
+}
+
+/** Where the mails' own link leads people; mail programs call the API without it. */
+export function UnsubscribePage() {
+  const { client } = useSession();
+  const token = useToken();
+  const stop = useMutation({ mutationFn: () => client.unsubscribe(token) });
+  return (
+    <Outside title="Notification mails">
+      <section className="card stack">
+        {stop.isSuccess ? (
+          <p role="status">You get no more mails about actions that wait. Settings switch them on again.</p>
+        ) : (
+          <>
+            <p>Get no more mails about actions that wait for your review?</p>
+            <FormError error={stop.error} />
+            <button
+              type="button"
+              className="button primary"
+              disabled={stop.isPending || token === ""}
+              onClick={() => stop.mutate()}
+            >
+              Stop these mails
+            </button>
+          </>
+        )}
+      </section>
+    </Outside>
+  );
+}

@@ -1,0 +1,110 @@
+/** The organization's audit trail. */
+import type { AuditType, OrgAuditRecord } from "@countersign/contract";
+import { auditTypes } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useClient } from "../api/session.tsx";
+import { Data } from "../parts/data.tsx";
+import { auditWord } from "../parts/decision-parts.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { JsonView } from "../parts/json-view.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
+import { Empty } from "../parts/states.tsx";
+import { ExactTime } from "../parts/time.tsx";
+import { useFilters } from "../shell/filters.ts";
+
+export function AuditPage() {
+  const client = useClient();
+  const [filters, setFilters] = useFilters(["type", "actor"]);
+  const asked = {
+    ...(filters.type ? { type: filters.type as AuditType } : {}),
+    ...(filters.actor ? { actor: filters.actor } : {}),
+  };
+  const list = usePaged(["audit", "trail", asked], async (cursor) => {
+    const page = await client.listAudit({ ...asked, limit: 50, ...(cursor === undefined ? {} : { cursor }) });
+    return { rows: page.audit, next_cursor: page.next_cursor };
+  });
+  return (
+    <>
+      <PageHead
+        title="Audit"
+        about="Every change, newest first. Rows are numbered without gaps and chained by hash; nothing can change or remove one."
+      />
+      <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+        <SelectField
+          label="What"
+          value={filters.type ?? ""}
+          onChange={(event) => setFilters({ type: event.target.value })}
+          options={[
+            ["", "Everything"],
+            ...Object.keys(auditTypes).map((type) => [type, auditWord(type as AuditType)] as const),
+          ]}
+        />
+        <TextField
+          key={filters.actor ?? ""}
+          label="By (key or user id)"
+          defaultValue={filters.actor ?? ""}
+          onBlur={(event) => setFilters({ actor: event.target.value.trim() })}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") setFilters({ actor: event.currentTarget.value.trim() });
+          }}
+        />
+      </form>
+      <section className="card" aria-label="Audit trail">
+        <Paged
+          list={list}
+          what="rows"
+          empty={
+            <Empty title="No such rows">
+              <p>Take a filter away to see more.</p>
+            </Empty>
+          }
+        >
+          {(rows) => <Rows rows={rows} />}
+        </Paged>
+      </section>
+    </>
+  );
+}
+
+function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
+  return (
+    <div className="scroll">
+      <table className="list">
+        <thead>
+          <tr>
+            <th scope="col">Row</th>
+            <th scope="col">When</th>
+            <th scope="col">What</th>
+            <th scope="col">By</th>
+            <th scope="col">Details</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.audit_id}>
+              <td>{row.seq}</td>
+              <td>
+                <ExactTime at={row.at} />
+              </td>
+              <td>{auditWord(row.type)}</td>
+              <td className="mono small">{row.actor.id === null ? "the service" : <Data text={row.actor.id} />}</td>
+              <td>
+                {row.intent_id !== null && (
+                  <Link className="small" to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
+                    decision
+                  </Link>
+                )}
+                <details className="small">
+                  <summary>{`Data of row ${row.seq}`}</summary>
+                  <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
+                  <p className="mono muted">{row.hash}</p>
+                </details>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

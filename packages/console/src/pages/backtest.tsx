@@ -1,0 +1,316 @@
+/** What a change of rules would have meant for what was decided already. */
+import type { Backtest, BacktestInput, BacktestProgress, Verdict } from "@countersign/contract";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import { useClient } from "../api/session.tsx";
+import { nowMs } from "../browser/clock.ts";
+import { VerdictBadge, verdictWord } from "../parts/badge.tsx";
+import { Data } from "../parts/data.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { useMembranes } from "../parts/shadow-banner.tsx";
+import { Empty, Failed, Loading } from "../parts/states.tsx";
+import { spanText } from "../parts/time.tsx";
+import { useFilters } from "../shell/filters.ts";
+
+const severity: Record<Verdict, number> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
+const verdicts = Object.keys(severity) as Verdict[];
+
+export function BacktestPage() {
+  const client = useClient();
+  const [filters, setFilters] = useFilters(["policy_id", "days", "membrane_id", "agent_id"]);
+  const policies = useQuery({
+    queryKey: ["policies", "all"],
+    queryFn: async () => (await client.listPolicies({ limit: 200 })).policies,
+  });
+  const membranes = useMembranes();
+  const days = Number(filters.days ?? "7");
+  const chosen = policies.data?.find(({ policy_id }) => policy_id === filters.policy_id);
+  const [progress, setProgress] = useState<BacktestProgress | null>(null);
+  const stop = useRef<AbortController | null>(null);
+  useEffect(() => () => stop.current?.abort(), []);
+  const run = useMutation({
+    mutationFn: () => {
+      const to_ms = nowMs();
+      setProgress(null);
+      stop.current = new AbortController();
+      const input: BacktestInput = {
+        window: { from: new Date(to_ms - days * 86_400_000).toISOString(), to: new Date(to_ms).toISOString() },
+        ...(chosen === undefined ? {} : { candidate: { policies: [chosen.document] } }),
+        ...(filters.membrane_id ? { membrane_id: filters.membrane_id } : {}),
+        ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
+      };
+      return client.backtest(input, { on_progress: setProgress, signal: stop.current.signal });
+    },
+  });
+  return (
+    <>
+      <PageHead
+        title="Backtest"
+        about="Decides recorded actions again, with the facts and the time they had, under other rules. Nothing is changed."
+      />
+      <form
+        className="card stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run.mutate();
+        }}
+      >
+        <div className="filters">
+          <SelectField
+            label="Rules"
+            value={filters.policy_id ?? ""}
+            onChange={(event) => setFilters({ policy_id: event.target.value })}
+            options={[
+              ["", "As recorded (a check)"],
+              ...(policies.data ?? []).map(
+                ({ policy_id, name, version }) => [policy_id, `${name}, version ${version}`] as const,
+              ),
+            ]}
+          />
+          <SelectField
+            label="Actions of"
+            value={filters.days ?? "7"}
+            onChange={(event) => setFilters({ days: event.target.value })}
+            options={[
+              ["1", "the last day"],
+              ["7", "the last 7 days"],
+              ["31", "the last 31 days"],
+              ["92", "the last 3 months"],
+            ]}
+          />
+          <SelectField
+            label="Membrane"
+            value={filters.membrane_id ?? ""}
+            onChange={(event) => setFilters({ membrane_id: event.target.value })}
+            options={[
+              ["", "All"],
+              ...(membranes.data ?? []).map(({ membrane_id, name }) => [membrane_id, name] as const),
+            ]}
+          />
+          <TextField
+            label="Agent"
+            defaultValue={filters.agent_id ?? ""}
+            onBlur={(event) => setFilters({ agent_id: event.target.value.trim() })}
+          />
+          <button type="submit" className="button primary" disabled={run.isPending}>
+            {run.isPending ? "Deciding again …" : "Run"}
+          </button>
+        </div>
+        {chosen !== undefined && (
+          <p className="small muted">
+            As if the newest version of this policy had been in force, in place of the one that was, beside all other
+            rules.
+          </p>
+        )}
+      </form>
+      {run.isPending && (
+        <section className="card stack tight">
+          <Loading what="the backtest" />
+          <div className="row between">
+            <span className="small muted" aria-live="polite">
+              {progress === null ? "Beginning …" : `${progress.evaluated.toLocaleString("en")} decided again`}
+            </span>
+            <button type="button" className="button small" onClick={() => stop.current?.abort()}>
+              Stop
+            </button>
+          </div>
+        </section>
+      )}
+      {run.error !== null && run.error.name !== "AbortError" && (
+        <section className="card">
+          <Failed error={run.error} retry={() => run.mutate()} />
+        </section>
+      )}
+      {run.data !== undefined && !run.isPending && <Result result={run.data} />}
+    </>
+  );
+}
+
+const percent = (value: number | null) => (value === null ? "–" : `${(value * 100).toFixed(1)} %`);
+
+function Result({ result }: { readonly result: Backtest }) {
+  if (result.evaluated === 0)
+    return (
+      <section className="card">
+        <Empty title="Nothing was recorded in this time">
+          <p>Choose a longer time, or let agents ask for a while.</p>
+        </Empty>
+      </section>
+    );
+  return (
+    <>
+      <div className="grid-3">
+        <div className="card figure">
+          <span className="muted small">Decided again</span>
+          <b>{result.evaluated.toLocaleString("en")}</b>
+          <span className="small muted">{`in ${spanText(result.elapsed_ms / 1000)}`}</span>
+        </div>
+        <div className="card figure">
+          <span className="muted small">Same verdict</span>
+          <b>{percent(result.reproduced ?? 1 - result.flips_total / result.evaluated)}</b>
+          <span className="small muted">{`${result.flips_total.toLocaleString("en")} would change`}</span>
+        </div>
+        <div className="card figure">
+          <span className="muted small">Reviews a day</span>
+          <b>{result.escalations_per_day.candidate.toFixed(1)}</b>
+          <span className="small muted">{`recorded ${result.escalations_per_day.recorded.toFixed(1)}`}</span>
+        </div>
+        <div className="card figure">
+          <span className="muted small">Agrees with reviewers</span>
+          <b>{percent(result.human_agreement)}</b>
+        </div>
+      </div>
+      <section className="card stack tight">
+        <h2>From recorded to candidate</h2>
+        <Matrix result={result} />
+      </section>
+      {result.not_reproduced.total > 0 && (
+        <section className="card stack tight">
+          <h2>{`${result.not_reproduced.total.toLocaleString("en")} could not be decided again as they were`}</h2>
+          <ul className="plain stack tight small">
+            {result.not_reproduced.intents.slice(0, 20).map((each) => (
+              <li key={each.intent_id}>
+                <Link className="mono" to="/decisions/$intent_id" params={{ intent_id: each.intent_id }}>
+                  {each.intent_id}
+                </Link>{" "}
+                {each.because.replaceAll("_", " ")}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section className="card stack tight">
+        <h2>Flips</h2>
+        <Flips flips={result.flips} total={result.flips_total} />
+      </section>
+      <div className="grid-2">
+        <section className="card stack tight">
+          <h2>By rule</h2>
+          <div className="scroll">
+            <table className="list">
+              <thead>
+                <tr>
+                  <th scope="col">Rule</th>
+                  <th scope="col" className="num">
+                    Fired
+                  </th>
+                  <th scope="col" className="num">
+                    Decisive
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {result.per_policy.slice(0, 50).map((each) => (
+                  <tr key={each.policy}>
+                    <td>
+                      <Data text={each.policy} />
+                    </td>
+                    <td className="num">{each.fired.toLocaleString("en")}</td>
+                    <td className="num">{each.decisive.toLocaleString("en")}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </section>
+        <section className="card stack tight">
+          <h2>Facts that were missing</h2>
+          {result.unknown_facts.length === 0 && <p className="muted">None.</p>}
+          <ul className="plain stack tight small">
+            {result.unknown_facts.slice(0, 30).map((each) => (
+              <li key={each.path} className="row between">
+                <span className="mono">
+                  <Data text={each.path} />
+                </span>
+                {each.count.toLocaleString("en")}
+              </li>
+            ))}
+          </ul>
+        </section>
+      </div>
+    </>
+  );
+}
+
+function Matrix({ result }: { readonly result: Backtest }) {
+  const count = (from: Verdict, to: Verdict) =>
+    result.transitions.reduce((sum, each) => (each.from === from && each.to === to ? sum + each.count : sum), 0);
+  return (
+    <div className="scroll">
+      <table className="list matrix">
+        <caption className="sr">How many verdicts became which</caption>
+        <thead>
+          <tr>
+            <td />
+            {verdicts.map((to) => (
+              <th key={to} scope="col">{`then ${verdictWord(to)}`}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {verdicts.map((from) => (
+            <tr key={from}>
+              <th scope="row">{verdictWord(from)}</th>
+              {verdicts.map((to) => {
+                const found = count(from, to);
+                const tone =
+                  from === to ? "same" : found === 0 ? "" : severity[to] > severity[from] ? "worse" : "better";
+                return (
+                  <td key={to} className={tone}>
+                    {found.toLocaleString("en")}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Flips({ flips, total }: { readonly flips: Backtest["flips"]; readonly total: number }) {
+  if (flips.length === 0) return <p className="muted">No verdict would have been another.</p>;
+  return (
+    <div className="scroll">
+      {total > 100 && <p className="small muted">{`The newest 100 of ${total.toLocaleString("en")}.`}</p>}
+      <table className="list">
+        <thead>
+          <tr>
+            <th scope="col">Action</th>
+            <th scope="col">Recorded</th>
+            <th scope="col">Candidate</th>
+            <th scope="col">Rules</th>
+          </tr>
+        </thead>
+        <tbody>
+          {flips.slice(0, 100).map((flip) => (
+            <tr key={flip.intent_id}>
+              <td className="mono small">
+                <Link to="/decisions/$intent_id" params={{ intent_id: flip.intent_id }}>
+                  {flip.intent_id}
+                </Link>
+              </td>
+              <td>
+                <VerdictBadge verdict={flip.from} />
+              </td>
+              <td>
+                <VerdictBadge verdict={flip.to} />
+              </td>
+              <td>
+                <Data text={flip.policies.join(", ")} />
+                {flip.reasons.map((reason) => (
+                  <div key={`${reason.policy} ${reason.message}`} className="small muted">
+                    <Data text={reason.message} chars_max={200} />
+                  </div>
+                ))}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,208 @@
+/** One decision, whole. */
+import type { Decision, IntentAnswer } from "@countersign/contract";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { useClient, useMay } from "../api/session.tsx";
+import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
+import { CopyButton } from "../parts/copy.tsx";
+import { Data } from "../parts/data.tsx";
+import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/decision-parts.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { TextArea } from "../parts/field.tsx";
+import { JsonView } from "../parts/json-view.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Failed, Loaded } from "../parts/states.tsx";
+import { ExactTime, Time } from "../parts/time.tsx";
+import { useToasts } from "../parts/toasts.tsx";
+import { IntentFields, Wants } from "../parts/wants.tsx";
+
+export function DecisionPage() {
+  const { intent_id } = useParams({ from: "/frame/decisions/$intent_id" });
+  const client = useClient();
+  const query = useQuery({
+    queryKey: ["intents", "one", intent_id],
+    queryFn: () => client.getIntent(intent_id),
+    refetchInterval: ({ state }) => (state.data?.decision.status === "pending" ? 3_000 : false),
+  });
+  return (
+    <>
+      <PageHead title="Decision" about={<span className="mono small">{intent_id}</span>}>
+        <CopyButton text={intent_id} label="Copy id" />
+      </PageHead>
+      <Loaded query={query} what="the decision">
+        {(answer) => <Whole answer={answer} />}
+      </Loaded>
+    </>
+  );
+}
+
+function Whole({ answer: { intent, facts, decision } }: { readonly answer: IntentAnswer }) {
+  return (
+    <>
+      {!decision.enforced && (
+        <div className="banner shadow">
+          <div>
+            <strong>Shadow: nothing was held</strong>
+            The decision was made and recorded; the agent went on whatever it said.
+          </div>
+        </div>
+      )}
+      <section className="card stack">
+        <div className="row">
+          <VerdictBadge verdict={decision.verdict} />
+          <ModeBadge mode={decision.pipeline_mode} always />
+          <ExactTime at={decision.timestamp} />
+          <Outcome decision={decision} />
+        </div>
+        <Wants intent={intent} />
+        {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
+          <blockquote className="said">
+            <Data text={intent.payload.summary} lines />
+          </blockquote>
+        )}
+        <Override decision={decision} />
+      </section>
+      {decision.would_approve_if !== null && decision.would_approve_if.length > 0 && (
+        <section className="card stack tight">
+          <WouldApprove changes={decision.would_approve_if} />
+        </section>
+      )}
+      <div className="grid-2">
+        <section className="card stack tight">
+          <h2>Reasons</h2>
+          <Reasons decision={decision} />
+        </section>
+        <section className="card stack tight">
+          <h2>Risk</h2>
+          <Risk decision={decision} />
+        </section>
+      </div>
+      <section className="card stack tight">
+        <h2>The action</h2>
+        <Payload decision={decision} content={intent.payload?.content} />
+        <IntentFields intent={intent} />
+      </section>
+      <section className="card stack tight">
+        <h2>Facts</h2>
+        <Facts facts={facts} decided_at={decision.timestamp} />
+        {decision.valid_until !== null && (
+          <p className="small muted">
+            {"The facts behind this decision are good until "}
+            <Time at={decision.valid_until} />.
+          </p>
+        )}
+      </section>
+      <AuditTrail intent_id={intent.intent_id} pending={decision.status === "pending"} />
+      <details className="card">
+        <summary>Decision record as JSON</summary>
+        <JsonView value={decision} label="Decision record" />
+      </details>
+    </>
+  );
+}
+
+function Outcome({ decision }: { readonly decision: Decision }) {
+  if (decision.status === "pending")
+    return (
+      <span className="small">
+        {"waits for review: "}
+        {decision.escalation_id !== null && (
+          <Link to="/escalations/$escalation_id" params={{ escalation_id: decision.escalation_id }}>
+            open it
+          </Link>
+        )}
+      </span>
+    );
+  return (
+    <>
+      {decision.outcome !== null && decision.outcome !== decision.verdict && (
+        <span className="small muted">{`in the end ${decision.outcome === "block" ? "blocked" : "approved"}`}</span>
+      )}
+      {decision.human_override_id !== null && (
+        <span className="small muted">{`passed by override ${decision.human_override_id}`}</span>
+      )}
+      {decision.escalation_id !== null && (
+        <Link className="small" to="/escalations/$escalation_id" params={{ escalation_id: decision.escalation_id }}>
+          its review
+        </Link>
+      )}
+    </>
+  );
+}
+
+function Override({ decision }: { readonly decision: Decision }) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const may = useMay("operator");
+  const [asking, setAsking] = useState(false);
+  const [reason, setReason] = useState("");
+  const act = useMutation({
+    mutationFn: () => client.overrideBlock(decision.intent_id, { reason: reason.trim() }),
+    onSuccess: (override) => {
+      if (override.status === "pending_second")
+        toasts.done("Approved by you", "This rule asks for two people: another one has to override it, too.");
+      else toasts.done("Overridden", "The agent’s next try of the same action within 24 hours passes, once.");
+      setAsking(false);
+      void queries.invalidateQueries({ queryKey: ["audit"] });
+      void queries.invalidateQueries({ queryKey: ["overrides"] });
+    },
+  });
+  if (decision.verdict !== "block" || !may) return null;
+  return (
+    <div className="row">
+      <button type="button" className="button" onClick={() => setAsking(true)}>
+        Override this block
+      </button>
+      {asking && (
+        <Dialog title="Override this block" onClose={() => setAsking(false)}>
+          <form
+            className="stack"
+            onSubmit={(event) => {
+              event.preventDefault();
+              act.mutate();
+            }}
+          >
+            <p>
+              The agent’s next try of the very same action within 24 hours passes, once. Rules other than those above
+              still count.
+            </p>
+            <TextArea
+              label="Reason (kept in the audit trail)"
+              required
+              maxLength={4_000}
+              value={reason}
+              onChange={(event) => setReason(event.target.value)}
+            />
+            {act.error !== null && <Failed error={act.error} />}
+            <div className="actions">
+              <button type="button" className="button" onClick={() => setAsking(false)}>
+                Cancel
+              </button>
+              <button type="submit" className="button primary" disabled={act.isPending || reason.trim() === ""}>
+                Override
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function AuditTrail({ intent_id, pending }: { readonly intent_id: string; readonly pending: boolean }) {
+  const client = useClient();
+  const query = useQuery({
+    queryKey: ["audit", intent_id, pending],
+    queryFn: async () => (await client.listIntentAudit(intent_id, { limit: 200 })).audit,
+  });
+  return (
+    <section className="card stack tight">
+      <h2>What happened</h2>
+      <Loaded query={query} what="the audit trail">
+        {(audit) => <Timeline audit={audit} />}
+      </Loaded>
+    </section>
+  );
+}

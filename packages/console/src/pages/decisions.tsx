@@ -1,0 +1,175 @@
+/** The decisions explorer. */
+import type { IntentListItem, PipelineMode, Verdict } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useClient } from "../api/session.tsx";
+import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
+import { Data } from "../parts/data.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
+import { Empty } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useFilters } from "../shell/filters.ts";
+
+/** What a datetime-local input holds, as the API takes it; the input is in the reader's zone. */
+const asTime = (local: string | undefined): string | undefined => {
+  if (local === undefined) return undefined;
+  const at = new Date(local);
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+};
+
+export function DecisionsPage() {
+  const client = useClient();
+  const [filters, setFilters] = useFilters(["agent_id", "verdict", "mode", "from", "to"]);
+  const from = asTime(filters.from);
+  const to = asTime(filters.to);
+  const asked = {
+    ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
+    ...(filters.verdict ? { verdict: filters.verdict as Verdict } : {}),
+    ...(filters.mode ? { mode: filters.mode as PipelineMode } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+  const list = usePaged(["intents", "list", asked], async (cursor) => {
+    const page = await client.listIntents({ ...asked, limit: 50, ...(cursor === undefined ? {} : { cursor }) });
+    return { rows: page.intents, next_cursor: page.next_cursor };
+  });
+  const filtered = Object.keys(asked).length > 0;
+  return (
+    <>
+      <PageHead title="Decisions" about="Every action that agents asked about, newest first.">
+        <button type="button" className="button small" onClick={() => void list.refetch()} disabled={list.isFetching}>
+          Refresh
+        </button>
+      </PageHead>
+      <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+        <TextField
+          key={filters.agent_id ?? ""}
+          label="Agent"
+          defaultValue={filters.agent_id ?? ""}
+          onBlur={(event) => setFilters({ agent_id: event.target.value.trim() })}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") setFilters({ agent_id: event.currentTarget.value.trim() });
+          }}
+        />
+        <SelectField
+          label="Verdict"
+          value={filters.verdict ?? ""}
+          onChange={(event) => setFilters({ verdict: event.target.value })}
+          options={[
+            ["", "All"],
+            ["approve", "Approved"],
+            ["approve_modified", "Approved with changes"],
+            ["escalate", "Escalated"],
+            ["block", "Blocked"],
+          ]}
+        />
+        <SelectField
+          label="Mode"
+          value={filters.mode ?? ""}
+          onChange={(event) => setFilters({ mode: event.target.value })}
+          options={[
+            ["", "All"],
+            ["live", "Live"],
+            ["shadow", "Shadow"],
+            ["test", "Test"],
+          ]}
+        />
+        <TextField
+          label="From"
+          type="datetime-local"
+          value={filters.from ?? ""}
+          onChange={(event) => setFilters({ from: event.target.value })}
+        />
+        <TextField
+          label="To"
+          type="datetime-local"
+          value={filters.to ?? ""}
+          onChange={(event) => setFilters({ to: event.target.value })}
+        />
+        {filtered && (
+          <button
+            type="button"
+            className="button quiet"
+            onClick={() => setFilters({ agent_id: "", verdict: "", mode: "", from: "", to: "" })}
+          >
+            Clear
+          </button>
+        )}
+      </form>
+      <section className="card" aria-label="Decisions">
+        <Paged
+          list={list}
+          what="decisions"
+          empty={
+            <Empty title={filtered ? "No decision matches" : "No decisions yet"}>
+              <p>
+                {filtered
+                  ? "Take a filter away to see more."
+                  : "Once an agent asks whether it may act, the answer stands here."}
+              </p>
+              {!filtered && <Link to="/settings">Send a test intent</Link>}
+            </Empty>
+          }
+        >
+          {(rows) => <Rows rows={rows} />}
+        </Paged>
+      </section>
+    </>
+  );
+}
+
+function Rows({ rows }: { readonly rows: readonly IntentListItem[] }) {
+  return (
+    <div className="scroll">
+      <table className="list">
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Verdict</th>
+            <th scope="col">Agent</th>
+            <th scope="col">Action</th>
+            <th scope="col">Target</th>
+            <th scope="col" className="num">
+              Risk
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.intent_id}>
+              <td>
+                <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
+                  <Time at={row.submitted_at} />
+                </Link>
+              </td>
+              <td>
+                <span className="row">
+                  <VerdictBadge verdict={row.verdict} />
+                  <ModeBadge mode={row.pipeline_mode} />
+                  {row.status === "pending" && <span className="small muted">waits</span>}
+                  {row.verdict === "escalate" && row.outcome !== null && (
+                    <span className="small muted">{`then ${row.outcome === "block" ? "blocked" : "approved"}`}</span>
+                  )}
+                </span>
+              </td>
+              <td>
+                <Data text={row.agent.id} chars_max={80} />
+              </td>
+              <td>
+                <Data text={row.decided_as.type} chars_max={60} />
+                <div className="small muted mono">
+                  <Data text={row.action.verb} chars_max={60} />
+                </div>
+              </td>
+              <td>
+                <Data text={row.action.target?.identifier ?? "–"} chars_max={80} />
+              </td>
+              <td className="num">{row.risk_score.toFixed(2)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+/** One escalation on a page of its own: what links in mails open. */
+import { useParams } from "@tanstack/react-router";
+import { PageHead } from "../parts/page-head.tsx";
+import { EscalationDetail } from "../review/escalation-detail.tsx";
+
+export function EscalationPage() {
+  const { escalation_id } = useParams({ from: "/frame/escalations/$escalation_id" });
+  return (
+    <>
+      <PageHead title="Review" about={<span className="mono small">{escalation_id}</span>} />
+      <EscalationDetail key={escalation_id} escalation_id={escalation_id} />
+    </>
+  );
+}

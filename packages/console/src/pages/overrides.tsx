@@ -1,0 +1,139 @@
+/** Approvals of blocked actions. */
+import type { Override } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useClient, useMay } from "../api/session.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Data } from "../parts/data.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
+import { Empty } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useToasts } from "../parts/toasts.tsx";
+
+const tones: Record<Override["status"], string> = {
+  pending_second: "escalate",
+  active: "approve",
+  consumed: "plain",
+  expired: "plain",
+  revoked: "block",
+};
+const words: Record<Override["status"], string> = {
+  pending_second: "second person awaited",
+  active: "not used yet",
+  consumed: "used",
+  expired: "expired",
+  revoked: "withdrawn",
+};
+
+export function OverridesPage() {
+  const client = useClient();
+  const may = useMay("operator");
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [asked, setAsked] = useState<Override | null>(null);
+  const list = usePaged(["overrides"], async (cursor) => {
+    const page = await client.listOverrides(cursor === undefined ? {} : { cursor });
+    return { rows: page.overrides, next_cursor: page.next_cursor };
+  });
+  const revoke = useMutation({
+    mutationFn: (override: Override) => client.revokeOverride(override.override_id),
+    onSuccess: () => toasts.done("Override withdrawn"),
+    onError: toasts.failed,
+    onSettled: () => {
+      setAsked(null);
+      void queries.invalidateQueries({ queryKey: ["overrides"] });
+    },
+  });
+  return (
+    <>
+      <PageHead
+        title="Overrides"
+        about="Blocked actions that a person approved. Each lets the agent’s next try within 24 hours pass, once."
+      />
+      <section className="card" aria-label="Overrides">
+        <Paged
+          list={list}
+          what="overrides"
+          empty={
+            <Empty title="No overrides">
+              <p>Operators override a block on the page of its decision.</p>
+            </Empty>
+          }
+        >
+          {(rows) => (
+            <div className="scroll">
+              <table className="list">
+                <thead>
+                  <tr>
+                    <th scope="col">Agent</th>
+                    <th scope="col">State</th>
+                    <th scope="col">Reason</th>
+                    <th scope="col">Rules lifted</th>
+                    <th scope="col">By</th>
+                    <th scope="col">Ends</th>
+                    <th scope="col">
+                      <span className="sr">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map((row) => (
+                    <tr key={row.override_id}>
+                      <td>
+                        <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
+                          <Data text={row.agent_id} chars_max={60} />
+                        </Link>
+                      </td>
+                      <td>
+                        <Badge text={words[row.status]} tone={tones[row.status]} />
+                        {row.consumed_by !== null && (
+                          <div className="small">
+                            <Link to="/decisions/$intent_id" params={{ intent_id: row.consumed_by }}>
+                              by this try
+                            </Link>
+                          </div>
+                        )}
+                      </td>
+                      <td>
+                        <Data text={row.reason} lines chars_max={300} />
+                      </td>
+                      <td>
+                        <Data text={row.policies_overridden.join(", ")} chars_max={200} />
+                      </td>
+                      <td className="mono small">
+                        <Data text={[row.approved_by, row.seconded_by].filter((each) => each !== null).join(" and ")} />
+                      </td>
+                      <td>{row.expires_at === null ? "–" : <Time at={row.expires_at} />}</td>
+                      <td>
+                        {may && (row.status === "active" || row.status === "pending_second") && (
+                          <button type="button" className="button small" onClick={() => setAsked(row)}>
+                            Withdraw
+                          </button>
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </Paged>
+      </section>
+      {asked !== null && (
+        <Confirm
+          title="Withdraw this override?"
+          action="Withdraw"
+          tone="bad"
+          busy={revoke.isPending}
+          onConfirm={() => revoke.mutate(asked)}
+          onClose={() => setAsked(null)}
+        >
+          <p>The agent’s next try is blocked again.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

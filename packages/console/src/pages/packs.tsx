@@ -1,0 +1,122 @@
+/** The ready-made rules, with what each rests on. */
+import type { Pack } from "@countersign/contract";
+import { useQuery } from "@tanstack/react-query";
+import { useClient } from "../api/session.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { TextField } from "../parts/field.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { useMembranes } from "../parts/shadow-banner.tsx";
+import { Empty, Loaded } from "../parts/states.tsx";
+import { useFilters } from "../shell/filters.ts";
+
+export function PacksPage() {
+  const client = useClient();
+  const [filters, setFilters] = useFilters(["q"]);
+  const query = useQuery({
+    queryKey: ["packs"],
+    queryFn: async () => (await client.listPacks({ limit: 200 })).packs,
+    staleTime: 600_000,
+  });
+  const membranes = useMembranes();
+  const words = (filters.q ?? "").toLowerCase();
+  return (
+    <>
+      <PageHead
+        title="Packs"
+        about="Ready-made rules with the texts they rest on. A starting point for your counsel, not legal advice. Switch them on per membrane."
+      />
+      <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+        <TextField
+          label="Search rules and citations"
+          type="search"
+          value={filters.q ?? ""}
+          onChange={(event) => setFilters({ q: event.target.value })}
+        />
+      </form>
+      <Loaded query={query} what="the packs">
+        {(packs) => {
+          const found = packs
+            .map((pack) => ({ ...pack, rules: pack.rules.filter((rule) => matches(pack, rule, words)) }))
+            .filter(({ rules }) => rules.length > 0);
+          if (found.length === 0)
+            return (
+              <section className="card">
+                <Empty title="No rule matches">
+                  <p>Try another word.</p>
+                </Empty>
+              </section>
+            );
+          return (
+            <div className="stack">
+              {found.map((pack) => (
+                <PackCard
+                  key={pack.name}
+                  pack={pack}
+                  open={words !== ""}
+                  used={(membranes.data ?? []).filter(({ packs }) => packs.includes(pack.name)).map(({ name }) => name)}
+                />
+              ))}
+            </div>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+function matches(pack: Pack, rule: Pack["rules"][number], words: string): boolean {
+  return [pack.name, pack.title, rule.name, rule.title, ...rule.citations].some((text) =>
+    text.toLowerCase().includes(words),
+  );
+}
+
+function PackCard({
+  pack,
+  used,
+  open,
+}: {
+  readonly pack: Pack;
+  readonly used: readonly string[];
+  readonly open: boolean;
+}) {
+  return (
+    <section className="card stack tight">
+      <div className="row between">
+        <h2>{pack.title}</h2>
+        <span className="row">
+          <Badge text={pack.name} />
+          {used.length > 0 && <Badge text={`on in ${used.join(", ")}`} tone="live" />}
+        </span>
+      </div>
+      <p>{pack.description}</p>
+      <details open={open}>
+        <summary>{`${pack.rules.length} ${pack.rules.length === 1 ? "rule" : "rules"}, version ${pack.version}`}</summary>
+        <div className="scroll">
+          <table className="list">
+            <thead>
+              <tr>
+                <th scope="col">Rule</th>
+                <th scope="col">Effect</th>
+                <th scope="col">Rests on</th>
+              </tr>
+            </thead>
+            <tbody>
+              {pack.rules.map((rule) => (
+                <tr key={rule.name}>
+                  <td>
+                    {rule.title}
+                    <div className="mono small muted">{rule.name}</div>
+                  </td>
+                  <td>
+                    <Badge text={rule.effect === "approve_modified" ? "changes" : rule.effect} tone={rule.effect} />
+                  </td>
+                  <td className="small">{rule.citations.join("; ")}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </section>
+  );
+}

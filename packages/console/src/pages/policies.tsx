@@ -1,0 +1,123 @@
+/** The organization's own rules. */
+import type { Policy } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useClient, useMay } from "../api/session.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Data } from "../parts/data.tsx";
+import { SelectField } from "../parts/field.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
+import { Empty } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useFilters } from "../shell/filters.ts";
+
+export const policyTones: Record<Policy["status"], string> = {
+  draft: "plain",
+  shadow: "shadow",
+  live: "live",
+  retired: "plain",
+};
+
+export function PoliciesPage() {
+  const client = useClient();
+  const may = useMay("admin");
+  const [filters, setFilters] = useFilters(["status"]);
+  const status = filters.status as Policy["status"] | undefined;
+  const list = usePaged(["policies", status], async (cursor) => {
+    const page = await client.listPolicies({
+      ...(status === undefined ? {} : { status }),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    return { rows: page.policies, next_cursor: page.next_cursor };
+  });
+  return (
+    <>
+      <PageHead title="Policies" about="Your own rules, beside those of the packs.">
+        {may && (
+          <Link to="/policies/new" className="button primary">
+            Write a policy
+          </Link>
+        )}
+      </PageHead>
+      <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+        <SelectField
+          label="State"
+          value={status ?? ""}
+          onChange={(event) => setFilters({ status: event.target.value })}
+          options={[
+            ["", "All"],
+            ["live", "Live"],
+            ["shadow", "Shadow"],
+            ["draft", "Draft"],
+            ["retired", "Retired"],
+          ]}
+        />
+      </form>
+      <section className="card" aria-label="Policies">
+        <Paged
+          list={list}
+          what="policies"
+          empty={
+            <Empty title="No policies here">
+              <p>The packs decide already. Write a policy for what only your organization knows.</p>
+              <Link to="/packs">See the packs</Link>
+            </Empty>
+          }
+        >
+          {(rows) => (
+            <div className="scroll">
+              <table className="list">
+                <thead>
+                  <tr>
+                    <th scope="col">Policy</th>
+                    <th scope="col">State</th>
+                    <th scope="col">Effect</th>
+                    <th scope="col">Version</th>
+                    <th scope="col">Changed</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map((policy) => (
+                    <Row key={policy.policy_id} policy={policy} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </Paged>
+      </section>
+    </>
+  );
+}
+
+function Row({ policy }: { readonly policy: Policy }) {
+  const spec = policy.document["spec"] as { readonly effect?: unknown } | undefined;
+  const effect = typeof spec?.effect === "string" ? spec.effect : "–";
+  return (
+    <tr>
+      <td>
+        <Link to="/policies/$policy_id" params={{ policy_id: policy.policy_id }}>
+          <Data text={policy.title ?? policy.name} />
+        </Link>
+        <div className="mono small muted">
+          <Data text={policy.name} />
+        </div>
+      </td>
+      <td>
+        <Badge text={policy.status} tone={policyTones[policy.status]} />
+      </td>
+      <td>
+        <Badge text={effect === "approve_modified" ? "changes" : effect} tone={effect} />
+      </td>
+      <td>
+        {policy.version}
+        {policy.active_version !== null && policy.active_version !== policy.version && (
+          <span className="small muted">{` (in force: ${policy.active_version})`}</span>
+        )}
+      </td>
+      <td>
+        <Time at={policy.updated_at} />
+      </td>
+    </tr>
+  );
+}

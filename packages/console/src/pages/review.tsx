@@ -1,0 +1,239 @@
+/** The review queue. */
+import type { Escalation } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { useClient } from "../api/session.tsx";
+import { ModeBadge, StatusBadge } from "../parts/badge.tsx";
+import { Data } from "../parts/data.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
+import { ShadowBanner } from "../parts/shadow-banner.tsx";
+import { Empty } from "../parts/states.tsx";
+import { Time, TimeLeft } from "../parts/time.tsx";
+import { deedOf } from "../parts/wants.tsx";
+import { type Group, groupsOf } from "../review/escalation-data.ts";
+import { EscalationDetail } from "../review/escalation-detail.tsx";
+import { ShortcutHelp, useKeys } from "../review/shortcuts.tsx";
+import { useFilters } from "../shell/filters.ts";
+
+const watch_ms = 3_000;
+
+export function ReviewPage() {
+  const client = useClient();
+  const [filters, setFilters] = useFilters(["status", "agent_id", "reviewer", "mode", "case"]);
+  const [help, setHelp] = useState(false);
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const status = filters.status ?? "pending";
+  const asked = {
+    ...(status === "all" ? {} : { status: status as Escalation["status"] }),
+    ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
+    ...(filters.reviewer ? { reviewer: filters.reviewer } : {}),
+    ...(filters.mode ? { mode: filters.mode as Escalation["pipeline_mode"] } : {}),
+  };
+  const list = usePaged(
+    ["escalations", "queue", asked],
+    async (cursor) => {
+      const page = await client.listEscalations({ ...asked, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+      return { rows: page.escalations, next_cursor: page.next_cursor };
+    },
+    { refetchInterval: watch_ms },
+  );
+  // Open ones: whose time is over soonest comes first.
+  const rows = useMemo(
+    () => (status === "pending" ? [...list.rows].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1)) : list.rows),
+    [list.rows, status],
+  );
+  const groups = useMemo(() => groupsOf(rows), [rows]);
+  const visible = groups.flatMap(({ key, members }) => (opened.has(key) ? members : members.slice(0, 1)));
+  const chosen = filters.case ?? visible[0]?.escalation_id;
+  const choose = useCallback((id: string | undefined) => setFilters({ case: id ?? "" }), [setFilters]);
+  const move = (step: number) => {
+    const at = visible.findIndex((each) => each.escalation_id === chosen);
+    const next = visible[Math.max(0, Math.min(visible.length - 1, at + step))];
+    if (next !== undefined) choose(next.escalation_id);
+  };
+  useKeys({ j: () => move(1), k: () => move(-1), "?": () => setHelp(true) });
+  useEffect(() => {
+    document.getElementById(`entry-${chosen}`)?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+
+  const onDone = (after: Escalation) => {
+    if (after.status === "pending") return;
+    const at = visible.findIndex((each) => each.escalation_id === after.escalation_id);
+    choose((visible[at + 1] ?? visible[at - 1])?.escalation_id);
+  };
+  const toggle = (key: string) => {
+    const next = new Set(opened);
+    if (!next.delete(key)) next.add(key);
+    setOpened(next);
+  };
+  return (
+    <>
+      <PageHead title="Review queue" about="Actions that wait for a person. New ones appear by themselves.">
+        <button type="button" className="button small" onClick={() => setHelp(true)}>
+          Keyboard <kbd>?</kbd>
+        </button>
+      </PageHead>
+      <ShadowBanner where="queue" />
+      <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+        <SelectField
+          label="Status"
+          value={status}
+          onChange={(event) =>
+            setFilters({ status: event.target.value === "pending" ? "" : event.target.value, case: "" })
+          }
+          options={[
+            ["pending", "Waiting"],
+            ["decided", "Decided"],
+            ["timed_out", "Timed out"],
+            ["cancelled", "Cancelled"],
+            ["all", "All"],
+          ]}
+        />
+        <TextField
+          label="Agent"
+          defaultValue={filters.agent_id ?? ""}
+          onBlur={(event) => setFilters({ agent_id: event.target.value.trim(), case: "" })}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") setFilters({ agent_id: event.currentTarget.value.trim(), case: "" });
+          }}
+        />
+        <SelectField
+          label="For"
+          value={filters.reviewer ?? ""}
+          onChange={(event) => setFilters({ reviewer: event.target.value, case: "" })}
+          options={[
+            ["", "Everybody"],
+            ["role:reviewer", "Reviewers"],
+            ["role:operator", "Operators"],
+            ["role:admin", "Admins"],
+          ]}
+        />
+        <SelectField
+          label="Mode"
+          value={filters.mode ?? ""}
+          onChange={(event) => setFilters({ mode: event.target.value, case: "" })}
+          options={[
+            ["", "Live"],
+            ["test", "Test"],
+          ]}
+        />
+      </form>
+      <Paged
+        list={list}
+        what="escalations"
+        empty={
+          <section className="card">
+            <Empty title={status === "pending" ? "Nothing waits" : "None found"}>
+              <p>
+                {status === "pending"
+                  ? "When a rule asks for review, the action stands here until somebody decides or its time is over."
+                  : "No escalation matches these filters."}
+              </p>
+            </Empty>
+          </section>
+        }
+      >
+        {() => (
+          <div className="queue">
+            <nav className="entries" aria-label="Escalations">
+              {groups.map((group) => (
+                <GroupEntries
+                  key={group.key}
+                  group={group}
+                  open={opened.has(group.key)}
+                  chosen={chosen}
+                  onToggle={() => toggle(group.key)}
+                  onChoose={(id, event) => {
+                    // Where there is no room for both, the case has a page of its own.
+                    if (!matchMedia("(min-width: 1081px)").matches || event.metaKey || event.ctrlKey) return;
+                    event.preventDefault();
+                    choose(id);
+                  }}
+                />
+              ))}
+            </nav>
+            <div className="detail">
+              {chosen !== undefined && <EscalationDetail key={chosen} escalation_id={chosen} onDone={onDone} />}
+            </div>
+          </div>
+        )}
+      </Paged>
+      {help && <ShortcutHelp onClose={() => setHelp(false)} />}
+    </>
+  );
+}
+
+type Choose = (id: string, event: React.MouseEvent) => void;
+
+function GroupEntries({
+  group: { members },
+  open,
+  chosen,
+  onToggle,
+  onChoose,
+}: {
+  readonly group: Group;
+  readonly open: boolean;
+  readonly chosen: string | undefined;
+  readonly onToggle: () => void;
+  readonly onChoose: Choose;
+}) {
+  const [first, ...others] = members;
+  if (first === undefined) return null;
+  return (
+    <div>
+      <Entry escalation={first} chosen={chosen} onChoose={onChoose} />
+      {others.length > 0 && (
+        <div className="row" style={{ padding: "4px 12px" }}>
+          <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
+            {open ? "Hide the alike" : `and ${others.length} alike`}
+          </button>
+        </div>
+      )}
+      {open &&
+        others.map((each) => (
+          <Entry key={each.escalation_id} escalation={each} chosen={chosen} onChoose={onChoose} nested />
+        ))}
+    </div>
+  );
+}
+
+function Entry({
+  escalation,
+  chosen,
+  onChoose,
+  nested = false,
+}: {
+  readonly escalation: Escalation;
+  readonly chosen: string | undefined;
+  readonly onChoose: Choose;
+  readonly nested?: boolean;
+}) {
+  const { escalation_id, action, agent_id, status } = escalation;
+  return (
+    <Link
+      id={`entry-${escalation_id}`}
+      className={nested ? "entry nested" : "entry"}
+      to="/escalations/$escalation_id"
+      params={{ escalation_id }}
+      activeProps={{}}
+      aria-current={escalation_id === chosen ? "true" : undefined}
+      onClick={(event) => onChoose(escalation_id, event)}
+    >
+      <span className="what">
+        <Data text={agent_id} chars_max={60} />
+        {": "}
+        <Data text={`${deedOf(action.type)} ${action.target?.identifier ?? ""}`} chars_max={120} />
+      </span>
+      <span className="meta">
+        {status === "pending" ? <TimeLeft until={escalation.expires_at} /> : <StatusBadge status={status} />}
+        <ModeBadge mode={escalation.pipeline_mode} />
+        <span>{`risk ${escalation.risk_score.toFixed(2)}`}</span>
+        {(escalation.equal_pending ?? 1) > 1 && <span>{`asked ${escalation.equal_pending} times`}</span>}
+        <Time at={escalation.created_at} />
+      </span>
+    </Link>
+  );
+}

@@ -1,0 +1,218 @@
+/** The way in for somebody whom the service does not know yet. */
+import type { Session } from "@countersign/contract";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { FormError, Outside } from "../account/outside.tsx";
+import { SingleSignOnForm } from "../account/single-sign-on.tsx";
+import { useSession } from "../api/session.tsx";
+import { knowsPasskeys, showPasskey } from "../browser/passkeys.ts";
+import { TextField } from "../parts/field.tsx";
+
+/** Signs in with an API key, which stays in this tab. */
+function KeyForm() {
+  const { signIn } = useSession();
+  const [key, setKey] = useState("");
+  const enter = useMutation({ mutationFn: () => signIn(key.trim()) });
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        enter.mutate();
+      }}
+    >
+      <TextField
+        label="API key"
+        hint="Kept in this tab only, until you close it."
+        type="password"
+        autoComplete="off"
+        spellCheck={false}
+        placeholder="svc_live_org_…"
+        value={key}
+        onChange={(event) => setKey(event.target.value)}
+        required
+      />
+      <FormError error={enter.error} />
+      <div className="actions start">
+        <button type="submit" className="button" disabled={enter.isPending || key.trim() === ""}>
+          {enter.isPending ? "Looking …" : "Use this key"}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The second factor of a login that has begun. */
+function CodeForm({ onDone }: { readonly onDone: () => void }) {
+  const { client } = useSession();
+  const verify = useMutation({ mutationFn: (code: string) => client.verifyMfa(code), onSuccess: onDone });
+  return (
+    <form
+      className="stack"
+      onSubmit={(event: FormEvent<HTMLFormElement>) => {
+        event.preventDefault();
+        verify.mutate(String(new FormData(event.currentTarget).get("code")).replaceAll(/\s/g, ""));
+      }}
+    >
+      <TextField
+        label="Code"
+        name="code"
+        hint="Six digits from your authenticator, or a recovery code"
+        autoComplete="one-time-code"
+        required
+        minLength={6}
+        maxLength={40}
+        autoFocus
+      />
+      <FormError error={verify.error} />
+      <div className="actions start">
+        <button type="submit" className="button primary" disabled={verify.isPending}>
+          Sign in
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function PasswordForm({ onSession }: { readonly onSession: (session: Session) => void }) {
+  const { client } = useSession();
+  const login = useMutation({
+    mutationFn: (form: FormData) =>
+      client.login({ email: String(form.get("email")).trim(), password: String(form.get("password")) }),
+    onSuccess: onSession,
+  });
+  return (
+    <form
+      className="stack"
+      onSubmit={(event: FormEvent<HTMLFormElement>) => {
+        event.preventDefault();
+        login.mutate(new FormData(event.currentTarget));
+      }}
+    >
+      <TextField label="E-mail" name="email" type="email" autoComplete="username" required maxLength={254} />
+      <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+      <FormError error={login.error} />
+      <div className="row between">
+        <button type="submit" className="button primary" disabled={login.isPending}>
+          {login.isPending ? "Signing in …" : "Sign in"}
+        </button>
+        <Link to="/forgot-password">Forgot the password?</Link>
+      </div>
+    </form>
+  );
+}
+
+function PasskeyButton({ onSession }: { readonly onSession: (session: Session) => void }) {
+  const { client } = useSession();
+  const login = useMutation({
+    mutationFn: async () =>
+      client.finishPasskeyLogin({ credential: await showPasskey(await client.beginPasskeyLogin()) }),
+    onSuccess: onSession,
+  });
+  if (!knowsPasskeys()) return null;
+  return (
+    <>
+      <button type="button" className="button" disabled={login.isPending} onClick={() => login.mutate()}>
+        {login.isPending ? "Waiting for your device …" : "Sign in with a passkey"}
+      </button>
+      <FormError error={login.error} />
+    </>
+  );
+}
+
+/** Where the organization's provider sends the browser back to. */
+export function SingleSignOnPage() {
+  const { client, refresh } = useSession();
+  const navigate = useNavigate();
+  const [waiting, setWaiting] = useState(false);
+  const enter = async () => {
+    await refresh();
+    await navigate({ to: "/", replace: true });
+  };
+  const finish = useMutation({
+    mutationFn: () => client.finishSingleSignOn(location.search.slice(1)),
+    onSuccess: async (session) => {
+      if (session.mfa_required) setWaiting(true);
+      else await enter();
+    },
+  });
+  const { mutate } = finish;
+  const begun = useRef(false);
+  useEffect(() => {
+    // The answer of the provider serves once.
+    if (begun.current) return;
+    begun.current = true;
+    mutate();
+  }, [mutate]);
+  return (
+    <Outside title={waiting ? "Second step" : "Signing in"}>
+      <section className="card stack">
+        {waiting ? (
+          <CodeForm onDone={() => void enter()} />
+        ) : finish.error === null ? (
+          <p role="status">One moment …</p>
+        ) : (
+          <>
+            <FormError error={finish.error} />
+            <Link to="/login">Begin again</Link>
+          </>
+        )}
+      </section>
+    </Outside>
+  );
+}
+
+export function SignInPage() {
+  const { refresh, caller } = useSession();
+  const [waiting, setWaiting] = useState(false);
+  const navigate = useNavigate();
+  const { pathname, search } = useLocation();
+  const { org_id } = search as { readonly org_id?: string };
+  useEffect(() => {
+    if (caller !== null && pathname === "/login") void navigate({ to: "/" });
+  }, [caller, pathname, navigate]);
+  const enter = (session: Session) => {
+    if (session.mfa_required) setWaiting(true);
+    else void refresh();
+  };
+  if (waiting)
+    return (
+      <Outside title="Second step" about="Your password is right. Now the second factor.">
+        <section className="card stack">
+          <CodeForm onDone={() => void refresh()} />
+        </section>
+      </Outside>
+    );
+  return (
+    <Outside title="Sign in">
+      <section className="card stack">
+        <PasswordForm onSession={enter} />
+        <PasskeyButton onSession={enter} />
+      </section>
+      {org_id !== undefined && (
+        <section className="card stack">
+          <SingleSignOnForm org_id={org_id} />
+        </section>
+      )}
+      <details className="card">
+        <summary>Through your organization</summary>
+        <div className="stack" style={{ marginTop: 12 }}>
+          <SingleSignOnForm org_id={undefined} />
+        </div>
+      </details>
+      <details className="card">
+        <summary>With an API key</summary>
+        <div className="stack" style={{ marginTop: 12 }}>
+          <KeyForm />
+        </div>
+      </details>
+      <p className="muted">
+        {"New here? "}
+        <Link to="/signup">Create an account</Link>
+        {" or "}
+        <Link to="/welcome">an organization with just a key</Link>.
+      </p>
+    </Outside>
+  );
+}

@@ -1,0 +1,377 @@
+/** Webhooks and the deliveries that failed. */
+import type { Delivery, Webhook } from "@countersign/contract";
+import { eventTypes } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useClient, useMay } from "../api/session.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Secret } from "../parts/copy.tsx";
+import { Data } from "../parts/data.tsx";
+import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { TextField } from "../parts/field.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
+import { Empty, Failed } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useToasts } from "../parts/toasts.tsx";
+import { useFilters } from "../shell/filters.ts";
+
+const sentTypes = Object.entries(eventTypes).flatMap(([name, { sent }]) => (sent ? [name] : []));
+
+export function WebhooksPage() {
+  const client = useClient();
+  const may = useMay("admin");
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [editing, setEditing] = useState<Webhook | "new" | null>(null);
+  const [made, setMade] = useState<Webhook | null>(null);
+  const [doomed, setDoomed] = useState<Webhook | null>(null);
+  const list = usePaged(["webhooks"], async (cursor) => {
+    const page = await client.listWebhooks(cursor === undefined ? {} : { cursor });
+    return { rows: page.webhooks, next_cursor: page.next_cursor };
+  });
+  const refresh = () => void queries.invalidateQueries({ queryKey: ["webhooks"] });
+  const remove = useMutation({
+    mutationFn: (webhook: Webhook) => client.deleteWebhook(webhook.id),
+    onSuccess: () => toasts.done("Webhook deleted"),
+    onError: toasts.failed,
+    onSettled: () => {
+      setDoomed(null);
+      refresh();
+    },
+  });
+  const toggle = useMutation({
+    mutationFn: (webhook: Webhook) => client.changeWebhook(webhook.id, { active: !webhook.active }),
+    onSuccess: (webhook) => toasts.done(webhook.active ? "Webhook switched on" : "Webhook switched off"),
+    onError: toasts.failed,
+    onSettled: refresh,
+  });
+  return (
+    <>
+      <PageHead title="Webhooks" about="Signed messages to your systems about decisions and reviews.">
+        {may && (
+          <button type="button" className="button primary" onClick={() => setEditing("new")}>
+            Add a webhook
+          </button>
+        )}
+      </PageHead>
+      <section className="card" aria-label="Webhooks">
+        <Paged
+          list={list}
+          what="webhooks"
+          empty={
+            <Empty title="No webhooks">
+              <p>Add one to hear of decisions as they are made.</p>
+            </Empty>
+          }
+        >
+          {(rows) => (
+            <div className="scroll">
+              <table className="list">
+                <thead>
+                  <tr>
+                    <th scope="col">Receiver</th>
+                    <th scope="col">Events</th>
+                    <th scope="col">State</th>
+                    <th scope="col">Since</th>
+                    <th scope="col">
+                      <span className="sr">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map((webhook) => (
+                    <tr key={webhook.id}>
+                      <td>
+                        <Data text={webhook.url} />
+                        {webhook.description !== "" && (
+                          <div className="small muted">
+                            <Data text={webhook.description} />
+                          </div>
+                        )}
+                        {webhook.escalation_id !== null && (
+                          <div className="small muted mono">{`only ${webhook.escalation_id}`}</div>
+                        )}
+                      </td>
+                      <td className="small">
+                        {webhook.event_types.length >= Object.keys(eventTypes).length
+                          ? "all"
+                          : webhook.event_types.join(", ")}
+                      </td>
+                      <td>
+                        <Badge text={webhook.active ? "on" : "off"} tone={webhook.active ? "approve" : "plain"} />
+                      </td>
+                      <td>
+                        <Time at={webhook.created_at} />
+                      </td>
+                      <td>
+                        {may && (
+                          <span className="row">
+                            <button type="button" className="button small" onClick={() => setEditing(webhook)}>
+                              Change
+                            </button>
+                            <button
+                              type="button"
+                              className="button small"
+                              disabled={toggle.isPending}
+                              onClick={() => toggle.mutate(webhook)}
+                            >
+                              {webhook.active ? "Switch off" : "Switch on"}
+                            </button>
+                            <button type="button" className="button small bad" onClick={() => setDoomed(webhook)}>
+                              Delete
+                            </button>
+                          </span>
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </Paged>
+      </section>
+      <FailedDeliveries webhooks={list.rows} />
+      {editing !== null && (
+        <WebhookDialog
+          webhook={editing === "new" ? null : editing}
+          onClose={() => setEditing(null)}
+          onSaved={(webhook) => {
+            setEditing(null);
+            if (editing === "new") setMade(webhook);
+            refresh();
+          }}
+        />
+      )}
+      {made !== null && (
+        <Dialog title="Its signing secret" onClose={() => setMade(null)}>
+          <p>It is shown only here. Your receiver checks every message with it.</p>
+          <Secret text={made.secret} label="Copy the secret" />
+          <div className="actions">
+            <button type="button" className="button primary" onClick={() => setMade(null)}>
+              I have stored it
+            </button>
+          </div>
+        </Dialog>
+      )}
+      {doomed !== null && (
+        <Confirm
+          title="Delete this webhook?"
+          action="Delete"
+          tone="bad"
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate(doomed)}
+          onClose={() => setDoomed(null)}
+        >
+          <p>
+            <Data text={doomed.url} /> gets nothing more. Deliveries under way end.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function WebhookDialog({
+  webhook,
+  onClose,
+  onSaved,
+}: {
+  readonly webhook: Webhook | null;
+  readonly onClose: () => void;
+  readonly onSaved: (webhook: Webhook) => void;
+}) {
+  const client = useClient();
+  const [all, setAll] = useState(webhook === null);
+  const save = useMutation({
+    mutationFn: (form: FormData) => {
+      const event_types = form.getAll("event_types").map(String);
+      const input = {
+        url: String(form.get("url")).trim(),
+        description: String(form.get("description")).trim(),
+        ...(all ? (webhook === null ? {} : { event_types: Object.keys(eventTypes) }) : { event_types }),
+      };
+      return webhook === null ? client.registerWebhook(input) : client.changeWebhook(webhook.id, input);
+    },
+    onSuccess: onSaved,
+  });
+  return (
+    <Dialog title={webhook === null ? "Add a webhook" : "Change the webhook"} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(new FormData(event.currentTarget));
+        }}
+      >
+        <TextField
+          label="Address"
+          name="url"
+          type="url"
+          required
+          placeholder="https://example.com/hooks/countersign"
+          hint="https, publicly reachable"
+          defaultValue={webhook?.url ?? ""}
+          maxLength={2_048}
+        />
+        <TextField label="Note" name="description" maxLength={1_000} defaultValue={webhook?.description ?? ""} />
+        <label className="check">
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
+          All events
+        </label>
+        {!all && (
+          <fieldset className="stack tight">
+            <legend className="small muted">Events</legend>
+            {sentTypes.map((type) => (
+              <label key={type} className="check small">
+                <input
+                  type="checkbox"
+                  name="event_types"
+                  value={type}
+                  defaultChecked={webhook === null || (webhook.event_types as readonly string[]).includes(type)}
+                />
+                {type}
+              </label>
+            ))}
+          </fieldset>
+        )}
+        {save.error !== null && <Failed error={save.error} />}
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={save.isPending}>
+            Save
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
+  const client = useClient();
+  const [filters, setFilters] = useFilters(["webhook_id"]);
+  const list = usePaged(
+    ["deliveries", filters.webhook_id],
+    async (cursor) => {
+      const page = await client.listFailedDeliveries({
+        ...(filters.webhook_id ? { webhook_id: filters.webhook_id } : {}),
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      return { rows: page.deliveries, next_cursor: page.next_cursor };
+    },
+    { refetchInterval: 15_000 },
+  );
+  const url = (webhook_id: string) => webhooks.find(({ id }) => id === webhook_id)?.url ?? webhook_id;
+  return (
+    <section className="card stack tight" aria-label="Failed deliveries">
+      <div className="row between">
+        <h2>Failed deliveries</h2>
+        {filters.webhook_id !== undefined && (
+          <button type="button" className="button small quiet" onClick={() => setFilters({ webhook_id: "" })}>
+            Of all webhooks
+          </button>
+        )}
+      </div>
+      <Paged
+        list={list}
+        what="deliveries"
+        empty={
+          <Empty title="Nothing failed">
+            <p>A message that its receiver did not take in three attempts stands here and can be sent again.</p>
+          </Empty>
+        }
+      >
+        {(rows) => (
+          <ul className="plain stack tight">
+            {rows.map((delivery) => (
+              <FailedDelivery key={delivery.delivery_id} delivery={delivery} url={url(delivery.webhook_id)} />
+            ))}
+          </ul>
+        )}
+      </Paged>
+    </section>
+  );
+}
+
+function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readonly url: string }) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const retry = useMutation({
+    mutationFn: () => client.retryDelivery(delivery.delivery_id),
+    onSuccess: () => toasts.done("Sent again", "As a new delivery with three attempts of its own."),
+    onError: toasts.failed,
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["deliveries"] }),
+  });
+  return (
+    <li className="reason">
+      <div className="row between">
+        <span>
+          <strong>{delivery.event_type}</strong>
+          {" to "}
+          <Data text={url} chars_max={120} />
+        </span>
+        <button
+          type="button"
+          className="button small"
+          disabled={retry.isPending || retry.isSuccess}
+          onClick={() => retry.mutate()}
+        >
+          {retry.isSuccess ? "Sent again" : "Send again"}
+        </button>
+      </div>
+      <p className="small muted">
+        <span className="mono">{delivery.delivery_id}</span>
+        {" failed "}
+        {delivery.failed_at !== null && <Time at={delivery.failed_at} />}
+        {delivery.intent_id !== null && (
+          <>
+            {" · "}
+            <Link to="/decisions/$intent_id" params={{ intent_id: delivery.intent_id }}>
+              its decision
+            </Link>
+          </>
+        )}
+      </p>
+      <div className="scroll">
+        <table className="list">
+          <caption className="sr">Attempts</caption>
+          <thead>
+            <tr>
+              <th scope="col">Attempt</th>
+              <th scope="col">When</th>
+              <th scope="col">Answer</th>
+              <th scope="col" className="num">
+                Took
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {delivery.attempts.map((attempt) => (
+              <tr key={attempt.number}>
+                <td>{attempt.number}</td>
+                <td>
+                  <Time at={attempt.at} />
+                </td>
+                <td>
+                  {attempt.response_status ?? "none"}
+                  {attempt.error !== null && (
+                    <>
+                      {": "}
+                      <Data text={attempt.error} chars_max={200} />
+                    </>
+                  )}
+                </td>
+                <td className="num">{`${Math.round(attempt.duration_ms)} ms`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </li>
+  );
+}

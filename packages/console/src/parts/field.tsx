@@ -1,0 +1,73 @@
+/** A labelled input. */
+import { type ComponentProps, type ReactNode, useId } from "react";
+
+interface Common {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly wrong?: string | null;
+}
+
+function Framed({ id, label, hint, wrong, children }: Common & { readonly id: string; readonly children: ReactNode }) {
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {hint !== undefined && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+      {wrong != null && (
+        <span className="wrong" id={`${id}-wrong`}>
+          {wrong}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function described(id: string, { hint, wrong }: Common) {
+  const ids = [hint === undefined ? [] : `${id}-hint`, wrong == null ? [] : `${id}-wrong`].flat();
+  return {
+    ...(ids.length > 0 ? { "aria-describedby": ids.join(" ") } : {}),
+    ...(wrong == null ? {} : { "aria-invalid": true as const }),
+  };
+}
+
+export function TextField({ label, hint, wrong, ...input }: Common & ComponentProps<"input">) {
+  const id = useId();
+  return (
+    <Framed id={id} label={label} hint={hint} wrong={wrong ?? null}>
+      <input id={id} type="text" {...described(id, { label, hint, wrong: wrong ?? null })} {...input} />
+    </Framed>
+  );
+}
+
+export function TextArea({ label, hint, wrong, ...input }: Common & ComponentProps<"textarea">) {
+  const id = useId();
+  return (
+    <Framed id={id} label={label} hint={hint} wrong={wrong ?? null}>
+      <textarea id={id} {...described(id, { label, hint, wrong: wrong ?? null })} {...input} />
+    </Framed>
+  );
+}
+
+export function SelectField({
+  label,
+  hint,
+  options,
+  ...input
+}: Common & ComponentProps<"select"> & { readonly options: readonly (readonly [value: string, text: string])[] }) {
+  const id = useId();
+  return (
+    <Framed id={id} label={label} hint={hint}>
+      <select id={id} {...described(id, { label, hint })} {...input}>
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Framed>
+  );
+}

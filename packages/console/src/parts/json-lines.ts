@@ -1,0 +1,142 @@
+/** JSON as lines of text, alone or as the difference of two documents; and the patch that leads from one to the other. */
+
+/** One line. `path` is the JSON Pointer of the value that begins in it. */
+export interface JsonLine {
+  readonly depth: number;
+  readonly key: string | null;
+  readonly text: string;
+  readonly sign: "same" | "added" | "removed";
+  readonly path: string;
+}
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+const pointerPart = (key: string | number) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
+const isObject = (value: unknown): value is { readonly [key: string]: Json } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const entriesOf = (value: Json): [string, Json][] =>
+  Array.isArray(value) ? value.map((each, index) => [String(index), each]) : Object.entries(value as object);
+const isBranch = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+/** Equal as JSON, whatever the order of keys. */
+function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((each, index) => sameJson(each, b[index]));
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
+}
+
+/** The lines of one value; at most `lines_max`, the rest is left out. */
+export function jsonLines(value: unknown, sign: JsonLine["sign"] = "same", lines_max = 5_000): JsonLine[] {
+  const lines: JsonLine[] = [];
+  write(lines, value as Json, null, 0, "", sign, lines_max);
+  return lines;
+}
+
+function write(
+  lines: JsonLine[],
+  value: Json,
+  key: string | null,
+  depth: number,
+  path: string,
+  sign: JsonLine["sign"],
+  lines_max: number,
+): void {
+  if (lines.length >= lines_max) return;
+  if (!isBranch(value)) {
+    lines.push({ depth, key, text: JSON.stringify(value) ?? "null", sign, path });
+    return;
+  }
+  const list = Array.isArray(value);
+  const entries = entriesOf(value);
+  if (entries.length === 0) {
+    lines.push({ depth, key, text: list ? "[]" : "{}", sign, path });
+    return;
+  }
+  lines.push({ depth, key, text: list ? "[" : "{", sign, path });
+  for (const [name, each] of entries)
+    write(lines, each, list ? null : name, depth + 1, `${path}/${pointerPart(name)}`, sign, lines_max);
+  lines.push({ depth, key: null, text: list ? "]" : "}", sign, path });
+}
+
+/** The lines of both: what is in `before` only is removed, what is in `after` only added. */
+export function diffLines(before: unknown, after: unknown): JsonLine[] {
+  const lines: JsonLine[] = [];
+  compare(lines, before as Json, after as Json, null, 0, "");
+  return lines;
+}
+
+function compare(lines: JsonLine[], a: Json, b: Json, key: string | null, depth: number, path: string): void {
+  const max = 5_000;
+  if (sameJson(a, b)) {
+    write(lines, a, key, depth, path, "same", max);
+    return;
+  }
+  if (!isBranch(a) || !isBranch(b) || Array.isArray(a) !== Array.isArray(b)) {
+    write(lines, a, key, depth, path, "removed", max);
+    write(lines, b, key, depth, path, "added", max);
+    return;
+  }
+  const list = Array.isArray(a);
+  const before = new Map(entriesOf(a));
+  const after = new Map(entriesOf(b));
+  lines.push({ depth, key, text: list ? "[" : "{", sign: "same", path });
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const label = list ? null : name;
+    const at = `${path}/${pointerPart(name)}`;
+    if (!after.has(name)) write(lines, before.get(name) as Json, label, depth + 1, at, "removed", max);
+    else if (!before.has(name)) write(lines, after.get(name) as Json, label, depth + 1, at, "added", max);
+    else compare(lines, before.get(name) as Json, after.get(name) as Json, label, depth + 1, at);
+  }
+  lines.push({ depth, key: null, text: list ? "]" : "}", sign: "same", path });
+}
+
+/** One RFC 6902 operation. */
+export interface PatchStep {
+  readonly op: "add" | "remove" | "replace";
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** The RFC 6902 patch that makes `after` of `before`. A list of another length is replaced whole. */
+export function patchBetween(before: unknown, after: unknown, path = ""): PatchStep[] {
+  if (sameJson(before, after)) return [];
+  if (isObject(before) && isObject(after)) {
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key): PatchStep[] => {
+      const at = `${path}/${pointerPart(key)}`;
+      if (!Object.hasOwn(after, key)) return [{ op: "remove", path: at }];
+      if (!Object.hasOwn(before, key)) return [{ op: "add", path: at, value: after[key] }];
+      return patchBetween(before[key], after[key], at);
+    });
+  }
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    return after.flatMap((each, index) => patchBetween(before[index], each, `${path}/${index}`));
+  }
+  return [{ op: "replace", path, value: after }];
+}
+
+/** The value at a JSON Pointer, or undefined. */
+export function atPointer(value: unknown, pointer: string): unknown {
+  let at: unknown = value;
+  for (const part of pointer.split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return at;
+}
+
+/** The value with something else at a JSON Pointer that exists; otherwise as it is. */
+export function withPointer(value: unknown, pointer: string, put: unknown): unknown {
+  const [part, ...rest] = pointer.split("/").slice(1);
+  if (part === undefined) return put;
+  const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return value;
+  const deeper = rest.length === 0 ? put : withPointer((value as never)[key], `/${rest.join("/")}`, put);
+  if (Array.isArray(value)) return value.map((each, index) => (String(index) === key ? deeper : each));
+  return { ...value, [key]: deeper };
+}

@@ -1,0 +1,25 @@
+/** The top of a page: its name, what it is for, what one can do. */
+import { type ReactNode, useEffect } from "react";
+
+export function PageHead({
+  title,
+  about,
+  children,
+}: {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly children?: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Countersign`;
+  }, [title]);
+  return (
+    <header className="page-head">
+      <div className="title">
+        <h1>{title}</h1>
+        {about !== undefined && <p className="muted">{about}</p>}
+      </div>
+      {children !== undefined && <div className="row">{children}</div>}
+    </header>
+  );
+}

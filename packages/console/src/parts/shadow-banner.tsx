@@ -1,0 +1,38 @@
+/** Says loudly where decisions are made and nothing is held. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useClient } from "../api/session.tsx";
+import { Data } from "./data.tsx";
+
+export function useMembranes() {
+  const client = useClient();
+  return useQuery({
+    queryKey: ["membranes"],
+    queryFn: async () => (await client.listMembranes({ limit: 200 })).membranes,
+    staleTime: 30_000,
+  });
+}
+
+export function ShadowBanner({ where }: { readonly where: "queue" | "overview" }) {
+  const { data: membranes = [] } = useMembranes();
+  const shadowed = membranes.filter((each) => each.status === "shadow");
+  if (shadowed.length === 0) return null;
+  const all = shadowed.length === membranes.length;
+  return (
+    <div className="banner shadow">
+      <div>
+        <strong>Shadow: nothing is held</strong>
+        {all ? (
+          "Every membrane is in shadow"
+        ) : (
+          <Data text={`In shadow: ${shadowed.map(({ name }) => name).join(", ")}`} />
+        )}
+        .
+        {where === "queue"
+          ? " Their agents go on whatever the verdict, and nothing of theirs comes to this queue. "
+          : " Their decisions are made and recorded, and agents go on whatever the verdict. "}
+        <Link to="/membranes">See what would have been held</Link>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+/** What stands where data is not there: yet, at all, or because something failed. */
+import type { ReactNode } from "react";
+import { adviceOn } from "../api/advice.ts";
+
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <div className="skeleton" role="status">
+      <span aria-hidden="true" />
+      <span aria-hidden="true" />
+      <span aria-hidden="true" />
+      <p className="sr">{`Loading ${what} …`}</p>
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="state">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  const { title, todo, request_id } = adviceOn(error);
+  return (
+    <div className="state" role="alert">
+      <h2>{title}</h2>
+      <p>{todo}</p>
+      {request_id !== null && <p className="small mono">{`request ${request_id}`}</p>}
+      {retry !== undefined && (
+        <button type="button" className="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The usual three: loading, failed, or what there is. */
+export function Loaded<T>({
+  query,
+  what,
+  children,
+}: {
+  readonly query: { readonly data: T | undefined; readonly error: unknown; readonly refetch: () => unknown };
+  readonly what: string;
+  readonly children: (data: T) => ReactNode;
+}) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error !== null && query.error !== undefined)
+    return <Failed error={query.error} retry={() => void query.refetch()} />;
+  return <Loading what={what} />;
+}

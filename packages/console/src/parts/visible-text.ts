@@ -1,0 +1,70 @@
+/**
+ * Text that others wrote, made visible: what could hide, reorder or restyle its neighbours is shown as an escape instead of
+ * taking effect. Markup needs no care here: React never makes any from a text.
+ */
+
+/** A part of a text: shown as it is, or an escape and the name of what it stands for. */
+export interface TextPart {
+  readonly text: string;
+  /** Null: nothing, it is plain. */
+  readonly hides: string | null;
+}
+
+/** Controls, format characters (bidi, zero width, tags), private use, surrogates, odd spaces, fillers, hidden selectors. */
+const hidden =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: single characters are tested, also those that combine
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u2000-\u200a\u202f\u205f\u3000\u3164\uffa0\ufe00-\ufe0e\u{e0100}-\u{e01ef}]/u;
+
+const names: Readonly<Record<string, string>> = {
+  "\u001b": "escape: begins a terminal command",
+  "\u0000": "null character",
+  "\u00ad": "soft hyphen",
+  "\u200b": "zero-width space",
+  "\u200c": "zero-width non-joiner",
+  "\u200d": "zero-width joiner",
+  "\u200e": "left-to-right mark",
+  "\u200f": "right-to-left mark",
+  "\u202a": "left-to-right embedding",
+  "\u202b": "right-to-left embedding",
+  "\u202c": "end of embedding",
+  "\u202d": "left-to-right override",
+  "\u202e": "right-to-left override",
+  "\u2060": "word joiner",
+  "\u2066": "left-to-right isolate",
+  "\u2067": "right-to-left isolate",
+  "\u2068": "first strong isolate",
+  "\u2069": "end of isolate",
+  "\ufeff": "zero-width no-break space",
+};
+
+/** How a character is written where it may not act. */
+function escapeOf(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  if (code === 9) return "\\t";
+  if (code === 13) return "\\r";
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** More combining marks than this on one letter are a tower over the lines around it. */
+const marks_max = 3;
+
+/** The parts of a text. Line breaks and tabs stay when `lines`. */
+export function textParts(text: string, lines: boolean): TextPart[] {
+  const parts: TextPart[] = [];
+  let plain = "";
+  let marks = 0;
+  for (const char of text) {
+    marks = /\p{M}/u.test(char) ? marks + 1 : 0;
+    const kept = (lines && (char === "\n" || char === "\t")) || !(hidden.test(char) || marks > marks_max);
+    if (kept) {
+      plain += char;
+      continue;
+    }
+    if (plain !== "") parts.push({ text: plain, hides: null });
+    plain = "";
+    const shown = char === "\n" ? "\\n" : escapeOf(char);
+    parts.push({ text: shown, hides: names[char] ?? "character that does not show" });
+  }
+  if (plain !== "") parts.push({ text: plain, hides: null });
+  return parts;
+}

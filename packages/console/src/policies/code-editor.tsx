@@ -1,0 +1,145 @@
+/**
+ * The text editor of policies. It lives in a shadow root: there the editor's styles are constructed style sheets, which the
+ * content security policy allows; in the document they would be a style element, which it does not.
+ */
+import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
+import { useEffect, useRef } from "react";
+import type { Mark } from "./document-text.ts";
+import { wordsAfter } from "./vocabulary.ts";
+
+const theme = EditorView.theme({
+  "&": { fontSize: "13px", color: "var(--text)", backgroundColor: "var(--surface)", minHeight: "320px" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", minHeight: "320px", maxHeight: "70vh" },
+  ".cm-content": { caretColor: "var(--text)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": { backgroundColor: "var(--surface-2)", color: "var(--muted)", border: "none" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "color-mix(in srgb, var(--accent) 28%, transparent)",
+  },
+  ".cm-matchingBracket": { backgroundColor: "var(--accent-bg)", outline: "1px solid var(--accent)" },
+  ".cm-tooltip": { backgroundColor: "var(--surface)", border: "1px solid var(--border-strong)", color: "var(--text)" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
+  ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal", marginLeft: "1em" },
+  "li[aria-selected] .cm-completionDetail": { color: "var(--on-accent)" },
+  ".cm-diagnostic-error": { borderLeftColor: "var(--block)" },
+  ".cm-lintRange-error": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--block)",
+    textDecorationSkipInk: "none",
+    backgroundColor: "var(--block-bg)",
+  },
+  ".tok-propertyName, .tok-definition": { color: "var(--accent)" },
+  ".tok-string": { color: "var(--approve)" },
+  ".tok-number, .tok-bool, .tok-keyword, .tok-atom": { color: "var(--escalate)" },
+  ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
+});
+
+/** Completes fields and functions after what stands before the cursor. */
+function complete(context: CompletionContext) {
+  const before = context.matchBefore(/[A-Za-z_][\w.]*/);
+  if (before === null && !context.explicit) return null;
+  const text = before?.text ?? "";
+  const path = text.split(".").slice(0, -1);
+  const words = wordsAfter(path);
+  if (words.length === 0) return null;
+  return {
+    from: (before?.from ?? context.pos) + (text.includes(".") ? text.lastIndexOf(".") + 1 : 0),
+    options: words.map(({ label, kind, detail }) => ({
+      label,
+      detail,
+      type: kind === "fact" ? "property" : kind === "field" ? "keyword" : kind,
+      ...(kind === "function" ? { apply: `${label}(` } : {}),
+    })),
+    validFor: /^\w*$/,
+  };
+}
+
+export function CodeEditor({
+  text,
+  onChange,
+  marks,
+  label,
+  readOnly = false,
+}: {
+  readonly text: string;
+  readonly onChange: (text: string) => void;
+  readonly marks: readonly Mark[];
+  readonly label: string;
+  readonly readOnly?: boolean;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const changed = useRef(onChange);
+  changed.current = onChange;
+  const first = useRef(text);
+
+  useEffect(() => {
+    const host = place.current;
+    if (host === null) return;
+    const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: first.current,
+        extensions: [
+          lineNumbers(),
+          history(),
+          drawSelection(),
+          indentOnInput(),
+          bracketMatching(),
+          lintGutter(),
+          yaml(),
+          syntaxHighlighting(classHighlighter),
+          autocompletion({ override: [complete], icons: false }),
+          // Tab is left to the page: it leaves the editor, as the keyboard has to.
+          keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
+          theme,
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", "data-editor": "" }),
+          EditorState.readOnly.of(readOnly),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) changed.current(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => {
+      made.destroy();
+      view.current = null;
+    };
+  }, [label, readOnly]);
+
+  useEffect(() => {
+    const current = view.current;
+    if (current === null) return;
+    const shown = current.state.doc.toString();
+    if (shown !== text) current.dispatch({ changes: { from: 0, to: shown.length, insert: text } });
+  }, [text]);
+
+  useEffect(() => {
+    const current = view.current;
+    if (current === null) return;
+    const length = current.state.doc.length;
+    const diagnostics = marks.map(
+      ({ from, to, message }): Diagnostic => ({
+        from: Math.min(from, length),
+        to: Math.min(Math.max(to, from), length),
+        message,
+        severity: "error",
+      }),
+    );
+    current.dispatch(setDiagnostics(current.state, diagnostics));
+  }, [marks]);
+
+  return <div className="editor" ref={place} />;
+}

@@ -1,0 +1,143 @@
+/** Between the YAML that people write and the JSON that the API takes; and where in the YAML a diagnostic points. */
+import type { PolicyDiagnostic } from "@countersign/contract";
+import { isScalar, parseDocument, stringify } from "yaml";
+
+/** The order in which people read a policy; the service keeps the keys of a document sorted. */
+const order =
+  "apiVersion kind metadata name title tags severity citations effective_from effective_until spec match actions verbs agents exclude variables expr when require effect on_unknown risk add group override facts_max_age message escalation reviewers quorum timeout on_timeout modify op path value suppresses tests now intent facts expect".split(
+    " ",
+  );
+const rank = (key: string): number => (order.includes(key) ? order.indexOf(key) : order.length);
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => rank(a) - rank(b));
+  return Object.fromEntries(entries.map(([key, each]) => [key, ordered(each)]));
+}
+
+/** A document as text. Long texts are folded nowhere: an expression stays as it was written. */
+export function textOf(document: unknown): string {
+  return stringify(ordered(document), { lineWidth: 0 });
+}
+
+/** Something to underline: from one character to another of the text. */
+export interface Mark {
+  readonly from: number;
+  readonly to: number;
+  readonly message: string;
+}
+
+/** What the text is: a document to send, or marks where it is no YAML. */
+export type Read =
+  | { readonly policy: Record<string, unknown>; readonly tests: Record<string, unknown>[] }
+  | { readonly marks: readonly Mark[] };
+
+/** Reads the text. `tests` stands beside the policy in the API. */
+export function readText(text: string): Read {
+  const parsed = parseDocument(text, { prettyErrors: false });
+  if (parsed.errors.length > 0) {
+    return {
+      marks: parsed.errors.map(({ pos, message }) => ({ from: pos[0], to: Math.max(pos[0] + 1, pos[1]), message })),
+    };
+  }
+  const value: unknown = parsed.toJS({ maxAliasCount: 20 });
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return {
+      marks: [{ from: 0, to: text.length, message: "Write one policy document: apiVersion, kind, metadata, spec." }],
+    };
+  const { tests, ...policy } = value as Record<string, unknown>;
+  return { policy, tests: Array.isArray(tests) ? (tests as Record<string, unknown>[]) : [] };
+}
+
+const partsOf = (pointer: string): string[] =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+/** Where diagnostics of the API stand in the text. `sent` is what they were given for. */
+export function marksOf(text: string, sent: unknown, diagnostics: readonly PolicyDiagnostic[]): Mark[] {
+  const parsed = parseDocument(text, { prettyErrors: false });
+  const sentText = JSON.stringify(sent, null, 2);
+  return diagnostics.map((each) => {
+    const message = each.help === null ? each.message : `${each.message} ${each.help}`;
+    const range = rangeOf(parsed, partsOf(each.path));
+    if (range === null) return { from: 0, to: Math.min(1, text.length), message };
+    const { from, to, node } = range;
+    const offset = offsetInValue(sentText, each);
+    if (!isScalar(node) || offset === null || typeof node.value !== "string") return { from, to, message };
+    const at = placeInScalar(text.slice(from, to), String(node.type), node.value, offset);
+    if (at === null) return { from, to, message };
+    return { from: from + at, to: Math.min(to, Math.max(from + at + 1, endOfWord(text, from + at))), message };
+  });
+}
+
+function endOfWord(text: string, from: number): number {
+  return from + (/^[\w.]*/.exec(text.slice(from))?.[0].length ?? 0);
+}
+
+/** The node at a path, or the nearest one above that exists. */
+function rangeOf(parsed: ReturnType<typeof parseDocument>, path: readonly string[]) {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const at = path.slice(0, length).map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+    const node =
+      length === 0 ? parsed.contents : (parsed.getIn(at, true) as { range?: [number, number, number] } | undefined);
+    const range = node?.range;
+    if (node != null && range != null) return { from: range[0], to: Math.max(range[0] + 1, range[1]), node };
+  }
+  return null;
+}
+
+/** How far into the text value at its place a diagnostic points; it counts in the JSON with two spaces that was checked. */
+function offsetInValue(sentText: string, { line, column }: PolicyDiagnostic): number | null {
+  if (line === null || column === null) return null;
+  const written = sentText.split("\n")[line - 1];
+  if (written === undefined) return null;
+  const begin = /^\s*(?:"(?:[^"\\]|\\.)*":\s)?/.exec(written)?.[0].length ?? 0;
+  if (written[begin] !== '"' || column - 1 <= begin) return null;
+  try {
+    return (JSON.parse(`"${written.slice(begin + 1, column - 1).replace(/"$/, "")}"`) as string).length;
+  } catch {
+    return null;
+  }
+}
+
+/** The same in a text in quotes, where an escape stands for one character; null: it runs over several lines. */
+function placeInQuotes(source: string, offset: number): number | null {
+  if (source.includes("\n")) return null;
+  const unit = source.startsWith("'") ? /''|./y : /\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\.|./y;
+  unit.lastIndex = 1;
+  for (let count = 0; count < offset && unit.lastIndex < source.length - 1; count += 1) unit.exec(source);
+  return Math.min(unit.lastIndex, source.length - 1);
+}
+
+/** The place of a character of the value in the source of its scalar; null: it cannot be told. */
+function placeInScalar(source: string, type: string, value: string, offset: number): number | null {
+  if (type === "PLAIN") return source.includes("\n") ? null : Math.min(offset, source.length - 1);
+  if (type === "QUOTE_DOUBLE" || type === "QUOTE_SINGLE") return placeInQuotes(source, offset);
+  if (type !== "BLOCK_LITERAL") return null;
+  const before = value.slice(0, offset).split("\n");
+  const lines = source.split("\n");
+  const line = lines[before.length];
+  if (line === undefined) return null;
+  const indent = /^\s*/.exec(lines[1] ?? "")?.[0].length ?? 0;
+  const start = lines.slice(0, before.length).reduce((sum, each) => sum + each.length + 1, 0);
+  return Math.min(start + indent + (before.at(-1)?.length ?? 0), source.length - 1);
+}
+
+/** A policy to begin with. */
+export const starter = `apiVersion: countersign/v1
+kind: Policy
+metadata:
+  name: large-payments
+  title: Payments above 1,000 USD wait for a person
+spec:
+  match:
+    actions: ["payment.*"]
+  when: params.amount_usd > 1000.0
+  effect: escalate
+  on_unknown: escalate
+  risk: {add: 0.4, group: amount}
+  message: "Amount {{params.amount_usd}} is above 1,000 USD"
+`;

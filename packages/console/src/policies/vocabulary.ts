@@ -1,0 +1,131 @@
+/** What can be written in a policy, for completion. test/console holds the functions together with the engine's. */
+import { factCategories } from "@countersign/contract";
+
+/** One thing that can be completed. */
+export interface Word {
+  readonly label: string;
+  readonly kind: "variable" | "fact" | "function" | "field";
+  readonly detail: string;
+}
+
+const roots: readonly (readonly [string, string])[] = [
+  ["agent", "who acts: id, framework, session_id, on_behalf_of"],
+  ["action", "what: type, verb"],
+  ["target", "what it touches: type, identifier, sensitivity"],
+  ["params", "the action's parameters (payload.content)"],
+  ["impact", "reversible, financial_exposure_usd, audience_size"],
+  ["data_classes", "classes of data it touches"],
+  ["intent", "the intent as submitted"],
+  ["facts", "what is known, by category"],
+  ["vars", "variables of this policy"],
+  ["mode", "live, shadow or test"],
+  ["now", "the time of the decision"],
+];
+
+const members: Readonly<Record<string, readonly string[]>> = {
+  agent: ["id", "framework", "session_id", "on_behalf_of"],
+  action: ["type", "verb"],
+  target: ["type", "identifier", "sensitivity"],
+  impact: ["reversible", "financial_exposure_usd", "audience_size", "regulatory_domains"],
+};
+
+/** The domain functions with their parameters. */
+const functionWords: readonly (readonly [name: string, detail: string])[] = [
+  ["documented", "(x) evidence is given"],
+  ["tls", "(x) TLS version as a number; junk is 0"],
+  ["daysSince", "(date) calendar days, junk is 1e9"],
+  ["withinMonths", "(date, n) not older than n months"],
+  ["nowBefore", "(date) now lies before it"],
+  ["consentState", "(x) granted, refused or unknown"],
+  ["optedOut", "(x) an opt-out is recorded"],
+  ["optOutKnown", "(x) whether opted out is known"],
+  ["framework", "(facts, name) yes, no or unknown"],
+  ["aiVoice", "(facts) an AI voice is in use"],
+  ["aiDisclosed", "(facts) the AI voice is disclosed"],
+  ["recipientStates", "(facts) states of the recipient"],
+  ["localHourConsistent", "(hour) the hour fits the time"],
+  ["inFederalWindow", "(hour) 8 to 21 o’clock"],
+  ["inCallingWindow", "(states, hour) calling is allowed"],
+  ["nextCallingWindow", "(states, hour) when it is"],
+  ["transferOk", "(country, mechanism) transfer is lawful"],
+  ["subset", "(a, b) every a is in b"],
+  ["intersect", "(a, b) what is in both"],
+  ["entries", "(x) the entries of a list or text"],
+  ["known", "(x) neither missing nor stale"],
+];
+
+/** CEL's own, the usual ones. */
+const celFunctions: readonly (readonly [string, string])[] = [
+  ["has", "(x.y) the field is there"],
+  ["size", "(x) length"],
+  ["matches", "regular expression"],
+  ["startsWith", "text begins with"],
+  ["endsWith", "text ends with"],
+  ["contains", "text contains"],
+  ["exists", "(x, condition) some element"],
+  ["all", "(x, condition) every element"],
+  ["timestamp", "(text) a time"],
+  ["duration", "(text) a length of time"],
+];
+
+const documentFields = [
+  "apiVersion",
+  "kind",
+  "metadata",
+  "name",
+  "title",
+  "tags",
+  "severity",
+  "citations",
+  "effective_from",
+  "spec",
+  "match",
+  "actions",
+  "verbs",
+  "agents",
+  "exclude",
+  "variables",
+  "expr",
+  "when",
+  "require",
+  "effect",
+  "on_unknown",
+  "risk",
+  "add",
+  "group",
+  "override",
+  "facts_max_age",
+  "message",
+  "escalation",
+  "reviewers",
+  "quorum",
+  "timeout",
+  "on_timeout",
+  "modify",
+  "suppresses",
+  "tests",
+  "expect",
+] as const;
+
+/** What may follow `path.` (empty: at the beginning of a word). */
+export function wordsAfter(path: readonly string[]): Word[] {
+  const [root, category] = path;
+  if (root === undefined) {
+    return [
+      ...roots.map(([label, detail]): Word => ({ label, kind: "variable", detail })),
+      ...[...functionWords, ...celFunctions].map(([label, detail]): Word => ({ label, kind: "function", detail })),
+      ...documentFields.map((label): Word => ({ label, kind: "field", detail: "field of the document" })),
+    ];
+  }
+  if (root === "facts" && category === undefined) {
+    return Object.values(factCategories).map(
+      ({ name, meaning }): Word => ({ label: name, kind: "fact", detail: meaning }),
+    );
+  }
+  if (root === "facts" && path.length === 2) {
+    const found = Object.values(factCategories).find(({ name }) => name === category);
+    return (found?.fields ?? []).map(({ name, meaning }): Word => ({ label: name, kind: "fact", detail: meaning }));
+  }
+  if (path.length > 1) return [];
+  return (members[root] ?? []).map((label): Word => ({ label, kind: "variable", detail: `of ${root}` }));
+}

@@ -1,0 +1,66 @@
+/** What the review pages read. */
+import type { Escalation } from "@countersign/contract";
+import { useQuery } from "@tanstack/react-query";
+import { useClient } from "../api/session.tsx";
+
+/** How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. */
+const watch_ms = 3_000;
+
+export function useEscalation(escalation_id: string) {
+  const client = useClient();
+  return useQuery({
+    queryKey: ["escalations", "one", escalation_id],
+    queryFn: () => client.getEscalation(escalation_id),
+    refetchInterval: (query) => (query.state.data?.status === "pending" || query.state.error ? watch_ms : false),
+  });
+}
+
+export function useIntent(intent_id: string | undefined) {
+  const client = useClient();
+  return useQuery({
+    queryKey: ["intents", "one", intent_id],
+    queryFn: () => client.getIntent(intent_id ?? ""),
+    enabled: intent_id !== undefined,
+  });
+}
+
+/** Closed escalations of the same agent and tool, newest first, of the last hundred of the agent. */
+export function useSimilar(escalation: Escalation | undefined) {
+  const client = useClient();
+  return useQuery({
+    queryKey: ["escalations", "similar", escalation?.agent_id, escalation?.action.verb, escalation?.escalation_id],
+    queryFn: async () => {
+      const { escalations } = await client.listEscalations({ agent_id: escalation?.agent_id ?? "", limit: 100 });
+      return escalations.filter(
+        (each) =>
+          each.status !== "pending" &&
+          each.escalation_id !== escalation?.escalation_id &&
+          each.action.verb === escalation?.action.verb &&
+          each.action.type === escalation.action.type,
+      );
+    },
+    enabled: escalation !== undefined,
+    staleTime: 60_000,
+  });
+}
+
+/** Escalations that differ in their numbers and their target only. */
+export interface Group {
+  readonly key: string;
+  readonly members: readonly Escalation[];
+}
+
+/** Groups near-identical ones; the order of the first of each stays. */
+export function groupsOf(escalations: readonly Escalation[]): Group[] {
+  const groups = new Map<string, Escalation[]>();
+  for (const each of escalations) {
+    const { action } = each;
+    // The reason is a text with the payload's numbers in it.
+    const reason = each.reason.replaceAll(/\d[\d.,]*/g, "#");
+    const key = JSON.stringify([each.agent_id, action.type, action.verb, action.target?.type ?? null, reason]);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [each]);
+    else known.push(each);
+  }
+  return [...groups].map(([key, members]) => ({ key, members }));
+}

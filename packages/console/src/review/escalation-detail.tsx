@@ -1,0 +1,228 @@
+/** Everything a reviewer needs to rule on one escalation, and the buttons to do it. */
+import type { Escalation } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMay } from "../api/session.tsx";
+import { ModeBadge, StatusBadge, VerdictBadge } from "../parts/badge.tsx";
+import { Data } from "../parts/data.tsx";
+import { Facts, Payload, Reasons, Risk, shownContent, WouldApprove } from "../parts/decision-parts.tsx";
+import { Loaded } from "../parts/states.tsx";
+import { Time, TimeLeft } from "../parts/time.tsx";
+import { IntentFields, Wants } from "../parts/wants.tsx";
+import { useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
+import { type Act, ActDialog } from "./ruling.tsx";
+import { useKeys } from "./shortcuts.tsx";
+
+export function EscalationDetail({
+  escalation_id,
+  onDone = () => undefined,
+}: {
+  readonly escalation_id: string;
+  readonly onDone?: (after: Escalation) => void;
+}) {
+  const query = useEscalation(escalation_id);
+  return (
+    <Loaded query={query} what="the escalation">
+      {(escalation) => <Detail escalation={escalation} onDone={onDone} />}
+    </Loaded>
+  );
+}
+
+function Detail({
+  escalation,
+  onDone,
+}: {
+  readonly escalation: Escalation;
+  readonly onDone: (after: Escalation) => void;
+}) {
+  const intentQuery = useIntent(escalation.intent_id);
+  const [act, setAct] = useState<Act | null>(null);
+  const reviews = useMay("reviewer");
+  const operates = useMay("operator");
+  const open = escalation.status === "pending";
+  const can = open && reviews && intentQuery.data !== undefined;
+  useKeys(
+    can ? { a: () => setAct("approve"), b: () => setAct("block"), m: () => setAct("approve_modified") } : {},
+    act === null,
+  );
+  return (
+    <article className="card stack" aria-label="Escalation">
+      <div className="row">
+        <StatusBadge status={escalation.status} />
+        <ModeBadge mode={escalation.pipeline_mode} />
+        {open ? <TimeLeft until={escalation.expires_at} /> : null}
+        <span className="small muted">
+          {"raised "}
+          <Time at={escalation.created_at} />
+        </span>
+        {open && (
+          <span className="small muted">{`without an answer: ${escalation.on_timeout === "block" ? "blocked" : "approved"}`}</span>
+        )}
+      </div>
+      {escalation.pipeline_mode === "test" && (
+        <div className="banner shadow">
+          <div>
+            <strong>Test: nothing real waits for this</strong>
+            It was raised with a test key to try the flow.
+          </div>
+        </div>
+      )}
+      <Loaded query={intentQuery} what="the action">
+        {({ intent, facts, decision }) => (
+          <>
+            {!decision.enforced && (
+              <div className="banner shadow">
+                <div>
+                  <strong>Shadow: nothing is held</strong>
+                  The agent went on without waiting for this decision.
+                </div>
+              </div>
+            )}
+            <Wants intent={intent} />
+            {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
+              <div className="stack tight">
+                <span className="small muted">In the agent’s own words, unchecked:</span>
+                <blockquote className="said">
+                  <Data text={intent.payload.summary} lines />
+                </blockquote>
+              </div>
+            )}
+            <section className="stack tight">
+              <h2>Why it waits</h2>
+              <Reasons decision={decision} />
+            </section>
+            {decision.would_approve_if !== null && decision.would_approve_if.length > 0 && (
+              <section className="stack tight">
+                <WouldApprove changes={decision.would_approve_if} />
+              </section>
+            )}
+            <section className="stack tight">
+              <h2>What exactly</h2>
+              <Payload decision={decision} content={intent.payload?.content} />
+              <IntentFields intent={intent} />
+            </section>
+            <section className="stack tight">
+              <h2>Facts</h2>
+              <Facts facts={facts} decided_at={decision.timestamp} />
+            </section>
+            <Risk decision={decision} />
+            <Votes escalation={escalation} />
+            <Similar escalation={escalation} />
+            <p className="small">
+              <Link to="/decisions/$intent_id" params={{ intent_id: escalation.intent_id }}>
+                The whole decision with its audit trail
+              </Link>
+            </p>
+            {act !== null && (
+              <ActDialog
+                act={act}
+                escalation={escalation}
+                content={decision.modified_content ?? shownContent(decision, intent.payload?.content)}
+                onClose={() => setAct(null)}
+                onDone={onDone}
+              />
+            )}
+          </>
+        )}
+      </Loaded>
+      {open && reviews && (
+        <div className="rulebar">
+          <button type="button" className="button good" disabled={!can} onClick={() => setAct("approve")}>
+            Approve <kbd>a</kbd>
+          </button>
+          <button type="button" className="button" disabled={!can} onClick={() => setAct("approve_modified")}>
+            With changes <kbd>m</kbd>
+          </button>
+          <button type="button" className="button bad" disabled={!can} onClick={() => setAct("block")}>
+            Block <kbd>b</kbd>
+          </button>
+          {operates && (
+            <>
+              <span className="grow" />
+              <button type="button" className="button small quiet" disabled={!can} onClick={() => setAct("reassign")}>
+                Reassign
+              </button>
+              <button type="button" className="button small quiet" disabled={!can} onClick={() => setAct("cancel")}>
+                Cancel review
+              </button>
+            </>
+          )}
+        </div>
+      )}
+    </article>
+  );
+}
+
+function Votes({ escalation: { votes, quorum, resolution, reviewers, status } }: { readonly escalation: Escalation }) {
+  return (
+    <section className="stack tight">
+      <h2>Review</h2>
+      <p className="small muted">
+        {`${quorum.approvals} of ${quorum.required} approvals needed. Decided by: ${
+          reviewers.map(({ type, id }) => (type === "role" ? `every ${id}` : id)).join(", ") || "every reviewer"
+        }.`}
+      </p>
+      {votes.map((vote) => (
+        <div key={`${vote.reviewer} ${vote.at}`} className="reason">
+          <div className="row">
+            <VerdictBadge verdict={vote.outcome} />
+            <span className="mono small">
+              <Data text={vote.reviewer} />
+            </span>
+            <Time at={vote.at} />
+          </div>
+          {vote.comment !== null && <Data text={vote.comment} lines />}
+        </div>
+      ))}
+      {resolution !== null && (
+        <div className="banner good" role="status">
+          <div>
+            <strong>
+              {`Outcome: ${resolution.outcome === "block" ? "blocked" : "approved"}${resolution.outcome === "approve_modified" ? " with changes" : ""}`}
+            </strong>
+            {status === "timed_out" ? "Nobody ruled in time." : ""} <Time at={resolution.at} />
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Similar({ escalation }: { readonly escalation: Escalation }) {
+  const query = useSimilar(escalation);
+  const cases = query.data ?? [];
+  if (cases.length === 0)
+    return (
+      <section className="stack tight">
+        <h2>Similar cases</h2>
+        <p className="small muted">{query.isPending ? "Looking …" : "None of this agent with this tool so far."}</p>
+      </section>
+    );
+  const approved = cases.filter(({ resolution }) => resolution !== null && resolution.outcome !== "block").length;
+  return (
+    <section className="stack tight">
+      <h2>Similar cases</h2>
+      <p className="small muted">{`${approved} of ${cases.length} like this were approved.`}</p>
+      <ul className="plain stack tight">
+        {cases.slice(0, 5).map((each) => (
+          <li key={each.escalation_id} className="row small">
+            {each.resolution === null ? (
+              <StatusBadge status={each.status} />
+            ) : (
+              <VerdictBadge verdict={each.resolution.outcome} />
+            )}
+            <Link to="/escalations/$escalation_id" params={{ escalation_id: each.escalation_id }}>
+              <Data text={each.action.target?.identifier ?? each.action.verb} chars_max={60} />
+            </Link>
+            <Time at={each.closed_at ?? each.created_at} />
+            {each.resolution?.comment != null && (
+              <span className="muted">
+                <Data text={each.resolution.comment} chars_max={120} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

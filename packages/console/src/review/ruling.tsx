@@ -1,0 +1,283 @@
+/** How a reviewer rules: approve, approve with changes, block; and what operators may do besides. */
+import type { Escalation, Outcome, Reviewer } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { adviceOn } from "../api/advice.ts";
+import { useClient } from "../api/session.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { SelectField, TextArea, TextField } from "../parts/field.tsx";
+import { type PatchStep, patchBetween } from "../parts/json-lines.ts";
+import { JsonDiff } from "../parts/json-view.tsx";
+import { useToasts } from "../parts/toasts.tsx";
+
+/** What the reviewer is about to do. */
+export type Act = "approve" | "approve_modified" | "block" | "cancel" | "reassign";
+
+/** A mistake in the form, or what the service said to it. */
+function Wrong({ error }: { readonly error: unknown }) {
+  const { title, todo } = adviceOn(error);
+  const rules =
+    error instanceof ApiError
+      ? error.details.flatMap((each) => (typeof each["policy"] === "string" ? [each["policy"]] : []))
+      : [];
+  return (
+    <div className="banner bad" role="alert">
+      <div>
+        <strong>{title}</strong>
+        {todo}
+        {rules.length > 0 && ` Rules: ${rules.join(", ")}.`}
+      </div>
+    </div>
+  );
+}
+
+const titles: Record<Outcome, string> = {
+  approve: "Approve this action",
+  approve_modified: "Approve with changes",
+  block: "Block this action",
+};
+const buttons: Record<Outcome, string> = {
+  approve: "Approve",
+  approve_modified: "Approve changed action",
+  block: "Block",
+};
+
+/** The dialog of one act. `content` is what an approval would let through, the base of changes. */
+export function ActDialog({
+  act,
+  escalation,
+  content,
+  onClose,
+  onDone,
+}: {
+  readonly act: Act;
+  readonly escalation: Escalation;
+  readonly content: unknown;
+  readonly onClose: () => void;
+  readonly onDone: (after: Escalation) => void;
+}) {
+  if (act === "reassign") return <ReassignDialog escalation={escalation} onClose={onClose} onDone={onDone} />;
+  if (act === "cancel") return <CancelDialog escalation={escalation} onClose={onClose} onDone={onDone} />;
+  return <RulingDialog outcome={act} escalation={escalation} content={content} onClose={onClose} onDone={onDone} />;
+}
+
+interface ActProps {
+  readonly escalation: Escalation;
+  readonly onClose: () => void;
+  readonly onDone: (after: Escalation) => void;
+}
+
+/** Runs one act; what the service then says is what every page shows. */
+function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onDone, escalation }: ActProps) {
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return useMutation({
+    mutationFn: perform,
+    onSuccess: (after) => {
+      queries.setQueryData(["escalations", "one", after.escalation_id], after);
+      toasts.done(
+        after.status === "pending" && said !== "Reassigned" ? "Vote counted; more are needed" : said,
+        after.status === "pending" ? undefined : "The waiting agent has its answer.",
+      );
+      onClose();
+      onDone(after);
+    },
+    onError: (error) => {
+      if (error instanceof ApiError && error.code === "escalation_closed") {
+        toasts.failed(error);
+        onClose();
+      }
+    },
+    onSettled: () => {
+      void queries.invalidateQueries({ queryKey: ["escalations"] });
+      void queries.invalidateQueries({ queryKey: ["intents", "one", escalation.intent_id] });
+      void queries.invalidateQueries({ queryKey: ["audit", escalation.intent_id] });
+    },
+  });
+}
+
+function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly content: unknown }) {
+  const { outcome, escalation, content, onClose } = props;
+  const client = useClient();
+  const [comment, setComment] = useState("");
+  const [text, setText] = useState(() => JSON.stringify(content ?? {}, null, 2));
+  const edited = useMemo(() => readEdited(content ?? {}, text), [content, text]);
+  const changes = outcome === "approve_modified" ? edited : null;
+  const act = useAct(
+    () =>
+      client.decideEscalation(escalation.escalation_id, {
+        outcome,
+        ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
+        ...(changes !== null && "steps" in changes ? { modifications: [...changes.steps] } : {}),
+      }),
+    outcome === "block" ? "Blocked" : "Approved",
+    props,
+  );
+  const ready = changes === null || ("steps" in changes && changes.steps.length > 0);
+  return (
+    <Dialog title={titles[outcome]} onClose={onClose} broad={outcome === "approve_modified"}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (ready && !act.isPending) act.mutate();
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+        }}
+      >
+        {outcome === "approve_modified" && (
+          <>
+            <TextArea
+              label="Parameters as JSON"
+              hint="Change what the agent may do. Only the difference is sent."
+              wrong={changes !== null && "problem" in changes ? changes.problem : null}
+              className="code"
+              spellCheck={false}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+            {changes !== null && "steps" in changes && changes.steps.length > 0 && (
+              <JsonDiff before={content ?? {}} after={changes.document} label="Your changes" />
+            )}
+          </>
+        )}
+        <TextArea
+          label="Comment (kept in the audit trail)"
+          maxLength={4_000}
+          value={comment}
+          onChange={(event) => setComment(event.target.value)}
+          autoFocus={outcome !== "approve_modified"}
+        />
+        {act.error !== null && <Wrong error={act.error} />}
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            className={outcome === "block" ? "button bad" : "button primary"}
+            disabled={act.isPending || !ready}
+          >
+            {buttons[outcome]} <kbd>Ctrl ↵</kbd>
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The patch that the edited text stands for, or what is wrong with it. */
+function readEdited(
+  content: unknown,
+  text: string,
+): { readonly steps: readonly PatchStep[]; readonly document: unknown } | { readonly problem: string } {
+  try {
+    const document: unknown = JSON.parse(text);
+    if (typeof document !== "object" || document === null || Array.isArray(document))
+      return { problem: "The parameters have to be one JSON object." };
+    return { steps: patchBetween(content, document), document };
+  } catch (error) {
+    return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function CancelDialog(props: ActProps) {
+  const client = useClient();
+  const [reason, setReason] = useState("");
+  const act = useAct(
+    () =>
+      client.cancelEscalation(props.escalation.escalation_id, reason.trim() === "" ? {} : { reason: reason.trim() }),
+    "Cancelled: the action stays blocked",
+    props,
+  );
+  return (
+    <Dialog title="Cancel this review" onClose={props.onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.mutate();
+        }}
+      >
+        <p>Nobody decides any more, and the action stays blocked.</p>
+        <TextArea label="Reason" maxLength={4_000} value={reason} onChange={(event) => setReason(event.target.value)} />
+        {act.error !== null && <Wrong error={act.error} />}
+        <div className="actions">
+          <button type="button" className="button" onClick={props.onClose}>
+            Back
+          </button>
+          <button type="submit" className="button bad" disabled={act.isPending}>
+            Cancel the review
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function ReassignDialog(props: ActProps) {
+  const client = useClient();
+  const [role, setRole] = useState("reviewer");
+  const [person, setPerson] = useState("");
+  const [reason, setReason] = useState("");
+  const reviewers: Reviewer[] =
+    role === "user"
+      ? person
+          .split(/[\s,]+/)
+          .filter((id) => id !== "")
+          .map((id) => ({ type: "user", id }))
+      : [{ type: "role", id: role }];
+  const act = useAct(
+    () =>
+      client.reassignEscalation(props.escalation.escalation_id, {
+        reviewers,
+        ...(reason.trim() === "" ? {} : { reason: reason.trim() }),
+      }),
+    "Reassigned",
+    props,
+  );
+  return (
+    <Dialog title="Hand to other reviewers" onClose={props.onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.mutate();
+        }}
+      >
+        <SelectField
+          label="Who decides"
+          value={role}
+          onChange={(event) => setRole(event.target.value)}
+          options={[
+            ["reviewer", "Every reviewer"],
+            ["operator", "Operators"],
+            ["admin", "Admins"],
+            ["user", "Certain people"],
+          ]}
+        />
+        {role === "user" && (
+          <TextField
+            label="Their ids"
+            hint="usr_…, separated by commas; see People"
+            value={person}
+            onChange={(event) => setPerson(event.target.value)}
+            required
+          />
+        )}
+        <TextArea label="Reason" maxLength={4_000} value={reason} onChange={(event) => setReason(event.target.value)} />
+        {act.error !== null && <Wrong error={act.error} />}
+        <div className="actions">
+          <button type="button" className="button" onClick={props.onClose}>
+            Back
+          </button>
+          <button type="submit" className="button primary" disabled={act.isPending || reviewers.length === 0}>
+            Hand over
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

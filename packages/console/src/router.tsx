@@ -1,0 +1,190 @@
+/** Every page and its address. Pages are loaded when they are first opened. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Navigate,
+  Outlet,
+} from "@tanstack/react-router";
+import { SignInPage, SingleSignOnPage } from "./pages/sign-in.tsx";
+import { Empty, Failed, Loading } from "./parts/states.tsx";
+import { parseSearch, stringifySearch } from "./shell/filters.ts";
+import { Frame } from "./shell/frame.tsx";
+
+const root = createRootRoute({ component: Outlet });
+const frame = createRoute({ getParentRoute: () => root, id: "frame", component: Frame });
+const inFrame = () => frame;
+
+const outside = [
+  createRoute({
+    getParentRoute: () => root,
+    path: "/welcome",
+    component: lazyRouteComponent(() => import("./pages/welcome.tsx"), "WelcomePage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/login",
+    component: SignInPage,
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/sso/callback",
+    component: SingleSignOnPage,
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/signup",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "SignupPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/verify-email",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "VerifyEmailPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/forgot-password",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "ForgotPasswordPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/reset-password",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "ResetPasswordPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/unsubscribe",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "UnsubscribePage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/invitation",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "InvitationPage"),
+  }),
+] as const;
+
+const work = [
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/",
+    component: lazyRouteComponent(() => import("./pages/overview.tsx"), "OverviewPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/review",
+    component: lazyRouteComponent(() => import("./pages/review.tsx"), "ReviewPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/escalations",
+    component: () => <Navigate to="/review" replace />,
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/escalations/$escalation_id",
+    component: lazyRouteComponent(() => import("./pages/escalation.tsx"), "EscalationPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/decisions",
+    component: lazyRouteComponent(() => import("./pages/decisions.tsx"), "DecisionsPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/decisions/$intent_id",
+    component: lazyRouteComponent(() => import("./pages/decision.tsx"), "DecisionPage"),
+  }),
+] as const;
+
+const rules = [
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/policies",
+    component: lazyRouteComponent(() => import("./pages/policies.tsx"), "PoliciesPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/policies/new",
+    component: lazyRouteComponent(() => import("./pages/policy.tsx"), "NewPolicyPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/policies/$policy_id",
+    component: lazyRouteComponent(() => import("./pages/policy.tsx"), "PolicyPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/packs",
+    component: lazyRouteComponent(() => import("./pages/packs.tsx"), "PacksPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/membranes",
+    component: lazyRouteComponent(() => import("./pages/membranes.tsx"), "MembranesPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/backtest",
+    component: lazyRouteComponent(() => import("./pages/backtest.tsx"), "BacktestPage"),
+  }),
+] as const;
+
+const organization = [
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/overrides",
+    component: lazyRouteComponent(() => import("./pages/overrides.tsx"), "OverridesPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/webhooks",
+    component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/keys",
+    component: lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/people",
+    component: lazyRouteComponent(() => import("./pages/people.tsx"), "PeoplePage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/usage",
+    component: lazyRouteComponent(() => import("./pages/usage.tsx"), "UsagePage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/audit",
+    component: lazyRouteComponent(() => import("./pages/audit.tsx"), "AuditPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/settings",
+    component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+  }),
+] as const;
+
+const tree = root.addChildren([frame.addChildren([...work, ...rules, ...organization]), ...outside]);
+
+export const router = createRouter({
+  routeTree: tree,
+  parseSearch,
+  stringifySearch,
+  defaultPendingComponent: () => <Loading what="the page" />,
+  defaultErrorComponent: ({ error, reset }) => <Failed error={error} retry={reset} />,
+  defaultNotFoundComponent: () => (
+    <Empty title="There is no such page">
+      <p>The address may be mistyped, or the page has moved. The menu shows what there is.</p>
+    </Empty>
+  ),
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

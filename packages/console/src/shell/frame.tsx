@@ -1,0 +1,115 @@
+/** The frame around every page of somebody who is signed in. */
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import { useSession } from "../api/session.tsx";
+import { applyTheme, chosenTheme, type Theme } from "../browser/theme.ts";
+import { SignInPage } from "../pages/sign-in.tsx";
+import { Data } from "../parts/data.tsx";
+import { Failed, Loading } from "../parts/states.tsx";
+import { ConnectionBanner, Mark } from "./mark.tsx";
+import { Nav } from "./nav.tsx";
+
+const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+
+function ThemeButton() {
+  const [theme, setTheme] = useState(chosenTheme);
+  return (
+    <button
+      type="button"
+      className="button small quiet theme"
+      onClick={() => {
+        applyTheme(nextTheme[theme]);
+        setTheme(nextTheme[theme]);
+      }}
+    >
+      {`Theme: ${theme}`}
+    </button>
+  );
+}
+
+export function Frame() {
+  const { caller, opening, trouble, hasKey, signOut, refresh } = useSession();
+  const [open, setOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  const before = useRef(pathname);
+  useEffect(() => {
+    // A page change moves the focus to the new page, as loading one would.
+    if (before.current !== pathname) main.current?.focus({ preventScroll: true });
+    before.current = pathname;
+  }, [pathname]);
+
+  if (caller === null) {
+    if (opening) return <Loading what="the console" />;
+    if (trouble !== null && trouble !== undefined)
+      return (
+        <div className="alone">
+          <main>
+            <Failed error={trouble} retry={() => void refresh()} />
+          </main>
+        </div>
+      );
+    return <SignInPage />;
+  }
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <header className="topbar">
+        <button
+          type="button"
+          className="button small menu-button"
+          aria-expanded={open}
+          aria-controls="side"
+          onClick={() => setOpen(!open)}
+        >
+          Menu
+        </button>
+        <Link to="/" className="brand">
+          <Mark />
+          Countersign
+        </Link>
+        <span className="org muted small">
+          <Data text={caller.org_name} chars_max={60} />
+        </span>
+        <span className="grow" />
+        <span className="badge plain" title={caller.id ?? "open mode"}>
+          {caller.role}
+        </span>
+        <ThemeButton />
+        {caller.type !== "open_mode" && (
+          <button type="button" className="button small" onClick={() => void signOut()}>
+            {hasKey ? "Forget key" : "Sign out"}
+          </button>
+        )}
+      </header>
+      <div id="side" className={open ? "side open" : "side"}>
+        <Nav onGo={() => setOpen(false)} />
+      </div>
+      <main id="main" tabIndex={-1} ref={main}>
+        <div className="stack">
+          <ConnectionBanner />
+          {caller.type === "open_mode" && (
+            <div className="banner warn">
+              <div>
+                <strong>Open mode: everybody on this machine is admin</strong>
+                No API key exists yet. <Link to="/welcome">Create your organization</Link> to get the first key; it ends
+                open mode for good.
+              </div>
+            </div>
+          )}
+          {caller.environment === "test" && (
+            <div className="banner shadow">
+              <div>
+                <strong>Test key</strong>
+                What you submit is decided in test mode and held by nobody.
+              </div>
+            </div>
+          )}
+          <Outlet />
+        </div>
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+/** Where one can go; only what the caller's role may see. */
+import type { Role } from "@countersign/contract";
+import { roleMeets } from "@countersign/contract";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useClient, useReads, useSession } from "../api/session.tsx";
+
+const groups = [
+  {
+    name: "Work",
+    links: [
+      { to: "/", text: "Overview", roles: ["reviewer", "auditor"] },
+      { to: "/review", text: "Review queue", roles: ["reviewer", "auditor"] },
+      { to: "/decisions", text: "Decisions", roles: ["reviewer", "auditor", "agent"] },
+    ],
+  },
+  {
+    name: "Rules",
+    links: [
+      { to: "/policies", text: "Policies", roles: ["reviewer", "auditor"] },
+      { to: "/packs", text: "Packs", roles: ["reviewer", "auditor"] },
+      { to: "/membranes", text: "Membranes", roles: ["reviewer", "auditor"] },
+      { to: "/backtest", text: "Backtest", roles: ["operator"] },
+    ],
+  },
+  {
+    name: "Organization",
+    links: [
+      { to: "/overrides", text: "Overrides", roles: ["reviewer", "auditor"] },
+      { to: "/webhooks", text: "Webhooks", roles: ["operator"] },
+      { to: "/keys", text: "API keys", roles: ["admin"] },
+      { to: "/people", text: "People", roles: ["admin"] },
+      { to: "/usage", text: "Usage", roles: ["reviewer", "auditor"] },
+      { to: "/audit", text: "Audit", roles: ["operator", "auditor"] },
+      { to: "/settings", text: "Settings", roles: ["reviewer", "auditor", "agent"] },
+    ],
+  },
+] as const satisfies readonly {
+  name: string;
+  links: readonly { to: string; text: string; roles: readonly Role[] }[];
+}[];
+
+/** How many escalations wait: the first page of the queue, which the queue itself reads, too. */
+function usePending(): string | null {
+  const client = useClient();
+  const reads = useReads();
+  const { data } = useQuery({
+    queryKey: ["escalations", "count"],
+    queryFn: () => client.listEscalations({ status: "pending", limit: 100 }),
+    refetchInterval: 10_000,
+    enabled: reads,
+  });
+  if (data === undefined || data.escalations.length === 0) return null;
+  return `${data.escalations.length}${data.next_cursor === null ? "" : "+"}`;
+}
+
+export function Nav({ onGo }: { readonly onGo: () => void }) {
+  const { caller } = useSession();
+  const pending = usePending();
+  if (caller === null) return null;
+  return (
+    <nav aria-label="Main">
+      {groups.map(({ name, links }) => {
+        const allowed = links.filter(({ roles }) => roleMeets(caller.role, roles));
+        if (allowed.length === 0) return null;
+        return (
+          <div key={name}>
+            <h2>{name}</h2>
+            <ul className="plain">
+              {allowed.map(({ to, text }) => (
+                <li key={to}>
+                  <Link to={to} activeOptions={{ exact: to === "/", includeSearch: false }} onClick={onGo}>
+                    {text}
+                    {to === "/review" && pending !== null && (
+                      <span className="count">
+                        {pending}
+                        <span className="sr"> waiting</span>
+                      </span>
+                    )}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+    </nav>
+  );
+}

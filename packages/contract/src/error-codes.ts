@@ -1,0 +1,161 @@
+/** Every refusal a caller can get. Source: contract §7 and api.md §2. docs/errors.md is written from this table. */
+
+/** What one error code says: its HTTP status, what happened, what the caller does about it. */
+export interface ErrorCodeRow {
+  readonly status: number;
+  readonly meaning: string;
+  readonly advice: string;
+}
+
+/** All error codes, in order of status. `error.code` never holds anything else. */
+export const errorCodes = {
+  invalid_json: {
+    status: 400,
+    meaning: "The body is not one JSON text: bad UTF-8, bad syntax, or nested too deeply.",
+    advice: "Send one UTF-8 JSON object, at most 32 levels deep.",
+  },
+  invalid_request: {
+    status: 400,
+    meaning: "The request does not have the shape that the operation takes.",
+    advice: "Mend every entry of `details`: each names the place (`path`, a JSON Pointer) and what is wrong there.",
+  },
+  invalid_context: {
+    status: 400,
+    meaning: "The context document breaks a rule of its contract.",
+    advice: "Mend every entry of `details`, or try the document with POST /v1/context/validate first.",
+  },
+  unknown_event_type: {
+    status: 400,
+    meaning: "A webhook registration names an event type that does not exist.",
+    advice: "Use the names in docs/events.md; upper and lower case count.",
+  },
+  webhook_url_refused: {
+    status: 400,
+    meaning: "The address is not one that the service may call.",
+    advice:
+      "Use an absolute https URL of a publicly reachable host, without user:password; `details` names the reason.",
+  },
+  missing_api_key: {
+    status: 401,
+    meaning: "The request carries no API key.",
+    advice: "Send the key in the X-API-Key header.",
+  },
+  invalid_api_key: {
+    status: 401,
+    meaning: "The API key is unknown, malformed or revoked.",
+    advice: "Use a key that is still valid; an admin can create one with POST /v1/api-keys.",
+  },
+  expired_api_key: {
+    status: 401,
+    meaning: "The API key has reached its expires_at. The answer carries X-Service-Key-Expired: true.",
+    advice: "Create a new key with an admin key; rotate keys before they expire.",
+  },
+  invalid_credentials: {
+    status: 401,
+    meaning: "The e-mail address and the password, or the code, do not fit together, or the code was used before.",
+    advice: "Try again, or ask for a link with POST /v1/auth/password/forgot. Which of them is wrong is not told.",
+  },
+  quota_exceeded: {
+    status: 402,
+    meaning: "The organization has reached its hard usage limit; nothing was stored.",
+    advice: "Wait for the next period (GET /v1/usage) or agree on a larger plan.",
+  },
+  forbidden: {
+    status: 403,
+    meaning: "The key is valid, but its role or scope does not permit this operation.",
+    advice: "Use a key with one of the roles that the operation asks for.",
+  },
+  self_review: {
+    status: 403,
+    meaning: "Whoever submitted an intent cannot decide on it.",
+    advice: "Let another person review it.",
+  },
+  signup_closed: {
+    status: 403,
+    meaning: "This instance does not take new organizations.",
+    advice: "Ask whoever runs the instance for an invitation.",
+  },
+  not_found: {
+    status: 404,
+    meaning: "There is no such resource in your organization, or no such path.",
+    advice: "Check the identifier; what belongs to another organization answers the same.",
+  },
+  method_not_allowed: {
+    status: 405,
+    meaning: "The path exists, but not with this method.",
+    advice: "Use a method that the Allow header names.",
+  },
+  escalation_closed: {
+    status: 409,
+    meaning: "The escalation is already decided, timed out or cancelled.",
+    advice: "Read the escalation for its outcome.",
+  },
+  review_queue_full: {
+    status: 409,
+    meaning: "As many actions of this agent, or of this API key, wait for review as may; nothing was stored.",
+    advice: "Wait until reviewers have decided some: GET /v1/escalations?status=pending&agent_id=… lists them.",
+  },
+  override_not_allowed: {
+    status: 409,
+    meaning: "A policy that blocked the action forbids overrides, or the decision is not a block.",
+    advice: "`details` names the policy; change the action or the policy.",
+  },
+  idempotency_conflict: {
+    status: 409,
+    meaning: "This Idempotency-Key was already used with another body.",
+    advice: "Use a new key for a new request; send the same body to repeat the old one.",
+  },
+  already_exists: {
+    status: 409,
+    meaning: "Something with this name exists already, or the organization has as many as it may.",
+    advice: "Choose another name, or remove one first.",
+  },
+  state_conflict: {
+    status: 409,
+    meaning: "The resource is not in a state that permits this.",
+    advice: "Read the resource and decide again.",
+  },
+  payload_too_large: {
+    status: 413,
+    meaning: "The body is larger than the operation takes.",
+    advice: "Send at most 1 MiB (a batch: 8 MiB).",
+  },
+  unsupported_media_type: {
+    status: 415,
+    meaning: "The body is not declared as JSON.",
+    advice: "Send Content-Type: application/json.",
+  },
+  policy_invalid: {
+    status: 422,
+    meaning: "The policy document has errors, or one of its own tests fails.",
+    advice: "Mend every diagnostic in `details`; POST /v1/policies/check gives the same without saving.",
+  },
+  modified_action_blocked: {
+    status: 422,
+    meaning: "The action as the reviewer modified it would be blocked by a policy.",
+    advice: "Change the modifications, or decide block.",
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    meaning: "Too many requests in the last minute. This answer costs nothing.",
+    advice: "Wait as many seconds as Retry-After says, then go on.",
+  },
+  internal_error: {
+    status: 500,
+    meaning: "The service failed. Whether the request took effect is not known.",
+    advice: "Repeat the request with the same Idempotency-Key; report the request_id if it happens again.",
+  },
+  overloaded: {
+    status: 503,
+    meaning: "The service has more work queued than it accepts; nothing was stored.",
+    advice: "Wait as many seconds as Retry-After says, then send the request again.",
+  },
+  unavailable: {
+    status: 503,
+    meaning: "The service is starting, stopping, or cannot reach its database.",
+    advice: "Wait as many seconds as Retry-After says, then repeat the request with the same Idempotency-Key.",
+  },
+} as const satisfies Record<string, ErrorCodeRow>;
+
+/** A value of `error.code`. */
+export type ErrorCode = keyof typeof errorCodes;

@@ -1,0 +1,145 @@
+/** What the service tells its customers by webhook. Source: contract §2.5–2.7 and §6. docs/events.md is written from here. */
+
+/** One field of an event's `data`. */
+export interface EventField {
+  readonly name: string;
+  readonly type: string;
+  readonly meaning: string;
+}
+
+/** Fields of `data` on decision.approved, decision.blocked and decision.escalated. Source: contract §2.6. */
+export const decisionEventFields = [
+  { name: "decision_id", type: "string", meaning: "prefix `dec_`" },
+  {
+    name: "human_override_id",
+    type: "string or null",
+    meaning: "set when a person's approval turned a block into this approval",
+  },
+  { name: "intent_id", type: "string", meaning: "prefix `int_`" },
+  { name: "pipeline_mode", type: "string", meaning: "`live`, `shadow` or `test`" },
+  { name: "risk_score", type: "number", meaning: "0 to 1, four decimals" },
+  { name: "timestamp", type: "string", meaning: "ISO 8601 with a `+00:00` offset" },
+  { name: "verdict", type: "string", meaning: "`approve`, `approve_modified`, `escalate` or `block`" },
+] as const satisfies readonly EventField[];
+
+/** Fields of `data` on decision.overridden. Source: contract §2.7, api.md §6. */
+export const overrideEventFields = [
+  { name: "override_id", type: "string", meaning: "prefix `ovr_`" },
+  { name: "agent_id", type: "string", meaning: "the agent whose next retry is approved" },
+  { name: "approved_by", type: "string", meaning: "the person or key that approved" },
+  { name: "approved_at", type: "string", meaning: "ISO 8601" },
+  { name: "expires_at", type: "string", meaning: "ISO 8601, 24 hours after the approval" },
+  { name: "policies_overridden", type: "array of string", meaning: "names of the policies that are lifted" },
+] as const satisfies readonly EventField[];
+
+/** Fields of `data` on quota.exceeded. Source: contract §2.7, api.md §7. */
+export const quotaEventFields = [
+  { name: "plan_id", type: "string", meaning: "the organization's plan" },
+  { name: "included_actions", type: "number or null", meaning: "decisions that the plan includes per month" },
+  { name: "used_actions", type: "number", meaning: "decisions used in this month" },
+  { name: "hard_limit", type: "number", meaning: "the limit that was reached" },
+  { name: "batch_size", type: "number", meaning: "intents in the submission that met the limit" },
+  { name: "timestamp", type: "string", meaning: "ISO 8601" },
+] as const satisfies readonly EventField[];
+
+/** What one event type says and who hears of it. */
+export interface EventTypeRow {
+  /** False: the name may be subscribed to, and nothing is ever sent. */
+  readonly sent: boolean;
+  readonly sent_when: string;
+  /** `organization`: organization-wide webhooks only. `escalation`: also webhooks that watch that one escalation. */
+  readonly audience: "organization" | "escalation";
+  /** Fields of `data`; `escalation_record` stands for the whole record of GET /v1/escalations/{escalation_id}. */
+  readonly data: readonly EventField[] | "escalation_record" | "none";
+}
+
+/** Every event type that a webhook may name. Source: contract §6; api.md §8 for the four that are never sent. */
+export const eventTypes = {
+  "decision.approved": {
+    sent: true,
+    sent_when: "an intent is approved, with or without modifications",
+    audience: "organization",
+    data: decisionEventFields,
+  },
+  "decision.blocked": {
+    sent: true,
+    sent_when: "an intent is blocked",
+    audience: "organization",
+    data: decisionEventFields,
+  },
+  "decision.escalated": {
+    sent: true,
+    sent_when: "an intent is escalated for human review",
+    audience: "organization",
+    data: decisionEventFields,
+  },
+  "decision.overridden": {
+    sent: true,
+    sent_when: "a person approves a blocked action",
+    audience: "organization",
+    data: overrideEventFields,
+  },
+  "escalation.decided": {
+    sent: true,
+    sent_when: "a reviewer submits a decision on an escalation",
+    audience: "escalation",
+    data: "escalation_record",
+  },
+  "escalation.timed_out": {
+    sent: true,
+    sent_when: "no review arrived within the escalation's time limit",
+    audience: "escalation",
+    data: "escalation_record",
+  },
+  "escalation.cancelled": {
+    sent: true,
+    sent_when: "an operator or admin cancels the escalation",
+    audience: "escalation",
+    data: "escalation_record",
+  },
+  "escalation.reassigned": {
+    sent: true,
+    sent_when: "the escalation is handed to different reviewers",
+    audience: "escalation",
+    data: "escalation_record",
+  },
+  "quota.exceeded": {
+    sent: true,
+    sent_when: "the organization reaches its hard usage limit and new intents start being refused",
+    audience: "organization",
+    data: quotaEventFields,
+  },
+  "rate_limit.exceeded": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
+  "observation.recorded": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
+  "policy.calibrated": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
+  "pattern.detected": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
+} as const satisfies Record<string, EventTypeRow>;
+
+/** A name that `event_types` of a webhook may hold. */
+export type EventType = keyof typeof eventTypes;
+
+/** An event type that the service sends. */
+export type SentEventType = {
+  [K in EventType]: (typeof eventTypes)[K]["sent"] extends true ? K : never;
+}[EventType];
+
+/** All accepted names in table order. */
+export const eventTypeNames = Object.keys(eventTypes) as EventType[];
+
+/** Headers on every delivery. Source: contract §6; api.md §8 for the last three (Standard Webhooks). */
+export const deliveryHeaders = [
+  { name: "Content-Type", value: "`application/json`" },
+  {
+    name: "X-Service-Signature",
+    value: "`sha256=` and the lowercase hex HMAC-SHA256 of the raw body, keyed with the whole `whsec_` secret as UTF-8",
+  },
+  { name: "X-Service-Event", value: "the event type" },
+  { name: "X-Service-Delivery", value: "the `dlv_` delivery id, the same on automatic retries" },
+  { name: "X-Service-Retry", value: "`true`, only on a manual retry" },
+  { name: "webhook-id", value: "the delivery id" },
+  { name: "webhook-timestamp", value: "Unix seconds of the attempt" },
+  {
+    name: "webhook-signature",
+    value: "`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the decoded part after `whsec_`",
+  },
+] as const;

@@ -1,0 +1,57 @@
+import type { FactCategory } from "./fact.ts";
+
+/** Facts about the customer's own limits, programmes and documents. Source: contract §2.9 organizational; staleness api.md §5. */
+export const organizational = {
+  name: "organizational",
+  meaning: "the customer's own limits, programmes and documents",
+  max_age_seconds: 604_800,
+  fields: [
+    { name: "delegation_limit_usd", types: ["number"], meaning: "most the agent may commit alone, USD" },
+    { name: "gdpr_legal_basis", types: ["string"], meaning: "Article 6 basis, e.g. contract, legitimate_interest" },
+    {
+      name: "legitimate_interest_assessment",
+      types: ["string", "boolean", "object"],
+      meaning: "documented assessment",
+    },
+    { name: "phi_access_scope", types: ["string", "array"], meaning: "documented PHI scope of the agent" },
+    { name: "bulk_access_justification", types: ["string"], meaning: "why bulk PHI access is needed" },
+    { name: "ssl_certificate_valid", types: ["boolean"], meaning: "target's TLS certificate is valid" },
+    { name: "certificate_expiry_days", types: ["number"], meaning: "days until it expires" },
+    {
+      name: "pci_network_segmentation",
+      types: ["string"],
+      meaning: "`compliant` or `non_compliant`",
+      constraint: { kind: "one_of", values: ["compliant", "non_compliant"] },
+    },
+    {
+      name: "legitimate_educational_interest",
+      types: ["boolean"],
+      meaning: "the recipient has a legitimate educational interest in the record",
+    },
+    { name: "ferpa_annual_notice_issued", types: ["boolean"], meaning: "the annual FERPA notice was given" },
+    { name: "sox_audit_trail", types: ["object"], meaning: "audit trail of the financial action" },
+    { name: "sox_management_certification", types: ["object"], meaning: "management's certification of the report" },
+    { name: "sox_override_authorization", types: ["object"], meaning: "authorization of a control override" },
+    { name: "risk_management_system", types: ["string", "boolean"], meaning: "AI risk-management system in place" },
+    { name: "risk_framework_ref", types: ["string"], meaning: "reference to the AI risk framework followed" },
+    {
+      name: "training_data_lineage",
+      types: ["string", "boolean", "object"],
+      meaning: "documented lineage of the training data",
+    },
+    { name: "data_sheet", types: ["string", "object"], meaning: "data sheet of the data set or model" },
+    { name: "explainability_enabled", types: ["boolean"], meaning: "the decision can be explained" },
+    { name: "explanation_method", types: ["string"], meaning: "how decisions are explained" },
+    { name: "asset_inventory_ref", types: ["string"], meaning: "reference to the asset inventory" },
+    { name: "system_asset_id", types: ["string"], meaning: "the system in the asset inventory" },
+    { name: "incident_response_plan_ref", types: ["string"], meaning: "reference to the incident response plan" },
+    { name: "incident_report_ref", types: ["string"], meaning: "reference to the report of the current incident" },
+    { name: "ato_status", types: ["string"], meaning: "authorized, in_process, not_started" },
+    { name: "supply_chain_assessment_ref", types: ["string"], meaning: "reference to the supply-chain assessment" },
+    { name: "cui_handling_procedures_ref", types: ["string"], meaning: "reference to the CUI handling procedures" },
+    { name: "configuration_baseline_ref", types: ["string"], meaning: "reference to the configuration baseline" },
+    { name: "change_management_ticket", types: ["string"], meaning: "approved change ticket" },
+    { name: "monitoring_enabled", types: ["boolean"], meaning: "the system is monitored" },
+    { name: "telemetry_endpoint", types: ["string"], meaning: "where its telemetry goes" },
+  ],
+} as const satisfies FactCategory;

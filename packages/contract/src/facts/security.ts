@@ -1,0 +1,18 @@
+import type { FactCategory } from "./fact.ts";
+
+/** Facts about alarms. Source: contract §2.9 security; staleness api.md §5. */
+export const security = {
+  name: "security",
+  meaning: "alarms",
+  max_age_seconds: 300,
+  fields: [
+    { name: "privilege_escalation_alert", types: ["boolean"], meaning: "an alert of privilege escalation is open" },
+    {
+      name: "prompt_injection_detected",
+      types: ["boolean"],
+      meaning: "prompt injection was detected in what the agent read",
+    },
+    { name: "active_security_incident", types: ["boolean"], meaning: "a security incident is open" },
+    { name: "siem_ref", types: ["string"], meaning: "where the system's events go in the customer's SIEM" },
+  ],
+} as const satisfies FactCategory;

@@ -1,0 +1,64 @@
+/** What every identifier looks like: a prefix that names the kind, then 26 Crockford base-32 characters, time-ordered. */
+
+/** Prefix of each kind of identifier. Source: contract §2 (mem, org, key, wh, dlv, dec, int), api.md §2 (the others). */
+export const idPrefixes = {
+  membrane: "mem_",
+  organization: "org_",
+  api_key: "key_",
+  webhook: "wh_",
+  delivery: "dlv_",
+  decision: "dec_",
+  intent: "int_",
+  escalation: "esc_",
+  override: "ovr_",
+  policy: "pol_",
+  session: "ses_",
+  user: "usr_",
+  audit: "aud_",
+  event: "evt_",
+  observation: "obs_",
+  backtest: "bkt_",
+  intake: "ink_",
+  invitation: "inv_",
+  mail: "eml_",
+  request: "req_",
+} as const satisfies Record<string, `${string}_`>;
+
+/** A kind of identifier, the key of `idPrefixes`. */
+export type IdKind = keyof typeof idPrefixes;
+
+/** The text of an identifier of one kind, as far as a type can say it. */
+export type Id<K extends IdKind = IdKind> = `${(typeof idPrefixes)[K]}${string}`;
+
+/** Crockford's base-32 digits in value order (no I, L, O, U); identifiers are written in upper case. */
+export const crockfordAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** Number of base-32 characters after the prefix: 48 bits of time, 80 of randomness. */
+export const idSuffixLength = 26;
+
+/** Regular-expression source of the part after the prefix, without anchors. */
+export const idSuffixPattern = `[0-9A-HJKMNP-TV-Z]{${idSuffixLength}}`;
+
+/** The organization that open mode acts for; the one identifier that is not generated. Source: api.md §3. */
+export const openModeOrgId = "org_local";
+
+/** The anchored regular-expression source that every identifier of this kind matches. */
+export function idPattern(kind: IdKind): string {
+  const generated = `${idPrefixes[kind]}${idSuffixPattern}`;
+  return kind === "organization" ? `^(?:${generated}|${openModeOrgId})$` : `^${generated}$`;
+}
+
+/** Webhook signing secrets: this prefix, then base64 of 32 random bytes. Source: contract §2.3, api.md §8. */
+export const webhookSecretPrefix = "whsec_";
+
+/** What a listing shows instead of a webhook secret. Source: contract §2.3. */
+export const webhookSecretMask = "***";
+
+/** Parts of an API key text, `svc_<environment>_<scope>_<random>`. Source: contract §2.2, api.md §3. */
+export const apiKeyFormat = {
+  prefix: "svc_",
+  environments: ["live", "shadow", "test"],
+  scopes: ["org", "agent"],
+  /** Anchored; groups: environment, scope, random part (the last 6 of our own are a CRC-32 checksum). */
+  pattern: "^svc_(live|shadow|test)_(org|agent)_([0-9A-Za-z]{32,})$",
+} as const;

@@ -1,0 +1,16 @@
+/** The dictionary of Countersign: names, numbers and shapes that every other package shares. Data, no behaviour. */
+
+export * from "./audit-types.ts";
+export * from "./error-codes.ts";
+export * from "./event-types.ts";
+export * from "./facts/index.ts";
+export * from "./ids.ts";
+export * from "./limits.ts";
+export { type OpenapiDocument, openapiDocument } from "./openapi/index.ts";
+export * from "./operations/index.ts";
+export * from "./problem-codes.ts";
+export * from "./pull-failures.ts";
+export * from "./resources/index.ts";
+export * from "./roles.ts";
+export * from "./settings.ts";
+export * from "./version.ts";

@@ -1,0 +1,134 @@
+/** Every number of the contract and of the API design, unit last in the name. Nothing else holds a copy. */
+
+export const limits = {
+  // Bodies. Source: api.md §2
+  body_bytes_max: 1_048_576,
+  batch_body_bytes_max: 8_388_608,
+  json_depth_max: 32,
+  error_details_max: 50,
+  idempotency_key_chars_max: 255,
+  idempotency_kept_hours_min: 24,
+  path_param_chars_max: 128,
+
+  // Lists. Source: api.md §2
+  list_limit_default: 50,
+  list_limit_max: 200,
+  cursor_chars_max: 512,
+
+  // Intents. Source: contract §8 rule 5, api.md §4
+  batch_intents_max: 50,
+  decision_wait_seconds_max: 55,
+  agent_id_chars_max: 128,
+  verb_chars_max: 128,
+  action_type_chars_max: 128,
+  target_identifier_chars_max: 1_024,
+  summary_chars_max: 10_000,
+  regulatory_domains_max: 50,
+  data_classes_max: 50,
+  label_chars_max: 128,
+  comment_chars_max: 4_000,
+  risk_decimals: 4,
+
+  // Keys. Source: contract §2.2 and §8 rule 11, api.md §3
+  api_key_random_chars_min: 32,
+  api_key_checksum_chars: 6,
+  api_key_lifetime_days_default: 365,
+  api_key_lifetime_days_max: 3_650,
+  name_chars_max: 128,
+
+  // Context. Source: contract §2.9 and §8 rule 10, api.md §5
+  context_keys_per_category_max: 200,
+  context_key_chars_max: 64,
+  as_of_ahead_seconds_max: 300,
+  /** Ten years, as in policies: times beyond could not be written any more. */
+  facts_max_age_seconds_max: 316_224_000,
+  context_source_timeout_ms_max: 1_000,
+  context_source_answer_bytes_max: 262_144,
+  context_source_pulls_max: 16,
+  context_source_kept_seconds_max: 60,
+  context_source_failures_max: 5,
+  context_source_pause_seconds: 5,
+
+  // Rate windows. Source: contract §8
+  rate_window_seconds: 60,
+
+  // Escalations and overrides. Source: contract §1, §8 rule 9; api.md §6
+  override_hours: 24,
+  escalation_timeout_seconds_default: 14_400,
+  escalation_timeout_seconds_max: 2_592_000,
+  escalation_reviewers_max: 50,
+  escalation_quorum_max: 10,
+  escalations_pending_per_agent_max: 1_000,
+  escalations_pending_per_key_max: 5_000,
+
+  // Webhooks. Source: contract §6 rule 3 and §8 rule 9; api.md §8
+  delivery_attempts_max: 3,
+  delivery_wait_1_seconds: 5,
+  delivery_wait_2_seconds: 25,
+  delivery_attempt_timeout_ms: 10_000,
+  delivery_answer_bytes_max: 65_536,
+  webhooks_per_organization_max: 100,
+  webhook_url_chars_max: 2_048,
+  webhook_secret_random_bytes: 32,
+  description_chars_max: 1_000,
+
+  // Membranes and onboarding. Source: api.md §10
+  action_catalogue_max: 1_000,
+  intake_tools_max: 200,
+  onboarding_text_chars_max: 10_000,
+  email_chars_max: 254,
+
+  // Policies. Source: policies.md §1 and §2
+  policy_document_bytes_max: 65_536,
+  policy_message_bytes_max: 2_048,
+  policy_cost_budget: 100_000,
+  // What a policy must be able to work on within the budget; it is refused at save otherwise.
+  policy_items_declared: 200,
+  policy_text_chars_declared: 1_024,
+  policy_values_declared: 5_000,
+  policy_text_total_declared: 65_536,
+
+  // Backtests. Source: api.md §10
+  backtest_intents_max: 1_000_000,
+  backtest_policies_max: 1_000,
+  backtest_flips_max: 1_000,
+  backtest_unknown_facts_max: 200,
+  backtests_waiting_max: 8,
+  backtests_per_organization_max: 2,
+
+  // People. Source: api.md §9
+  password_chars_min: 10,
+  password_chars_max: 1_024,
+  session_idle_seconds: 86_400,
+  session_lifetime_seconds: 604_800,
+  session_mfa_seconds: 600,
+  session_mfa_failures_max: 5,
+  signup_link_seconds: 86_400,
+  password_link_seconds: 3_600,
+  invitation_link_seconds: 604_800,
+  recovery_codes: 10,
+  people_per_organization_max: 1_000,
+  passkeys_per_person_max: 20,
+  passkey_challenge_seconds: 300,
+  sso_domains_max: 20,
+  sso_login_seconds: 600,
+
+  // Running. Source: api.md §1
+  shutdown_seconds_max: 10,
+} as const;
+
+/** The rate categories: how many requests a caller has per window, what the category covers. Source: contract §8. */
+export const rateCategories = {
+  intents: { requests_max: 120, applies_to: "POST /v1/intents and POST /v1/intents/batch", counted_by: "key" },
+  backtest: { requests_max: 5, applies_to: "POST /v1/learning/backtest", counted_by: "key" },
+  onboarding: {
+    requests_max: 10,
+    applies_to: "POST /v1/onboarding/quickstart and POST /v1/onboarding/intake",
+    counted_by: "key",
+  },
+  authentication: { requests_max: 5, applies_to: "login, signup and MFA verification", counted_by: "ip" },
+  general: { requests_max: 120, applies_to: "all other endpoints", counted_by: "key" },
+} as const satisfies Record<string, { requests_max: number; applies_to: string; counted_by: "key" | "ip" }>;
+
+/** A rate category; its name is also the policy name in the RateLimit headers. */
+export type RateCategory = keyof typeof rateCategories;

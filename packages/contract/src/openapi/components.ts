@@ -1,0 +1,71 @@
+import type { TSchema } from "typebox";
+import { BatchItem, ContextDocument } from "../resources/index.ts";
+
+/** A JSON value as it stands in the OpenAPI document. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** Schemas that requests name by title only, because the operation checks them itself (`checkedLater`). */
+const checkedLaterSchemas = new Map<string, TSchema>([
+  ["ContextDocument", ContextDocument],
+  ["BatchItem", BatchItem],
+]);
+
+/** Collects what operations share, so that it stands in the document once. */
+export class Components {
+  readonly #placed = new Map<string, Json>();
+  readonly #responses = new Map<string, Json>();
+
+  /**
+   * The schema as plain JSON in which every titled part is a `$ref` to a component. Two different schemas under one title
+   * are a mistake in the tables and throw.
+   */
+  place(schema: TSchema): Json {
+    // Through text: drops TypeBox's hidden marks, and what a client would not see does not count.
+    return this.#replaceTitled(JSON.parse(JSON.stringify(schema)) as Json);
+  }
+
+  /** A `$ref` to a response; the name stands for the whole content. */
+  response(name: string, content: () => Json): Json {
+    if (!this.#responses.has(name)) this.#responses.set(name, content());
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  /** The schemas so far, by title in alphabetical order. */
+  schemas(): Json {
+    return sorted(this.#placed);
+  }
+
+  /** The responses so far, by name in alphabetical order. */
+  responses(): Json {
+    return sorted(this.#responses);
+  }
+
+  #replaceTitled(value: Json): Json {
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => this.#replaceTitled(item));
+    const { title, ...rest } = value as { readonly [key: string]: Json };
+    const inner = Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, this.#replaceTitled(item)]));
+    if (typeof title !== "string") return title === undefined ? inner : { ...inner, title: this.#replaceTitled(title) };
+    return this.#reference(title, inner);
+  }
+
+  #reference(title: string, schema: { readonly [key: string]: Json }): Json {
+    const reference = { $ref: `#/components/schemas/${title}` };
+    const known = this.#placed.get(title);
+    if (Object.keys(schema).length > 0) {
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
+        throw new Error(`two different schemas are titled ${title}`);
+      }
+      this.#placed.set(title, schema);
+    } else if (known === undefined) {
+      const full = checkedLaterSchemas.get(title);
+      if (full === undefined) throw new Error(`no schema is titled ${title}`);
+      this.place(full);
+    }
+    return reference;
+  }
+}
+
+function sorted(byName: ReadonlyMap<string, Json>): Json {
+  return Object.fromEntries([...byName].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,45 @@
+import type { Json } from "./components.ts";
+
+const text = { type: "string" } as const;
+const integer = { type: "integer" } as const;
+
+/** Headers of answers. Source: contract §5 rule 6, §8 rules 7 and 8; api.md §2. */
+export const headerComponents = {
+  "X-Request-Id": {
+    description: "Names this request in the service's log; the same as error.request_id.",
+    schema: text,
+  },
+  "RateLimit-Limit": { description: "Requests per window.", schema: integer },
+  "RateLimit-Remaining": { description: "Requests left in the window.", schema: integer },
+  "RateLimit-Reset": {
+    description: "Unix second at which the oldest counted request leaves the window.",
+    schema: integer,
+  },
+  "RateLimit-Policy": { description: 'The window, such as "intents";q=120;w=60.', schema: text },
+  RateLimit: { description: 'What is left of it, such as "intents";r=119;t=60.', schema: text },
+  "Retry-After": { description: "Seconds to wait.", schema: integer },
+  ETag: { description: "Strong validator; give it back in If-None-Match.", schema: text },
+  Location: { description: "Path of the new resource.", schema: text },
+  "Idempotent-Replayed": { description: "Present on a repeated answer.", schema: { type: "string", const: "true" } },
+  "X-Service-Key-Expired": {
+    description: "Present when the key has reached its expires_at.",
+    schema: { type: "string", const: "true" },
+  },
+} as const satisfies Record<string, Json>;
+
+/** The name of a header of an answer. */
+export type AnswerHeader = keyof typeof headerComponents;
+
+/** The headers that every answer of a rate-limited operation carries. */
+export const rateHeaders = [
+  "RateLimit-Limit",
+  "RateLimit-Remaining",
+  "RateLimit-Reset",
+  "RateLimit-Policy",
+  "RateLimit",
+] as const satisfies readonly AnswerHeader[];
+
+/** A `headers` object that refers to the components. */
+export function headerReferences(names: readonly AnswerHeader[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

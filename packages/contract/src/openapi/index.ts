@@ -1,0 +1,75 @@
+/** The API's own description, derived from the operation table. */
+
+import { deliveryHeaders } from "../event-types.ts";
+import { type Operation, operations } from "../operations/index.ts";
+import { EventBody } from "../resources/index.ts";
+import { productVersion } from "../version.ts";
+import { Components, type Json } from "./components.ts";
+import { headerComponents } from "./headers.ts";
+import { operationObject } from "./path-item.ts";
+
+/** An OpenAPI 3.1 document as plain JSON. */
+export interface OpenapiDocument {
+  readonly openapi: "3.1.0";
+  readonly paths: { readonly [path: string]: Json };
+  readonly [field: string]: Json;
+}
+
+/**
+ * The OpenAPI 3.1 document of the operations that this version serves; of all that are designed when `all` is true. A pure
+ * function of the tables: openapi.json and GET /openapi.json are this.
+ */
+export function openapiDocument({ all = false }: { all?: boolean } = {}): OpenapiDocument {
+  const components = new Components();
+  const rows = (Object.entries(operations) as [string, Operation][]).filter(
+    ([, operation]) => all || operation.delivered,
+  );
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const [operationId, operation] of rows) {
+    const item = { [operation.method.toLowerCase()]: operationObject(operationId, operation, components) };
+    paths[operation.path] = { ...paths[operation.path], ...item };
+  }
+  const webhooks = all || operations.registerWebhook.delivered ? { webhooks: { event: eventObject(components) } } : {};
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Countersign",
+      version: productVersion,
+      summary: "Decides, records and accounts for the actions that software agents propose.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ ApiKey: [] }],
+    tags: [...new Set(rows.map(([, operation]) => operation.tag))].map((name) => ({ name })),
+    paths,
+    ...webhooks,
+    components: {
+      securitySchemes: {
+        ApiKey: {
+          type: "apiKey",
+          in: "header",
+          name: "X-API-Key",
+          description: "svc_<environment>_<scope>_<random>. The organization follows from the key.",
+        },
+      },
+      headers: headerComponents,
+      responses: components.responses(),
+      schemas: components.schemas(),
+    },
+  };
+}
+
+function eventObject(components: Components): Json {
+  return {
+    post: {
+      operationId: "receiveEvent",
+      summary: "What the service sends to a registered webhook",
+      security: [],
+      parameters: deliveryHeaders
+        .filter(({ name }) => name !== "Content-Type")
+        .map(({ name, value }) => ({ name, in: "header", description: value, schema: { type: "string" } })),
+      requestBody: { required: true, content: { "application/json": { schema: components.place(EventBody) } } },
+      responses: { "2XX": { description: "Acknowledged. Answer within 10 seconds." } },
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import type { TObject, TSchema } from "typebox";
+import { type ErrorCode, errorCodes } from "../error-codes.ts";
+import { limits } from "../limits.ts";
+import { type Answer, type Operation, refusalsOf } from "../operations/index.ts";
+import { ErrorObject } from "../resources/index.ts";
+import { type Role, roleMeets, roleNames } from "../roles.ts";
+import type { Components, Json } from "./components.ts";
+import { type AnswerHeader, headerReferences, rateHeaders } from "./headers.ts";
+
+/** One operation as an OpenAPI Operation Object. */
+export function operationObject(operationId: string, operation: Operation, components: Components): Json {
+  const parameters = parametersOf(operation, components);
+  return {
+    operationId,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...descriptionOf(operation),
+    ...(operation.auth === "none" ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(operation.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: components.place(operation.body) } },
+          },
+        }),
+    responses: responsesOf(operation, components),
+  };
+}
+
+function descriptionOf(operation: Operation): { description?: string } {
+  const parts = [operation.description, rolesSentence(operation)].filter((part) => part !== undefined);
+  return parts.length === 0 ? {} : { description: parts.join("\n\n") };
+}
+
+function rolesSentence({ auth }: Operation): string | undefined {
+  if (typeof auth === "string") return undefined;
+  const able: readonly Role[] = roleNames.filter((role) => roleMeets(role, auth));
+  return `Roles: ${able.join(", ")}.`;
+}
+
+function parametersOf(operation: Operation, components: Components): Json[] {
+  const header = (name: string, description: string, schema: Json): Json => ({
+    name,
+    in: "header",
+    description,
+    schema,
+  });
+  return [
+    ...fieldsAs("path", operation.params, components),
+    ...fieldsAs("query", operation.query, components),
+    ...(operation.idempotent
+      ? [
+          header("Idempotency-Key", "Same key and same body: the first answer again.", {
+            type: "string",
+            pattern: "^[\\x20-\\x7e]+$",
+            minLength: 1,
+            maxLength: limits.idempotency_key_chars_max,
+          }),
+        ]
+      : []),
+    ...(operation.conditional ? [header("If-None-Match", "An ETag of an earlier answer.", { type: "string" })] : []),
+  ];
+}
+
+function fieldsAs(place: "path" | "query", fields: TObject | undefined, components: Components): Json[] {
+  const required: readonly string[] = fields?.required ?? [];
+  return Object.entries((fields?.properties ?? {}) as Record<string, TSchema>).map(([name, schema]) => {
+    const { description, ...rest } = components.place(schema) as { readonly [key: string]: Json };
+    return {
+      name,
+      in: place,
+      ...(description === undefined ? {} : { description }),
+      ...(required.includes(name) ? { required: true } : {}),
+      schema: rest,
+    };
+  });
+}
+
+function responsesOf(operation: Operation, components: Components): Json {
+  const always: AnswerHeader[] = ["X-Request-Id", ...(operation.rate === null ? [] : rateHeaders)];
+  const responses: Record<string, Json> = {};
+  for (const [status, answer] of Object.entries(operation.answers)) {
+    responses[status] = answerObject(answer, [...always, ...(answer.headers ?? [])], components);
+  }
+  const created = operation.answers[201];
+  if (operation.idempotent && created !== undefined) {
+    const replay = { ...created, description: "The first answer again: this Idempotency-Key was used before." };
+    responses["200"] = answerObject(replay, [...always, "Idempotent-Replayed", ...(created.headers ?? [])], components);
+  }
+  if (operation.conditional) {
+    responses["304"] = {
+      description: "Unchanged since the ETag in If-None-Match. Does not count against the rate limit.",
+      headers: headerReferences([...always, "ETag"]),
+    };
+  }
+  for (const [status, codes] of refusalsByStatus(operation)) {
+    const name = [status, ...codes, ...(operation.rate === null ? ["unlimited"] : [])].join(".");
+    responses[status] = components.response(name, () => ({
+      description: codes.map((code) => `\`${code}\`: ${errorCodes[code].meaning}`).join("\n\n"),
+      headers: headerReferences([...always, ...refusalHeaders(status)]),
+      content: { "application/json": { schema: components.place(ErrorObject) } },
+    }));
+  }
+  return responses;
+}
+
+function answerObject(answer: Answer, headers: readonly AnswerHeader[], components: Components): Json {
+  return {
+    description: answer.description,
+    headers: headerReferences(headers),
+    ...(answer.schema === null
+      ? {}
+      : { content: { [answer.media_type ?? "application/json"]: { schema: components.place(answer.schema) } } }),
+  };
+}
+
+function refusalsByStatus(operation: Operation): Map<number, ErrorCode[]> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  const possible = refusalsOf(operation);
+  for (const code of (Object.keys(errorCodes) as ErrorCode[]).filter((known) => possible.has(known))) {
+    const { status } = errorCodes[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return byStatus;
+}
+
+function refusalHeaders(status: number): AnswerHeader[] {
+  if (status === 401) return ["X-Service-Key-Expired"];
+  return status === 429 || status === 503 ? ["Retry-After"] : [];
+}

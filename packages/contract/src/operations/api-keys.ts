@@ -1,0 +1,71 @@
+import { limits } from "../limits.ts";
+import {
+  ApiKey,
+  ApiKeyCreated,
+  ApiKeyInput,
+  ApiKeyRotated,
+  closed,
+  listed,
+  listQuery,
+  pathParam,
+} from "../resources/index.ts";
+import type { Operation } from "./operation.ts";
+
+const params = closed({ key_id: pathParam("prefix key_") });
+
+/** Keys: create, list, revoke, rotate. Source: contract §3 and §4, api.md §3. */
+export const apiKeyOperations = {
+  createApiKey: {
+    method: "POST",
+    path: "/v1/api-keys",
+    tag: "API keys",
+    summary: "Create an API key",
+    description:
+      "The only answer that shows the key in full. Lifetime without expires_at and expires_in_days: 365 days.",
+    auth: ["admin"],
+    rate: "general",
+    idempotent: true,
+    body: ApiKeyInput,
+    body_bytes_max: limits.body_bytes_max,
+    answers: { 201: { description: "The key, in full.", schema: ApiKeyCreated } },
+    delivered: true,
+  },
+  listApiKeys: {
+    method: "GET",
+    path: "/v1/api-keys",
+    tag: "API keys",
+    summary: "List API keys, without secrets",
+    auth: ["admin"],
+    rate: "general",
+    query: listQuery({}),
+    answers: { 200: { description: "The organization's keys.", schema: listed("api_keys", ApiKey) } },
+    delivered: true,
+  },
+  revokeApiKey: {
+    method: "DELETE",
+    path: "/v1/api-keys/{key_id}",
+    tag: "API keys",
+    summary: "Revoke an API key",
+    description: "Once this has answered, no request that begins later succeeds with the key, on any node.",
+    auth: ["admin"],
+    rate: "general",
+    params,
+    answers: { 204: { description: "The key is revoked.", schema: null } },
+    delivered: true,
+  },
+  rotateApiKey: {
+    method: "POST",
+    path: "/v1/api-keys/{key_id}/rotate",
+    tag: "API keys",
+    summary: "Replace the calling key by a new one, in one step",
+    description:
+      "Only the key itself may rotate itself. Role, scope, environment, name and lifetime are kept; the old key is revoked " +
+      "at once, and the new one inherits its rate window.",
+    auth: "any",
+    rate: "general",
+    params,
+    answers: { 200: { description: "The new key, in full.", schema: ApiKeyRotated } },
+    refuses: ["forbidden"],
+    delivered: true,
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,139 @@
+import Type from "typebox";
+import { limits } from "../limits.ts";
+import {
+  ContextBody,
+  ContextSource,
+  ContextSourceInput,
+  ContextValidation,
+  closed,
+  pathParam,
+  StoredContext,
+  wrapped,
+} from "../resources/index.ts";
+import type { Operation } from "./operation.ts";
+
+const agentParams = closed({ agent_id: pathParam("the id that intents give as agent.id") });
+const targetParams = closed({
+  type: pathParam("the intent's action.target.type"),
+  identifier: Type.String({ minLength: 1, maxLength: limits.target_identifier_chars_max }),
+});
+
+const common = { tag: "Context", rate: "general" } as const;
+
+const stored = { 200: { description: "The stored document.", schema: wrapped("context", StoredContext) } } as const;
+const removed = { 204: { description: "Nothing is stored here any more.", schema: null } } as const;
+const put = {
+  ...common,
+  method: "PUT",
+  auth: ["operator"],
+  body: ContextBody,
+  body_bytes_max: limits.body_bytes_max,
+  answers: stored,
+  refuses: ["invalid_context", "unavailable"],
+} as const;
+const get = {
+  ...common,
+  method: "GET",
+  auth: ["operator", "auditor"],
+  answers: stored,
+  refuses: ["not_found"],
+} as const;
+const remove = { ...common, method: "DELETE", auth: ["operator"], answers: removed, refuses: ["not_found"] } as const;
+
+/** Facts: try, push, read, remove; and the endpoint they are pulled from. Source: api.md §5. */
+export const contextOperations = {
+  validateContext: {
+    ...common,
+    method: "POST",
+    path: "/v1/context/validate",
+    summary: "Check a context document without storing it",
+    description: "Always 200; the same findings are 400 invalid_context elsewhere.",
+    auth: "any",
+    body: ContextBody,
+    body_bytes_max: limits.body_bytes_max,
+    answers: { 200: { description: "The findings.", schema: ContextValidation } },
+    delivered: true,
+  },
+  putOrgContext: { ...put, path: "/v1/context/org", summary: "Store facts for the organization", delivered: true },
+  getOrgContext: { ...get, path: "/v1/context/org", summary: "Read the organization's facts", delivered: true },
+  deleteOrgContext: { ...remove, path: "/v1/context/org", summary: "Delete the organization's facts", delivered: true },
+  putAgentContext: {
+    ...put,
+    path: "/v1/context/agents/{agent_id}",
+    summary: "Store facts for one agent",
+    params: agentParams,
+    delivered: true,
+  },
+  getAgentContext: {
+    ...get,
+    path: "/v1/context/agents/{agent_id}",
+    summary: "Read an agent's facts",
+    params: agentParams,
+    delivered: true,
+  },
+  deleteAgentContext: {
+    ...remove,
+    path: "/v1/context/agents/{agent_id}",
+    summary: "Delete an agent's facts",
+    params: agentParams,
+    delivered: true,
+  },
+  putTargetContext: {
+    ...put,
+    path: "/v1/context/targets/{type}/{identifier}",
+    summary: "Store facts for one target",
+    params: targetParams,
+    delivered: true,
+  },
+  getTargetContext: {
+    ...get,
+    path: "/v1/context/targets/{type}/{identifier}",
+    summary: "Read a target's facts",
+    params: targetParams,
+    delivered: true,
+  },
+  deleteTargetContext: {
+    ...remove,
+    path: "/v1/context/targets/{type}/{identifier}",
+    summary: "Delete a target's facts",
+    params: targetParams,
+    delivered: true,
+  },
+  putContextSource: {
+    ...common,
+    method: "PUT",
+    path: "/v1/context/source",
+    summary: "Register your own endpoint that the service asks for facts",
+    description:
+      'Before each decision the service POSTs `{"contract_version": "1", "intent"}` there, signed like a webhook, and ' +
+      "expects a context document (200) or nothing (204) within `timeout_ms`. Its facts are the most trusted ones. " +
+      "Where no facts come, the decision is made without them, and `unknown_facts` says why. Replaces the endpoint " +
+      "registered before; every registration has a new secret.",
+    auth: ["admin"],
+    body: ContextSourceInput,
+    body_bytes_max: limits.body_bytes_max,
+    answers: { 200: { description: "The source, its secret in full.", schema: wrapped("source", ContextSource) } },
+    refuses: ["webhook_url_refused"],
+    delivered: true,
+  },
+  getContextSource: {
+    ...common,
+    method: "GET",
+    path: "/v1/context/source",
+    summary: "Read the registered source",
+    auth: ["admin", "auditor"],
+    answers: { 200: { description: "The source, its secret masked.", schema: wrapped("source", ContextSource) } },
+    refuses: ["not_found"],
+    delivered: true,
+  },
+  deleteContextSource: {
+    ...common,
+    method: "DELETE",
+    path: "/v1/context/source",
+    summary: "Remove the registered source",
+    auth: ["admin"],
+    answers: { 204: { description: "It is removed.", schema: null } },
+    refuses: ["not_found"],
+    delivered: true,
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,89 @@
+import { limits } from "../limits.ts";
+import {
+  CancelInput,
+  closed,
+  Escalation,
+  EscalationListQuery,
+  listed,
+  pathParam,
+  ReassignInput,
+  RulingInput,
+  wrapped,
+} from "../resources/index.ts";
+import type { Operation } from "./operation.ts";
+
+const params = closed({ escalation_id: pathParam("prefix esc_") });
+const one = { 200: { description: "The escalation.", schema: wrapped("escalation", Escalation) } } as const;
+const body_bytes_max = limits.body_bytes_max;
+const common = { tag: "Escalations", rate: "general" } as const;
+
+/** Human review. Source: api.md §6. */
+export const escalationOperations = {
+  listEscalations: {
+    ...common,
+    method: "GET",
+    path: "/v1/escalations",
+    summary: "List escalations",
+    auth: ["reviewer", "auditor"],
+    conditional: true,
+    query: EscalationListQuery,
+    answers: {
+      200: { description: "Newest first.", schema: listed("escalations", Escalation), headers: ["ETag"] },
+    },
+    delivered: true,
+  },
+  getEscalation: {
+    ...common,
+    method: "GET",
+    path: "/v1/escalations/{escalation_id}",
+    summary: "Read an escalation",
+    auth: ["reviewer", "auditor"],
+    conditional: true,
+    params,
+    answers: {
+      200: { description: "The escalation.", schema: wrapped("escalation", Escalation), headers: ["ETag"] },
+    },
+    delivered: true,
+  },
+  decideEscalation: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/{escalation_id}/decision",
+    summary: "Vote on an escalation",
+    description: "One rejection closes it as block; approvals close it when the quorum of distinct people is reached.",
+    auth: ["reviewer"],
+    idempotent: true,
+    params,
+    body: RulingInput,
+    body_bytes_max,
+    answers: one,
+    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked"],
+    delivered: true,
+  },
+  cancelEscalation: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/{escalation_id}/cancel",
+    summary: "Cancel an escalation; its action stays blocked",
+    auth: ["operator"],
+    params,
+    body: CancelInput,
+    body_bytes_max,
+    answers: one,
+    refuses: ["escalation_closed"],
+    delivered: true,
+  },
+  reassignEscalation: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/{escalation_id}/reassign",
+    summary: "Hand an escalation to different reviewers",
+    auth: ["operator"],
+    params,
+    body: ReassignInput,
+    body_bytes_max,
+    answers: one,
+    refuses: ["escalation_closed"],
+    delivered: true,
+  },
+} as const satisfies Record<string, Operation>;

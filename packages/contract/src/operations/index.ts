@@ -1,0 +1,47 @@
+/** The API: every operation under the name of the use case that serves it. Source: contract §4 and api.md. */
+
+import { apiKeyOperations } from "./api-keys.ts";
+import { contextOperations } from "./context.ts";
+import { escalationOperations } from "./escalations.ts";
+import { intentOperations, overrideOperations } from "./intents.ts";
+import { membraneOperations } from "./membranes.ts";
+import { onboardingOperations } from "./onboarding.ts";
+import { operatingOperations } from "./operating.ts";
+import type { Operation } from "./operation.ts";
+import { organizationOperations } from "./organization.ts";
+import { peopleOperations } from "./people.ts";
+import { policyOperations } from "./policies.ts";
+import { singleSignOnOperations } from "./single-sign-on.ts";
+import { webhookOperations } from "./webhooks.ts";
+
+export { type Answer, type Operation, refusalsOf } from "./operation.ts";
+
+/** All operations, delivered or not, in the order of openapi.json. The key is the operation_id. */
+export const operations = {
+  ...operatingOperations,
+  ...onboardingOperations,
+  ...apiKeyOperations,
+  ...intentOperations,
+  ...contextOperations,
+  ...membraneOperations,
+  ...escalationOperations,
+  ...overrideOperations,
+  ...webhookOperations,
+  ...policyOperations,
+  ...peopleOperations,
+  ...singleSignOnOperations,
+  ...organizationOperations,
+} as const satisfies Record<string, Operation>;
+
+/** The name of an operation: operationId in openapi.json, name of its use case, name of its SDK method. */
+export type OperationId = keyof typeof operations;
+
+/** The operations that this version serves. */
+export type DeliveredOperationId = {
+  [K in OperationId]: (typeof operations)[K]["delivered"] extends true ? K : never;
+}[OperationId];
+
+/** The delivered operations in table order. */
+export const deliveredOperations = (Object.entries(operations) as [OperationId, Operation][]).filter(
+  ([, operation]) => operation.delivered,
+) as readonly [DeliveredOperationId, Operation][];

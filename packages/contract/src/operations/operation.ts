@@ -1,0 +1,73 @@
+import type { TObject, TSchema } from "typebox";
+import type { ErrorCode } from "../error-codes.ts";
+import type { RateCategory } from "../limits.ts";
+import type { Auth } from "../roles.ts";
+
+/** What an operation answers with one status below 400. */
+export interface Answer {
+  readonly description: string;
+  /** Null: no body. */
+  readonly schema: TSchema | null;
+  /** Absent: application/json. */
+  readonly media_type?: "text/plain";
+  /** Headers beyond those that every answer carries. */
+  readonly headers?: readonly ("Location" | "ETag")[];
+}
+
+/**
+ * One operation of the API; one row here is a route, its validation, its documentation and its SDK method.
+ *
+ * Query values arrive as texts: the server turns them into the numbers that `query` asks for before it checks them.
+ * Bodies are never coerced. Fields of `params` are always plain texts.
+ */
+export interface Operation {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With {param} for each field of `params`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly auth: Auth;
+  /** The rate window that a request is counted in; null: not limited. */
+  readonly rate: RateCategory | null;
+  /** True: takes an Idempotency-Key header; a repetition answers 200 with the first body and Idempotent-Replayed. */
+  readonly idempotent?: true;
+  /** True: honours If-None-Match with 304, which does not count against the rate limit. */
+  readonly conditional?: true;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  /** Largest body in bytes; present exactly when `body` is. */
+  readonly body_bytes_max?: number;
+  /** Answers by status below 400. */
+  readonly answers: { readonly [status: number]: Answer };
+  /** Refusals beyond those that auth, rate and body imply (see `refusalsOf`). */
+  readonly refuses?: readonly ErrorCode[];
+  /** True: this version serves it. Only then it has a route, an entry in openapi.json, and tests. */
+  readonly delivered: boolean;
+}
+
+/**
+ * Every error code that an operation can answer with: its own, and those that follow from
+ * its auth (401, 403), rate (429, and 400: whatever is rate-limited refuses queries that it does not know), body (400, 413,
+ * 415), path parameters (404, but not on a PUT that creates what it names) and from being served at all (500).
+ */
+export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
+  const codes = new Set<ErrorCode>(operation.refuses ?? []);
+  codes.add("internal_error");
+  if (operation.auth !== "none") {
+    for (const code of ["missing_api_key", "invalid_api_key", "expired_api_key", "unavailable"] as const)
+      codes.add(code);
+  }
+  // Roles; and of writes with a session or in open mode, that they come from the service's own pages.
+  if (operation.auth !== "none" && (operation.auth !== "any" || operation.method !== "GET")) codes.add("forbidden");
+  if (operation.rate !== null) codes.add("rate_limit_exceeded").add("invalid_request");
+  if (operation.params !== undefined && operation.method !== "PUT") codes.add("not_found");
+  if (operation.body !== undefined) {
+    for (const code of ["invalid_json", "invalid_request", "payload_too_large", "unsupported_media_type"] as const) {
+      codes.add(code);
+    }
+  }
+  if (operation.idempotent) codes.add("idempotency_conflict");
+  return codes;
+}

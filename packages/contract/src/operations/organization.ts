@@ -1,0 +1,44 @@
+import {
+  AuditListQuery,
+  CallerInfo,
+  listed,
+  OrgAuditRecord,
+  Overview,
+  OverviewQuery,
+  wrapped,
+} from "../resources/index.ts";
+import type { Operation } from "./operation.ts";
+
+const common = { method: "GET", tag: "Organization", rate: "general" } as const;
+
+/** What people see of their organization as a whole. */
+export const organizationOperations = {
+  getCaller: {
+    ...common,
+    path: "/v1/me",
+    summary: "Read who is calling: organization, role, scope",
+    auth: "any",
+    answers: { 200: { description: "The caller.", schema: wrapped("caller", CallerInfo) } },
+    delivered: true,
+  },
+  getOverview: {
+    ...common,
+    path: "/v1/overview",
+    summary: "Count the decisions of a window of time",
+    description: "Counts by time, verdict and mode; risk, policies and agents; and what waits in the review queue.",
+    auth: ["reviewer", "auditor"],
+    query: OverviewQuery,
+    answers: { 200: { description: "The counts.", schema: wrapped("overview", Overview) } },
+    delivered: true,
+  },
+  listAudit: {
+    ...common,
+    path: "/v1/audit",
+    summary: "Read the organization's audit trail",
+    description: "Newest first. No operation changes or removes an audit row.",
+    auth: ["operator", "auditor"],
+    query: AuditListQuery,
+    answers: { 200: { description: "Newest first.", schema: listed("audit", OrgAuditRecord) } },
+    delivered: true,
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,87 @@
+import { limits } from "../limits.ts";
+import {
+  Session,
+  SingleSignOn,
+  SingleSignOnBegin,
+  SingleSignOnFinish,
+  SingleSignOnInput,
+  SingleSignOnStart,
+  wrapped,
+} from "../resources/index.ts";
+import type { Operation } from "./operation.ts";
+
+const path = "/v1/auth/sso";
+const common = { path, tag: "People", rate: "general" } as const;
+const login = {
+  method: "POST",
+  tag: "People",
+  auth: "none",
+  rate: "authentication",
+  body_bytes_max: limits.body_bytes_max,
+} as const;
+const shown = { 200: { description: "The configuration.", schema: wrapped("single_sign_on", SingleSignOn) } } as const;
+
+/** Single sign-on through an organization's own OpenID provider (OpenID Connect, code flow with PKCE). Source: api.md §9. */
+export const singleSignOnOperations = {
+  putSingleSignOn: {
+    ...common,
+    method: "PUT",
+    summary: "Let people sign in through your OpenID provider",
+    description:
+      "The provider's metadata is read at once: what cannot be read is refused. People whom the provider vouches for " +
+      "(`email_verified`) with an address in one of the domains may sign in; who signs in for the first time becomes " +
+      "a person with the default role. A domain is taken only from an organization of which an admin has confirmed an " +
+      "address in it by mail, and never one of a public mail provider.",
+    auth: ["admin"],
+    body: SingleSignOnInput,
+    body_bytes_max: limits.body_bytes_max,
+    answers: shown,
+    refuses: ["state_conflict"],
+    delivered: true,
+  },
+  getSingleSignOn: {
+    ...common,
+    method: "GET",
+    summary: "Read how people sign in through your OpenID provider",
+    auth: ["admin", "auditor"],
+    answers: shown,
+    refuses: ["not_found"],
+    delivered: true,
+  },
+  deleteSingleSignOn: {
+    ...common,
+    method: "DELETE",
+    summary: "Stop single sign-on",
+    description: "Sessions that began with it go on. People without a password can set one with password/forgot.",
+    auth: ["admin"],
+    answers: { 204: { description: "It is off.", schema: null } },
+    refuses: ["not_found"],
+    delivered: true,
+  },
+  beginSingleSignOn: {
+    ...login,
+    path: `${path}/begin`,
+    summary: "Begin a login at the organization's OpenID provider",
+    description:
+      "Names the organization, or an e-mail address in one of its domains. Sets a cookie by which finish knows the " +
+      "browser again. 404 where nobody, or more than one organization, has single sign-on for that domain.",
+    body: SingleSignOnBegin,
+    answers: {
+      200: { description: "Where the browser is to go.", schema: wrapped("single_sign_on", SingleSignOnStart) },
+    },
+    refuses: ["not_found", "forbidden", "unavailable"],
+    delivered: true,
+  },
+  finishSingleSignOn: {
+    ...login,
+    path: `${path}/finish`,
+    summary: "Finish a login that the OpenID provider sent back",
+    description:
+      "Serves once for each begin, in the same browser, for ten minutes. A second factor that the person has set up " +
+      "here is still asked for (mfa_required).",
+    body: SingleSignOnFinish,
+    answers: { 200: { description: "The session; its cookie is set.", schema: wrapped("session", Session) } },
+    refuses: ["invalid_credentials", "forbidden", "already_exists", "unavailable"],
+    delivered: true,
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,100 @@
+import { limits } from "../limits.ts";
+import {
+  closed,
+  Delivery,
+  FailedDeliveriesQuery,
+  listed,
+  listQuery,
+  pathParam,
+  Webhook,
+  WebhookChange,
+  WebhookInput,
+  wrapped,
+} from "../resources/index.ts";
+import type { Operation } from "./operation.ts";
+
+const params = closed({ webhook_id: pathParam("prefix wh_") });
+const body_bytes_max = limits.body_bytes_max;
+const common = { tag: "Webhooks", rate: "general" } as const;
+
+/** Webhooks and their failed deliveries. Source: contract §4, api.md §8. */
+export const webhookOperations = {
+  registerWebhook: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/webhooks",
+    summary: "Register a webhook",
+    description: "The only answer that shows the signing secret in full.",
+    auth: ["admin"],
+    idempotent: true,
+    body: WebhookInput,
+    body_bytes_max,
+    answers: { 201: { description: "The webhook with its secret.", schema: wrapped("webhook", Webhook) } },
+    refuses: ["unknown_event_type", "webhook_url_refused", "not_found", "already_exists"],
+    delivered: true,
+  },
+  listWebhooks: {
+    ...common,
+    method: "GET",
+    path: "/v1/escalations/webhooks",
+    summary: "List webhooks, secrets masked",
+    auth: "any",
+    query: listQuery({}),
+    answers: { 200: { description: "Newest first.", schema: listed("webhooks", Webhook) } },
+    delivered: true,
+  },
+  getWebhook: {
+    ...common,
+    method: "GET",
+    path: "/v1/escalations/webhooks/{webhook_id}",
+    summary: "Read a webhook, secret masked",
+    auth: "any",
+    params,
+    answers: { 200: { description: "The webhook.", schema: wrapped("webhook", Webhook) } },
+    delivered: true,
+  },
+  changeWebhook: {
+    ...common,
+    method: "PATCH",
+    path: "/v1/escalations/webhooks/{webhook_id}",
+    summary: "Change a webhook, or switch it off",
+    auth: ["admin"],
+    params,
+    body: WebhookChange,
+    body_bytes_max,
+    answers: { 200: { description: "The webhook.", schema: wrapped("webhook", Webhook) } },
+    refuses: ["unknown_event_type", "webhook_url_refused"],
+    delivered: true,
+  },
+  deleteWebhook: {
+    ...common,
+    method: "DELETE",
+    path: "/v1/escalations/webhooks/{webhook_id}",
+    summary: "Delete a webhook; deliveries under way end cancelled",
+    auth: ["admin"],
+    params,
+    answers: { 204: { description: "It is deleted.", schema: null } },
+    delivered: true,
+  },
+  listFailedDeliveries: {
+    ...common,
+    method: "GET",
+    path: "/v1/escalations/webhooks/deliveries/failed",
+    summary: "List deliveries that failed after three attempts",
+    auth: ["operator"],
+    query: FailedDeliveriesQuery,
+    answers: { 200: { description: "Newest first.", schema: listed("deliveries", Delivery) } },
+    delivered: true,
+  },
+  retryDelivery: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/webhooks/deliveries/{delivery_id}/retry",
+    summary: "Send a failed delivery again, as a new delivery",
+    auth: ["operator"],
+    params: closed({ delivery_id: pathParam("prefix dlv_") }),
+    answers: { 202: { description: "The new delivery.", schema: wrapped("delivery", Delivery) } },
+    refuses: ["state_conflict"],
+    delivered: true,
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,48 @@
+/** What can be wrong at one place of a request: the `code` of an entry of `error.details` on a 400. */
+
+/** Every problem code with its meaning. Kept few: the message carries the particulars. */
+export const problemCodes = {
+  required: "A field that must be there is missing.",
+  unknown_field: "A field that the operation does not know. Refused, so that a typo never weakens a request.",
+  wrong_type: "The value has another JSON type than the field takes; nothing is coerced.",
+  not_allowed: "The value is none of those that the field takes.",
+  bad_format: "The text does not have the form that the field takes.",
+  out_of_range: "The number is smaller or larger than the field takes.",
+  too_short: "The text or list is shorter than the field takes.",
+  too_long: "The text or list is longer than the field takes.",
+  too_many_keys: "The object has more keys than it may.",
+  bad_key: "A key does not match the pattern for keys.",
+  in_the_future: "The time lies further in the future than clocks differ.",
+  forbidden_key: "A key named __proto__; it is never a legitimate field.",
+  forbidden_character: "A NUL character or half of a surrogate pair in a text.",
+  not_a_number: "A number too large for a JSON number to hold.",
+} as const satisfies Record<string, string>;
+
+/** The `code` of one entry of `error.details`. */
+export type ProblemCode = keyof typeof problemCodes;
+
+/** One problem at one place. `path` is a JSON Pointer (RFC 6901) into the request body; "" is the body itself. */
+export interface Problem {
+  readonly path: string;
+  readonly code: ProblemCode;
+  readonly message: string;
+}
+
+/** What is odd but accepted in a context document: the `code` of an entry of `warnings`. */
+export const warningCodes = {
+  stale: "The category's as_of is older than its facts may be: they count as missing by default.",
+  unlisted_category_time: "as_of gives a time for a category that has no facts.",
+  similar_key: "An unlisted key that is close to a listed one; it is kept, but no built-in policy reads it.",
+  other_category:
+    "An unlisted key that is listed in another category; it is kept, but no built-in policy reads it here.",
+} as const satisfies Record<string, string>;
+
+/** The `code` of one entry of `warnings`. */
+export type WarningCode = keyof typeof warningCodes;
+
+/** One oddity at one place; the document is valid all the same. */
+export interface Warning {
+  readonly path: string;
+  readonly code: WarningCode;
+  readonly message: string;
+}

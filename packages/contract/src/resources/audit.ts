@@ -1,0 +1,31 @@
+import Type, { type Static } from "typebox";
+import { type AuditType, auditTypes } from "../audit-types.ts";
+import { Actor, anyObject, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
+
+/** One row of the append-only audit trail. Source: api.md §4, architecture.md §6. */
+export const AuditRecord = Type.Object(
+  {
+    audit_id: id("audit"),
+    seq: Type.Integer({ minimum: 1, description: "place in the organization's trail: 1, 2, 3 … without a gap" }),
+    type: oneOf(Object.keys(auditTypes) as AuditType[]),
+    actor: Actor,
+    at: timestamp(),
+    data: anyObject(),
+    hash: text(64, { description: "SHA-256 in hex of the row's canonical JSON" }),
+  },
+  { title: "AuditRecord" },
+);
+export type AuditRecord = Static<typeof AuditRecord>;
+
+/** One row of the organization's trail, which also holds what hangs on no intent. */
+export const OrgAuditRecord = Type.Object(
+  { ...AuditRecord.properties, intent_id: nullable(id("intent")) },
+  { title: "OrgAuditRecord" },
+);
+export type OrgAuditRecord = Static<typeof OrgAuditRecord>;
+
+/** Filters of GET /v1/audit. */
+export const AuditListQuery = listQuery({
+  type: Type.Optional(oneOf(Object.keys(auditTypes) as AuditType[])),
+  actor: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "key_id or user_id" })),
+});

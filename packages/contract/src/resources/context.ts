@@ -1,0 +1,162 @@
+import Type, { type Static } from "typebox";
+import {
+  contextContractVersion,
+  type FactCategoryName,
+  type FactField,
+  type FactType,
+  factCategories,
+  factCategoryNames,
+  factKeyPattern,
+  usStateCodes,
+} from "../facts/index.ts";
+import { limits } from "../limits.ts";
+import { problemCodes, warningCodes } from "../problem-codes.ts";
+import { checkedLater, closed, nullable, oneOf, text, timestamp } from "./shapes.ts";
+
+const typeSchemas: Record<FactType, object> = {
+  string: { type: "string" },
+  number: { type: "number" },
+  integer: { type: "integer" },
+  boolean: { type: "boolean" },
+  object: { type: "object" },
+  array: { type: "array" },
+};
+
+function constrained(field: FactField): object[] {
+  switch (field.constraint?.kind) {
+    case undefined:
+      return field.types.map((type) => typeSchemas[type]);
+    case "integer_range":
+      return [{ type: "integer", minimum: field.constraint.min, maximum: field.constraint.max }];
+    case "one_of":
+      return [{ type: "string", enum: field.constraint.values }];
+    case "us_state":
+      // Any case is taken: each code as a case-blind pattern, since JSON Schema has no flag for it.
+      return [{ type: "string", pattern: `^(${usStateCodes.map(anyCase).join("|")})$` }];
+    case "iso_date":
+      return [
+        { type: "string", format: "date" },
+        { type: "string", format: "date-time" },
+      ];
+  }
+}
+
+function anyCase(code: string): string {
+  return [...code].map((letter) => `[${letter}${letter.toLowerCase()}]`).join("");
+}
+
+function categorySchema(name: FactCategoryName) {
+  const fields: readonly FactField[] = factCategories[name].fields;
+  const rows = fields.map((field) => [
+    field.name,
+    { anyOf: [...constrained(field), { type: "null" }], description: field.meaning },
+  ]);
+  return Type.Unsafe<Record<string, unknown>>({
+    type: "object",
+    description: `Facts about ${factCategories[name].meaning}. Unlisted keys are kept for your own policies.`,
+    properties: Object.fromEntries(rows),
+    propertyNames: { type: "string", pattern: factKeyPattern },
+    maxProperties: limits.context_keys_per_category_max,
+    additionalProperties: true,
+  });
+}
+
+const optionalCategory = (name: FactCategoryName) => Type.Optional(categorySchema(name));
+const optionalTime = () => Type.Optional(Type.String({ format: "date-time", maxLength: 40 }));
+
+/**
+ * The context document in full, as openapi.json shows it. Requests are not checked with this schema but with
+ * `validateContext` of packages/core: it is faster, words its findings for people, and knows calendar dates and the
+ * present time. A test holds the two together.
+ */
+export const ContextDocument = closed(
+  {
+    contract_version: Type.Literal(contextContractVersion),
+    facts: closed(
+      Object.fromEntries(factCategoryNames.map((name) => [name, optionalCategory(name)])) as Record<
+        FactCategoryName,
+        ReturnType<typeof optionalCategory>
+      >,
+    ),
+    as_of: Type.Optional(
+      closed(
+        Object.fromEntries(factCategoryNames.map((name) => [name, optionalTime()])) as Record<
+          FactCategoryName,
+          ReturnType<typeof optionalTime>
+        >,
+      ),
+    ),
+  },
+  { title: "ContextDocument" },
+);
+export type ContextDocument = Static<typeof ContextDocument>;
+
+/** A context document as a request body, checked by `validateContext`. */
+export const ContextBody = checkedLater(ContextDocument);
+
+/** Answer of POST /v1/context/validate. Source: api.md §5. */
+export const ContextValidation = Type.Object(
+  {
+    valid: Type.Boolean(),
+    errors: Type.Array(
+      Type.Object({
+        path: text(2_000, { description: "JSON Pointer into the document" }),
+        code: oneOf(Object.keys(problemCodes)),
+        message: text(2_000),
+      }),
+    ),
+    warnings: Type.Array(
+      Type.Object({
+        path: text(2_000),
+        code: oneOf(Object.keys(warningCodes)),
+        message: text(2_000),
+      }),
+    ),
+  },
+  { title: "ContextValidation" },
+);
+export type ContextValidation = Static<typeof ContextValidation>;
+
+/** A context document that is stored for an organization, an agent or a target. */
+export const StoredContext = Type.Object(
+  {
+    scope: oneOf(["org", "agent", "target"]),
+    agent_id: nullable(text(limits.agent_id_chars_max)),
+    target: nullable(
+      Type.Object({ type: text(limits.label_chars_max), identifier: text(limits.target_identifier_chars_max) }),
+    ),
+    document: checkedLater(ContextDocument),
+    received_at: timestamp("a category without as_of counts as of this time"),
+  },
+  { title: "StoredContext" },
+);
+export type StoredContext = Static<typeof StoredContext>;
+
+/** Body of PUT /v1/context/source: the customer's own endpoint that the service asks for facts. */
+export const ContextSourceInput = closed(
+  {
+    url: Type.String({ minLength: 1, maxLength: 8_192, description: "absolute https URL" }),
+    timeout_ms: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.context_source_timeout_ms_max,
+        default: limits.context_source_timeout_ms_max,
+        description: "from the lookup of the name to the end of the answer",
+      }),
+    ),
+  },
+  { title: "ContextSourceInput" },
+);
+export type ContextSourceInput = Static<typeof ContextSourceInput>;
+
+/** The registered source; `secret` signs the requests to it and is whole only in the answer that registered it, else `***`. */
+export const ContextSource = Type.Object(
+  {
+    url: text(limits.webhook_url_chars_max),
+    timeout_ms: Type.Integer(),
+    secret: text(128),
+    created_at: timestamp(),
+  },
+  { title: "ContextSource" },
+);
+export type ContextSource = Static<typeof ContextSource>;

@@ -1,0 +1,124 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { pullFailures } from "../pull-failures.ts";
+import { anyObject, closed, id, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
+
+/** The answer to an intent. Source: contract §1. */
+export const Verdict = oneOf(["approve", "approve_modified", "escalate", "block"]);
+export type Verdict = Static<typeof Verdict>;
+
+/** What the agent may do now. */
+export const Outcome = oneOf(["approve", "approve_modified", "block"]);
+export type Outcome = Static<typeof Outcome>;
+
+/** Where an escalation stands. Source: api.md §6. */
+export const EscalationStatus = oneOf(["pending", "decided", "timed_out", "cancelled"]);
+export type EscalationStatus = Static<typeof EscalationStatus>;
+
+/** One policy that fired, and why. */
+export const Reason = Type.Object(
+  {
+    policy_id: nullable(text(limits.label_chars_max, { description: "null: a membrane threshold or default" })),
+    policy: text(limits.label_chars_max, { description: "the policy's name" }),
+    version: nullable(Type.Integer()),
+    effect: oneOf(["block", "escalate", "approve_modified", "none"]),
+    message: text(4_000),
+    citations: Type.Array(text(500)),
+    unknown_facts: Type.Array(
+      Type.Object({
+        path: text(256, { description: "e.g. facts.organizational.delegation_limit_usd" }),
+        reason: text(64, {
+          description: `missing, null, stale, type, cost and others; where the context source gave nothing, why: ${Object.keys(pullFailures).join(", ")}`,
+        }),
+      }),
+      { description: "facts whose absence made the policy fire: supply them and retry" },
+    ),
+  },
+  { title: "Reason" },
+);
+export type Reason = Static<typeof Reason>;
+
+/** One change to `payload.content`: an RFC 6902 operation and the policy that asked for it. */
+export const Modification = Type.Object(
+  {
+    op: oneOf(["add", "remove", "replace"]),
+    path: text(1_000, { description: "JSON Pointer into payload.content" }),
+    value: Type.Optional(Type.Unknown()),
+    policy_id: nullable(text(limits.label_chars_max)),
+  },
+  { title: "Modification" },
+);
+export type Modification = Static<typeof Modification>;
+
+/**
+ * One change under which the action would have been approved. Making it means to put `value` at `path` (`absent`: to leave
+ * the parameter out); that value is the one that was verified. Source: policies.md §2 "explain", docs/decisions/0014.
+ */
+export const ApprovalChange = Type.Object(
+  {
+    path: text(256, { description: "params.<name> for payload.content, or facts.<category>.<fact>" }),
+    op: oneOf(["at_most", "at_least", "equals", "present", "absent"], {
+      description: "at_most and at_least: the rule's bound; present: a value like this one; absent: without value",
+    }),
+    value: Type.Optional(Type.Unknown()),
+  },
+  { title: "ApprovalChange" },
+);
+export type ApprovalChange = Static<typeof ApprovalChange>;
+
+/** The decision record. `verdict` never changes once given. Source: api.md §4. */
+export const Decision = Type.Object(
+  {
+    decision_id: id("decision"),
+    intent_id: id("intent"),
+    membrane_id: id("membrane"),
+    agent_id: text(limits.agent_id_chars_max),
+    verdict: Verdict,
+    risk_score: Type.Number({ minimum: 0, maximum: 1, description: "four decimals" }),
+    risk_contributions: Type.Array(
+      Type.Object({
+        source: text(limits.label_chars_max),
+        group: text(limits.label_chars_max),
+        value: Type.Number({ minimum: 0, maximum: 1 }),
+      }),
+    ),
+    pipeline_mode: PipelineMode,
+    enforced: Type.Boolean({ description: "false in shadow mode: the agent goes on whatever the verdict" }),
+    outcome: nullable(Outcome),
+    status: oneOf(["pending", "final"], {
+      description: "pending while a live escalation is open; outcome is null then",
+    }),
+    reasons: Type.Array(Reason),
+    modifications: Type.Array(Modification),
+    modified_content: nullable(anyObject()),
+    would_approve_if: nullable(
+      Type.Array(ApprovalChange, {
+        maxItems: 3,
+        description:
+          "the smallest set of changes found under which a block or escalate would have been approved, verified by deciding again; null: none was found, or a policy withholds it",
+      }),
+    ),
+    human_override_id: nullable(id("override")),
+    escalation_id: nullable(id("escalation")),
+    escalation_status: nullable(EscalationStatus),
+    valid_until: nullable(timestamp("after this the facts behind the decision are stale; null: no such time")),
+    policy_set: Type.Object({
+      version: Type.Integer({ minimum: 0 }),
+      sha256: Type.String({ pattern: "^[0-9a-f]{64}$", maxLength: 64 }),
+    }),
+    timestamp: timestamp(),
+  },
+  { title: "Decision" },
+);
+export type Decision = Static<typeof Decision>;
+
+/** Query of GET /v1/intents/{intent_id}/decision. */
+export const DecisionQuery = closed({
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: limits.decision_wait_seconds_max,
+      description: "seconds to hold the answer until the outcome is final",
+    }),
+  ),
+});

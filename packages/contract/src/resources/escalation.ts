@@ -1,0 +1,104 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { EscalationStatus, Modification, Outcome } from "./decision.ts";
+import { Target } from "./intent.ts";
+import { Reviewer } from "./membrane.ts";
+import { closed, id, listQuery, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
+
+const reviewedModification = closed({
+  op: oneOf(["add", "remove", "replace"]),
+  path: text(1_000),
+  value: Type.Optional(Type.Unknown()),
+});
+
+/** Body of POST /v1/escalations/{escalation_id}/decision. `modifications` with approve_modified only. */
+export const RulingInput = closed(
+  {
+    outcome: Outcome,
+    comment: Type.Optional(text(limits.comment_chars_max)),
+    modifications: Type.Optional(Type.Array(reviewedModification, { maxItems: 100 })),
+  },
+  { title: "RulingInput" },
+);
+export type RulingInput = Static<typeof RulingInput>;
+
+/** Body of POST /v1/escalations/{escalation_id}/cancel. */
+export const CancelInput = closed({ reason: Type.Optional(text(limits.comment_chars_max)) }, { title: "CancelInput" });
+export type CancelInput = Static<typeof CancelInput>;
+
+/** Body of POST /v1/escalations/{escalation_id}/reassign. */
+export const ReassignInput = closed(
+  {
+    reviewers: Type.Array(Reviewer, { minItems: 1, maxItems: limits.escalation_reviewers_max }),
+    reason: Type.Optional(text(limits.comment_chars_max)),
+  },
+  { title: "ReassignInput" },
+);
+export type ReassignInput = Static<typeof ReassignInput>;
+
+/** An action that waits for people, or waited. Source: api.md §6. */
+export const Escalation = Type.Object(
+  {
+    escalation_id: id("escalation"),
+    intent_id: id("intent"),
+    decision_id: id("decision"),
+    membrane_id: id("membrane"),
+    agent_id: text(limits.agent_id_chars_max),
+    pipeline_mode: PipelineMode,
+    status: EscalationStatus,
+    reason: text(limits.comment_chars_max),
+    risk_score: Type.Number({ minimum: 0, maximum: 1 }),
+    reviewers: Type.Array(Reviewer),
+    quorum: Type.Object({
+      required: Type.Integer({ minimum: 1 }),
+      approvals: Type.Integer({ minimum: 0 }),
+      rejections: Type.Integer({ minimum: 0 }),
+    }),
+    votes: Type.Array(
+      Type.Object({
+        reviewer: text(limits.label_chars_max),
+        outcome: Outcome,
+        comment: nullable(text(limits.comment_chars_max)),
+        at: timestamp(),
+      }),
+    ),
+    resolution: nullable(
+      Type.Object({
+        outcome: Outcome,
+        by: nullable(text(limits.label_chars_max, { description: "null: the time limit" })),
+        comment: nullable(text(limits.comment_chars_max)),
+        modifications: Type.Array(Modification),
+        at: timestamp(),
+      }),
+    ),
+    on_timeout: oneOf(["block", "approve"]),
+    created_at: timestamp(),
+    expires_at: timestamp("a vote at or after this time loses"),
+    closed_at: nullable(timestamp()),
+    action: Type.Object({
+      type: text(limits.action_type_chars_max),
+      verb: text(limits.verb_chars_max),
+      target: nullable(Target),
+      summary: nullable(text(limits.summary_chars_max)),
+    }),
+    equal_pending: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: "in lists, while it is pending: how many of the same action by the same agent wait, it included",
+      }),
+    ),
+  },
+  { title: "Escalation" },
+);
+export type Escalation = Static<typeof Escalation>;
+
+/** Filters of GET /v1/escalations. Without `mode`, escalations of test mode are left out. */
+export const EscalationListQuery = listQuery({
+  status: Type.Optional(EscalationStatus),
+  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
+  reviewer: Type.Optional(Type.String({ minLength: 1, maxLength: limits.label_chars_max })),
+  mode: Type.Optional(PipelineMode),
+  group: Type.Optional(
+    oneOf(["equal"], { description: "of pending ones that are for the same action, only the newest" }),
+  ),
+});

@@ -1,0 +1,238 @@
+import Type, { type Static } from "typebox";
+import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
+import { limits } from "../limits.ts";
+import { ContextDocument } from "./context.ts";
+import { Decision, Verdict } from "./decision.ts";
+import {
+  Actor,
+  anyObject,
+  checkedLater,
+  closed,
+  id,
+  listQuery,
+  nullable,
+  oneOf,
+  PipelineMode,
+  text,
+  timeInput,
+  timestamp,
+} from "./shapes.ts";
+
+const label = () => Type.String({ minLength: 1, maxLength: limits.label_chars_max });
+
+/** Who acts. */
+export const Agent = closed(
+  {
+    id: Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max }),
+    framework: Type.Optional(label()),
+    session_id: Type.Optional(label()),
+    on_behalf_of: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  },
+  { title: "Agent" },
+);
+
+/** What the action touches. */
+export const Target = closed(
+  {
+    type: Type.Optional(label()),
+    identifier: Type.Optional(Type.String({ minLength: 1, maxLength: limits.target_identifier_chars_max })),
+    sensitivity: Type.Optional(oneOf(["public", "internal", "confidential", "restricted"])),
+  },
+  { title: "Target" },
+);
+
+/** What the agent is about to do. `type` is lower-cased on receipt; the membrane's catalogue overrules it. */
+export const Action = closed(
+  {
+    type: Type.Optional(
+      Type.String({
+        maxLength: limits.action_type_chars_max,
+        pattern: "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$",
+        description: "dotted category such as payment.transfer; absent: the catalogue's, else other.unclassified",
+      }),
+    ),
+    verb: Type.String({ minLength: 1, maxLength: limits.verb_chars_max, description: "the tool's name" }),
+    target: Type.Optional(Target),
+  },
+  { title: "Action" },
+);
+
+/** What an agent proposes. Source: api.md §4. */
+export const Intent = closed(
+  {
+    agent: Agent,
+    action: Action,
+    payload: Type.Optional(
+      closed({
+        summary: Type.Optional(text(limits.summary_chars_max)),
+        content: Type.Optional(anyObject("the action's parameters; policies see them as `params`")),
+      }),
+    ),
+    estimated_impact: Type.Optional(
+      closed({
+        reversible: Type.Optional(Type.Boolean()),
+        financial_exposure_usd: Type.Optional(Type.Number({ minimum: 0 })),
+        audience_size: Type.Optional(Type.Integer({ minimum: 0 })),
+        regulatory_domains: Type.Optional(Type.Array(label(), { maxItems: limits.regulatory_domains_max })),
+      }),
+    ),
+    data_classes: Type.Optional(Type.Array(label(), { maxItems: limits.data_classes_max })),
+  },
+  { title: "Intent" },
+);
+export type Intent = Static<typeof Intent>;
+
+const submissionFields = {
+  intent: Intent,
+  context: Type.Optional(checkedLater(ContextDocument)),
+  membrane_id: Type.Optional(id("membrane")),
+};
+
+/** Body of POST /v1/intents. The context is checked by `validateContext` (its faults are `invalid_context`). */
+export const IntentSubmission = closed(submissionFields, { title: "IntentSubmission" });
+export type IntentSubmission = Static<typeof IntentSubmission>;
+
+/** One item of a batch: a submission that may carry its own idempotency key. Source: api.md §2 and §4. */
+export const BatchItem = closed(
+  {
+    ...submissionFields,
+    idempotency_key: Type.Optional(
+      Type.String({ pattern: "^[\\x20-\\x7e]+$", minLength: 1, maxLength: limits.idempotency_key_chars_max }),
+    ),
+  },
+  { title: "BatchItem" },
+);
+export type BatchItem = Static<typeof BatchItem>;
+
+/** Query of POST /v1/intents and of the batch. Source: contract §4. */
+export const SubmitQuery = closed({ mode: Type.Optional(oneOf(["shadow"])) });
+
+/** Answer to a submission. All four verdicts answer alike. */
+export const SubmitAnswer = Type.Object({ intent_id: id("intent"), decision: Decision }, { title: "SubmitAnswer" });
+export type SubmitAnswer = Static<typeof SubmitAnswer>;
+
+/** An intent as it was submitted, and what the service made of it. */
+export const IntentRecord = Type.Object(
+  {
+    intent_id: id("intent"),
+    membrane_id: id("membrane"),
+    pipeline_mode: PipelineMode,
+    ...Intent.properties,
+    decided_as: Type.Object(
+      { type: text(limits.action_type_chars_max), data_classes: Type.Array(text(limits.label_chars_max)) },
+      { description: "action type and data classes after the membrane's catalogue" },
+    ),
+    submitted_by: Actor,
+    submitted_at: timestamp(),
+  },
+  { title: "IntentRecord" },
+);
+export type IntentRecord = Static<typeof IntentRecord>;
+
+/** Where a fact may come from, most trusted first. Source: api.md §5. */
+export const FactSource = oneOf(["pulled", "target", "agent", "org", "inline"]);
+export type FactSource = Static<typeof FactSource>;
+
+const UsedFact = Type.Object({
+  value: Type.Unknown(),
+  source: FactSource,
+  as_of: timestamp("when the fact was true; without as_of in the document, when it was received"),
+});
+
+const usedCategory = () => Type.Optional(Type.Record(Type.String(), UsedFact));
+
+/** The facts that a decision was made on: category → fact → value, source and as-of. */
+export const UsedFacts = Type.Object(
+  Object.fromEntries(factCategoryNames.map((name) => [name, usedCategory()])) as Record<
+    FactCategoryName,
+    ReturnType<typeof usedCategory>
+  >,
+  { title: "UsedFacts" },
+);
+export type UsedFacts = Static<typeof UsedFacts>;
+
+/** Answer of GET /v1/intents/{intent_id}. */
+export const IntentAnswer = Type.Object({ intent: IntentRecord, facts: UsedFacts, decision: Decision });
+export type IntentAnswer = Static<typeof IntentAnswer>;
+
+/** One row of GET /v1/intents: the intent without its facts, and its decision in short. */
+export const IntentListItem = Type.Object(
+  {
+    ...IntentRecord.properties,
+    decision_id: id("decision"),
+    verdict: Verdict,
+    outcome: Decision.properties.outcome,
+    status: Decision.properties.status,
+    risk_score: Type.Number(),
+  },
+  { title: "IntentListItem" },
+);
+export type IntentListItem = Static<typeof IntentListItem>;
+
+/** Filters of GET /v1/intents. `from` is included, `to` is not. */
+export const IntentListQuery = listQuery({
+  agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
+  verdict: Type.Optional(Verdict),
+  mode: Type.Optional(PipelineMode),
+  from: Type.Optional(timeInput("submitted at or after")),
+  to: Type.Optional(timeInput("submitted before")),
+});
+
+/** Answer to a batch, in the order of the request. Source: api.md §4. */
+export const BatchAnswer = Type.Object(
+  {
+    results: Type.Array(
+      Type.Object(
+        {
+          success: Type.Boolean(),
+          intent_id: Type.Optional(id("intent")),
+          decision: Type.Optional(Decision),
+          error: Type.Optional(
+            Type.Object({
+              code: text(limits.label_chars_max),
+              message: text(2_000),
+              details: Type.Array(anyObject()),
+              request_id: text(128),
+            }),
+          ),
+        },
+        { title: "BatchResult", description: "intent_id and decision on success, else error" },
+      ),
+    ),
+    total: Type.Integer({ minimum: 0 }),
+    succeeded: Type.Integer({ minimum: 0 }),
+    failed: Type.Integer({ minimum: 0 }),
+  },
+  { title: "BatchAnswer" },
+);
+export type BatchAnswer = Static<typeof BatchAnswer>;
+
+/** Body of POST /v1/intents/batch; items are checked one by one, so that a bad one fails alone. */
+export const BatchSubmission = closed(
+  {
+    intents: Type.Array(checkedLater(BatchItem), { minItems: 1, maxItems: limits.batch_intents_max }),
+  },
+  { title: "BatchSubmission" },
+);
+export type BatchSubmission = Static<typeof BatchSubmission>;
+
+/** What the agent then did. Body of POST /v1/intents/{intent_id}/observations. */
+export const ObservationInput = closed({
+  status: oneOf(["executed", "failed", "skipped"]),
+  detail: Type.Optional(Type.Union([text(limits.comment_chars_max), anyObject()])),
+});
+export type ObservationInput = Static<typeof ObservationInput>;
+
+/** A recorded observation. */
+export const Observation = Type.Object(
+  {
+    observation_id: id("observation"),
+    intent_id: id("intent"),
+    status: oneOf(["executed", "failed", "skipped"]),
+    detail: nullable(Type.Union([text(limits.comment_chars_max), anyObject()])),
+    recorded_by: Actor,
+    recorded_at: timestamp(),
+  },
+  { title: "Observation" },
+);
+export type Observation = Static<typeof Observation>;

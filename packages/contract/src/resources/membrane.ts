@@ -1,0 +1,87 @@
+import Type, { type Static } from "typebox";
+import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
+import { limits } from "../limits.ts";
+import { closed, filledText, id, nullable, oneOf, timestamp } from "./shapes.ts";
+
+/** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */
+export const CatalogueEntry = closed(
+  {
+    verb: Type.String({ minLength: 1, maxLength: limits.verb_chars_max }),
+    type: Type.String({
+      maxLength: limits.action_type_chars_max,
+      pattern: "^[a-z][a-z0-9_-]*(\\.[a-z0-9_-]+)*$",
+    }),
+    data_classes: Type.Array(Type.String({ minLength: 1, maxLength: limits.label_chars_max }), {
+      maxItems: limits.data_classes_max,
+    }),
+  },
+  { title: "CatalogueEntry" },
+);
+export type CatalogueEntry = Static<typeof CatalogueEntry>;
+
+/** Who may review: a person, or everyone with a role. Source: api.md §6. */
+export const Reviewer = closed(
+  {
+    type: oneOf(["user", "role"]),
+    id: Type.String({ minLength: 1, maxLength: limits.label_chars_max, description: "user_id, or the role's name" }),
+  },
+  { title: "Reviewer" },
+);
+export type Reviewer = Static<typeof Reviewer>;
+
+const share = () => nullable(Type.Number({ minimum: 0, maximum: 1, description: "risk score; null: never" }));
+const maxAge = () =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.facts_max_age_seconds_max,
+      description: "seconds; absent: the default",
+    }),
+  );
+
+const settingFields = {
+  name: filledText(limits.name_chars_max),
+  default_verdict: oneOf(["approve", "escalate", "block"], { description: "the verdict when no policy fires" }),
+  thresholds: closed(
+    { escalate_at: share(), block_at: share() },
+    { description: "risk scores from which the verdict is at least escalate, at least block" },
+  ),
+  packs: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9-]*$", maxLength: 64 }), { maxItems: 100, uniqueItems: true }),
+  action_catalogue: Type.Array(CatalogueEntry, { maxItems: limits.action_catalogue_max }),
+  facts_max_age: closed(
+    Object.fromEntries(factCategoryNames.map((name) => [name, maxAge()])) as Record<
+      FactCategoryName,
+      ReturnType<typeof maxAge>
+    >,
+    { description: "seconds after which a category's facts count as missing" },
+  ),
+  escalation: closed({
+    timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
+    on_timeout: oneOf(["block", "approve"]),
+    reviewers: Type.Array(Reviewer, { maxItems: limits.escalation_reviewers_max }),
+    quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
+  }),
+};
+
+/** A membrane: the rules that stand between a group of agents and the world. Source: api.md §10. */
+export const Membrane = Type.Object(
+  {
+    membrane_id: id("membrane"),
+    status: oneOf(["draft", "shadow", "live"]),
+    is_default: Type.Boolean({ description: "used by intents that name no membrane; one per organization" }),
+    ...settingFields,
+    created_at: timestamp(),
+  },
+  { title: "Membrane" },
+);
+export type Membrane = Static<typeof Membrane>;
+
+const { name, ...optionalSettings } = Type.Partial(Type.Object(settingFields)).properties;
+
+/** Body of POST /v1/membranes; what is left out takes the default. A new membrane is in shadow. */
+export const MembraneInput = closed({ name: settingFields.name, ...optionalSettings }, { title: "MembraneInput" });
+export type MembraneInput = Static<typeof MembraneInput>;
+
+/** Body of PATCH /v1/membranes/{membrane_id}: each given field replaces the whole old value. */
+export const MembraneChange = closed({ name, ...optionalSettings }, { title: "MembraneChange" });
+export type MembraneChange = Static<typeof MembraneChange>;

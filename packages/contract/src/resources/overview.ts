@@ -1,0 +1,53 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { Verdict } from "./decision.ts";
+import { closed, nullable, oneOf, PipelineMode, text, timeInput, timestamp } from "./shapes.ts";
+
+const count = () => Type.Integer({ minimum: 0 });
+
+/** Query of GET /v1/overview. Without times: the 24 hours until now. */
+export const OverviewQuery = closed({
+  from: Type.Optional(timeInput("included; at most 31 days before `to`")),
+  to: Type.Optional(timeInput("not included; default now")),
+  membrane_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.path_param_chars_max })),
+  mode: Type.Optional(PipelineMode),
+});
+
+/** What was decided in a window of time, counted. */
+export const Overview = Type.Object(
+  {
+    from: timestamp("included"),
+    to: timestamp("not included"),
+    bucket_seconds: Type.Integer({ minimum: 1, description: "length of a bucket; the last may be shorter" }),
+    buckets: Type.Array(Type.Object({ at: timestamp(), mode: PipelineMode, verdict: Verdict, count: count() }), {
+      description: "in order of time; buckets without decisions are left out",
+    }),
+    decisions: count(),
+    complete: Type.Boolean({ description: "false: more than were counted; the newest were" }),
+    risk: Type.Array(count(), { description: "decisions by risk score, in ten steps of 0.1; 1 counts to the last" }),
+    policies: Type.Array(
+      Type.Object({
+        policy_id: nullable(text(limits.label_chars_max)),
+        policy: text(limits.label_chars_max),
+        effect: oneOf(["block", "escalate", "approve_modified", "none"]),
+        count: count(),
+      }),
+      { description: "the policies that fired most among the newest held decisions, most first" },
+    ),
+    agents: Type.Array(
+      Type.Object({
+        agent_id: text(limits.agent_id_chars_max),
+        count: count(),
+        held: Type.Integer({ minimum: 0, description: "blocked or escalated" }),
+      }),
+      { description: "the busiest agents, most first" },
+    ),
+    queue: Type.Object({
+      pending: count(),
+      oldest_at: nullable(timestamp()),
+      next_expires_at: nullable(timestamp()),
+    }),
+  },
+  { title: "Overview" },
+);
+export type Overview = Static<typeof Overview>;

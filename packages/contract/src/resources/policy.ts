@@ -1,0 +1,105 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { anyObject, closed, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
+
+/** Body of POST /v1/policies, PUT /v1/policies/{policy_id} and POST /v1/policies/check. Source: api.md §10. */
+export const PolicyInput = closed(
+  {
+    policy: anyObject("the policy document; its own checks answer 422 policy_invalid"),
+    tests: Type.Optional(Type.Array(anyObject(), { maxItems: 200 })),
+  },
+  { title: "PolicyInput" },
+);
+export type PolicyInput = Static<typeof PolicyInput>;
+
+/** A policy with its newest version. */
+export const Policy = Type.Object(
+  {
+    policy_id: id("policy"),
+    name: text(limits.name_chars_max),
+    title: nullable(text(500)),
+    status: oneOf(["draft", "shadow", "live", "retired"]),
+    version: Type.Integer({ minimum: 1, description: "newest version" }),
+    active_version: nullable(Type.Integer({ minimum: 1 })),
+    sha256: text(64),
+    document: anyObject(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  { title: "Policy" },
+);
+export type Policy = Static<typeof Policy>;
+
+/** One immutable version of a policy. */
+export const PolicyVersion = Type.Object(
+  {
+    policy_id: id("policy"),
+    version: Type.Integer({ minimum: 1 }),
+    sha256: text(64),
+    document: anyObject(),
+    created_at: timestamp(),
+    created_by: text(limits.label_chars_max),
+  },
+  { title: "PolicyVersion" },
+);
+export type PolicyVersion = Static<typeof PolicyVersion>;
+
+/** Body of POST /v1/policies/{policy_id}/activate. */
+export const ActivateInput = closed({ mode: oneOf(["live", "shadow"]) }, { title: "ActivateInput" });
+export type ActivateInput = Static<typeof ActivateInput>;
+
+/** One finding in a policy document; also an entry of `details` on 422 policy_invalid. */
+export const PolicyDiagnostic = Type.Object(
+  {
+    path: text(1_000),
+    line: nullable(Type.Integer({ minimum: 1 })),
+    column: nullable(Type.Integer({ minimum: 1 })),
+    code: text(64),
+    message: text(2_000),
+    help: nullable(text(2_000)),
+  },
+  { title: "PolicyDiagnostic" },
+);
+export type PolicyDiagnostic = Static<typeof PolicyDiagnostic>;
+
+/** Answer of POST /v1/policies/check. */
+export const PolicyCheck = Type.Object(
+  { valid: Type.Boolean(), diagnostics: Type.Array(PolicyDiagnostic) },
+  { title: "PolicyCheck" },
+);
+export type PolicyCheck = Static<typeof PolicyCheck>;
+
+/** Answer of saving a policy. */
+export const PolicySaved = Type.Object(
+  {
+    policy: Policy,
+    diagnostics: Type.Array(PolicyDiagnostic, { description: "red tests beside the policy; they refuse activation" }),
+  },
+  { title: "PolicySaved" },
+);
+export type PolicySaved = Static<typeof PolicySaved>;
+
+/** Filters of GET /v1/policies. */
+export const PolicyListQuery = listQuery({
+  status: Type.Optional(oneOf(["draft", "shadow", "live", "retired"])),
+});
+
+/** A pack of ready-made policies, switched on per membrane. A starting point for counsel, not legal advice. */
+export const Pack = Type.Object(
+  {
+    name: text(64),
+    title: text(500),
+    version: text(64),
+    description: text(4_000),
+    rules: Type.Array(
+      Type.Object({
+        name: text(limits.name_chars_max),
+        title: text(500),
+        effect: oneOf(["block", "escalate", "approve_modified", "none"]),
+        citations: Type.Array(text(500)),
+      }),
+    ),
+  },
+  { title: "Pack" },
+);
+export type Pack = Static<typeof Pack>;

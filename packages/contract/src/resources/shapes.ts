@@ -1,0 +1,115 @@
+/** The small schemas that resources are built from. Requests are closed objects, answers are open ones. */
+
+import Type, { type Static, type TProperties, type TSchema } from "typebox";
+import { type IdKind, idPattern } from "../ids.ts";
+import { limits } from "../limits.ts";
+
+/** An object that refuses fields it does not list: for requests, so that a typo never weakens one. Source: api.md §2. */
+export function closed<P extends TProperties>(properties: P, options: { title?: string; description?: string } = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: false });
+}
+
+/** The schema or null; a null field is always present. */
+export function nullable<S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** A text of at most `chars_max` characters, possibly empty. */
+export function text(chars_max: number, options: { description?: string; pattern?: string } = {}) {
+  return Type.String({ maxLength: chars_max, ...options });
+}
+
+/** A text of 1 to `chars_max` characters of which at least one is not white space. */
+export function filledText(chars_max: number, options: { description?: string } = {}) {
+  return Type.String({ minLength: 1, maxLength: chars_max, pattern: "\\S", ...options });
+}
+
+/** One of a closed list of texts. */
+export function oneOf<const V extends readonly string[]>(values: V, options: { description?: string } = {}) {
+  // Type.Enum takes a readonly tuple but gives its type as string; Unsafe says which texts they are.
+  return Type.Unsafe<V[number]>(Type.Enum([...values], { type: "string", ...options }));
+}
+
+/** An identifier of one kind in a body. */
+export function id(kind: IdKind) {
+  return Type.String({ pattern: idPattern(kind), maxLength: 40 });
+}
+
+/**
+ * An identifier in a path. Any text passes: an identifier that cannot exist answers 404 exactly like one that does not,
+ * so the pattern is not checked here.
+ */
+export function pathParam(description: string) {
+  return Type.String({ minLength: 1, maxLength: limits.path_param_chars_max, description });
+}
+
+/** RFC 3339 UTC with six fractional digits and Z, as every answer writes it. Source: api.md §2. */
+export function timestamp(description?: string) {
+  return Type.String({
+    format: "date-time",
+    maxLength: 27,
+    examples: ["2026-01-31T10:00:00.123456Z"],
+    ...(description === undefined ? {} : { description }),
+  });
+}
+
+/** A time that a caller sends: RFC 3339 with any offset. */
+export function timeInput(description: string) {
+  return Type.String({ format: "date-time", maxLength: 40, description });
+}
+
+/** An object with any keys and values, kept as it is. */
+export function anyObject(description?: string) {
+  return Type.Unsafe<Record<string, unknown>>({
+    type: "object",
+    additionalProperties: true,
+    ...(description === undefined ? {} : { description }),
+  });
+}
+
+/**
+ * Accepts anything at run time, but has the type of `schema` and stands in openapi.json as a reference to it. For parts
+ * that the operation itself checks, because their faults have their own error code or fail one batch item only.
+ */
+export function checkedLater<S extends TSchema>(schema: S & { title?: string }) {
+  if (schema.title === undefined) throw new Error("a schema that is checked later needs a title to refer to");
+  return Type.Unsafe<Static<S>>({ title: schema.title });
+}
+
+/** `{<wrapper>: <resource>}`, the answer of operations on one resource. Source: api.md §2. */
+export function wrapped<K extends string, S extends TSchema>(wrapper: K, schema: S) {
+  return Type.Object({ [wrapper]: schema } as Record<K, S>);
+}
+
+/** `{<plural>: [...], next_cursor}`, newest first unless the operation says otherwise. Source: api.md §2. */
+export function listed<K extends string, S extends TSchema>(plural: K, schema: S) {
+  return Type.Object({
+    ...({ [plural]: Type.Array(schema) } as Record<K, ReturnType<typeof Type.Array<S>>>),
+    next_cursor: nullable(text(limits.cursor_chars_max, { description: "give it as `cursor`; null at the end" })),
+  });
+}
+
+/** The query of every list: `limit` and `cursor`, plus what the list filters on. */
+export function listQuery<P extends TProperties>(filters: P) {
+  return closed({
+    ...filters,
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: limits.list_limit_max, default: limits.list_limit_default }),
+    ),
+    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: limits.cursor_chars_max })),
+  });
+}
+
+/** Who did something: a key, a person, or the service itself. */
+export const Actor = Type.Object(
+  {
+    type: oneOf(["key", "user", "system"]),
+    id: nullable(text(limits.label_chars_max, { description: "key_id or user_id; null for the service" })),
+  },
+  { title: "Actor" },
+);
+export type Actor = Static<typeof Actor>;
+
+/** The three pipeline modes. Source: contract §3. */
+export const PipelineMode = oneOf(["live", "shadow", "test"]);
+export type PipelineMode = Static<typeof PipelineMode>;

@@ -1,0 +1,20 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { nullable, text, timestamp } from "./shapes.ts";
+
+/** The organization's use of its plan in this calendar month (UTC). Live decisions count. Source: api.md §7. */
+export const Usage = Type.Object(
+  {
+    plan_id: text(limits.label_chars_max),
+    period_start: timestamp(),
+    period_end: timestamp("the first moment of the next period"),
+    included_actions: nullable(Type.Integer({ minimum: 0 })),
+    used_actions: Type.Integer({ minimum: 0 }),
+    hard_limit: nullable(Type.Integer({ minimum: 0, description: "null: unlimited" })),
+    batch_size: nullable(
+      Type.Integer({ minimum: 0, description: "intents in the submission that met the limit; null: not met" }),
+    ),
+  },
+  { title: "Usage" },
+);
+export type Usage = Static<typeof Usage>;

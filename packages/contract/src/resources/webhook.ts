@@ -1,0 +1,84 @@
+import Type, { type Static } from "typebox";
+import { eventTypeNames } from "../event-types.ts";
+import { limits } from "../limits.ts";
+import { closed, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
+
+// Any text passes the shape: an unknown type has its own error code (unknown_event_type), so the operation checks it.
+const eventTypesInput = () => Type.Array(text(64), { minItems: 1, maxItems: 100 });
+const url = () => Type.String({ minLength: 1, maxLength: 8_192, description: "absolute https URL" });
+
+/** Body of POST /v1/escalations/webhooks. Source: contract §4. */
+export const WebhookInput = closed(
+  {
+    url: url(),
+    event_types: Type.Optional(eventTypesInput()),
+    escalation_id: Type.Optional(id("escalation")),
+    description: Type.Optional(text(limits.description_chars_max)),
+  },
+  { title: "WebhookInput" },
+);
+export type WebhookInput = Static<typeof WebhookInput>;
+
+/** Body of PATCH /v1/escalations/webhooks/{webhook_id}. Source: api.md §8. */
+export const WebhookChange = closed(
+  {
+    active: Type.Optional(Type.Boolean()),
+    description: Type.Optional(text(limits.description_chars_max)),
+    event_types: Type.Optional(eventTypesInput()),
+    url: Type.Optional(url()),
+  },
+  { title: "WebhookChange" },
+);
+export type WebhookChange = Static<typeof WebhookChange>;
+
+const eventType = () => oneOf(eventTypeNames);
+
+/** A webhook. `secret` is whole only in the answer that created it, else `***`. Source: contract §2.3. */
+export const Webhook = Type.Object(
+  {
+    id: id("webhook"),
+    created_at: timestamp(),
+    url: text(limits.webhook_url_chars_max),
+    organization_id: id("organization"),
+    escalation_id: nullable(id("escalation")),
+    event_types: Type.Array(eventType()),
+    secret: text(128),
+    active: Type.Boolean(),
+    description: text(limits.description_chars_max),
+  },
+  { title: "Webhook" },
+);
+export type Webhook = Static<typeof Webhook>;
+
+const attempt = Type.Object({
+  number: Type.Integer({ minimum: 1, maximum: limits.delivery_attempts_max }),
+  at: timestamp(),
+  response_status: nullable(Type.Integer()),
+  error: nullable(text(500)),
+  duration_ms: Type.Number({ minimum: 0 }),
+});
+
+/** One event on its way to one webhook. Source: contract §2.4, api.md §8. */
+export const Delivery = Type.Object(
+  {
+    delivery_id: id("delivery"),
+    webhook_id: id("webhook"),
+    event_type: eventType(),
+    intent_id: nullable(id("intent")),
+    escalation_id: nullable(id("escalation")),
+    status: oneOf(["pending", "delivered", "failed", "cancelled"]),
+    response_status: nullable(Type.Integer({ description: "of the last attempt; null: no answer" })),
+    error: nullable(text(500)),
+    attempts: Type.Array(attempt),
+    created_at: timestamp(),
+    failed_at: nullable(timestamp()),
+    original_delivery_id: nullable(id("delivery")),
+  },
+  { title: "Delivery" },
+);
+export type Delivery = Static<typeof Delivery>;
+
+/** Filter of GET /v1/escalations/webhooks/deliveries/failed. */
+export const FailedDeliveriesQuery = listQuery({
+  webhook_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.path_param_chars_max })),
+});

@@ -1,0 +1,151 @@
+/** Every setting the service reads, all from the environment. Source: api.md §1. docs/configuration.md is written from here. */
+
+/** How the text of a setting is read; anything else stops the start with one clear line. */
+export type SettingFormat =
+  | { readonly kind: "text" }
+  | { readonly kind: "url"; readonly schemes: readonly string[] }
+  | { readonly kind: "integer"; readonly min: number; readonly max: number }
+  | { readonly kind: "choice"; readonly of: readonly string[] }
+  | { readonly kind: "boolean" }
+  | { readonly kind: "cidr_list" }
+  | { readonly kind: "base64_bytes"; readonly bytes: number }
+  | { readonly kind: "rate_limits" }
+  | { readonly kind: "path" };
+
+/** One setting. `fallback` is the text used when the variable is unset or empty; null means the setting is off then. */
+export interface Setting {
+  readonly name: string;
+  readonly fallback: string | null;
+  readonly format: SettingFormat;
+  readonly meaning: string;
+  /** True: the value never appears in logs or in `countersign doctor`. */
+  readonly secret?: true;
+}
+
+/** All settings, in the order that docs/configuration.md shows them. */
+export const settings = {
+  HOST: {
+    name: "HOST",
+    fallback: "127.0.0.1",
+    format: { kind: "text" },
+    meaning: "Address to listen on.",
+  },
+  PORT: {
+    name: "PORT",
+    fallback: "8080",
+    format: { kind: "integer", min: 0, max: 65_535 },
+    meaning: "Port to listen on. 0 picks a free one; the chosen address is printed as `listening on http://…`.",
+  },
+  COUNTERSIGN_DATA_DIR: {
+    name: "COUNTERSIGN_DATA_DIR",
+    fallback: "./data",
+    format: { kind: "path" },
+    meaning: "Embedded database and generated secrets (created with mode 0700).",
+  },
+  DATABASE_URL: {
+    name: "DATABASE_URL",
+    fallback: null,
+    format: { kind: "url", schemes: ["postgres", "postgresql"] },
+    meaning: "Use this PostgreSQL (15 or newer) instead of the embedded one.",
+    secret: true,
+  },
+  REDIS_URL: {
+    name: "REDIS_URL",
+    fallback: null,
+    format: { kind: "url", schemes: ["redis", "rediss"] },
+    meaning: "Share rate-limit windows between nodes through Redis or Valkey.",
+    secret: true,
+  },
+  COUNTERSIGN_MASTER_KEY: {
+    name: "COUNTERSIGN_MASTER_KEY",
+    fallback: null,
+    format: { kind: "base64_bytes", bytes: 32 },
+    meaning:
+      "Seals webhook secrets, TOTP seeds and client secrets of single sign-on: 32 bytes as base64. Without it one is generated in the data directory. " +
+      "Required when DATABASE_URL is set and NODE_ENV is production.",
+    secret: true,
+  },
+  COUNTERSIGN_PUBLIC_URL: {
+    name: "COUNTERSIGN_PUBLIC_URL",
+    fallback: null,
+    format: { kind: "url", schemes: ["http", "https"] },
+    meaning:
+      "Base of the links in mails and snippets, and the address that passkeys and single sign-on belong to. " +
+      "Without it the listen address.",
+  },
+  COUNTERSIGN_SIGNUP: {
+    name: "COUNTERSIGN_SIGNUP",
+    fallback: "open",
+    format: { kind: "choice", of: ["open", "closed"] },
+    meaning: "Whether quickstart, intake and signup answer; `closed` answers 403 signup_closed.",
+  },
+  COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: {
+    name: "COUNTERSIGN_WEBHOOK_ALLOW_CIDRS",
+    fallback: null,
+    format: { kind: "cidr_list" },
+    meaning:
+      "Comma list of CIDRs that webhook receivers, context sources and OpenID providers may be in although private.",
+  },
+  COUNTERSIGN_WEBHOOK_ALLOW_HTTP: {
+    name: "COUNTERSIGN_WEBHOOK_ALLOW_HTTP",
+    fallback: "false",
+    format: { kind: "boolean" },
+    meaning: "Also accept http: webhook receivers (local development).",
+  },
+  COUNTERSIGN_RATE_LIMITS: {
+    name: "COUNTERSIGN_RATE_LIMITS",
+    fallback: null,
+    format: { kind: "rate_limits" },
+    meaning:
+      "Custom agreement for the whole instance, requests per minute by category: `intents=6000,general=600`. " +
+      "A limit of one key is set with `countersign keys limit`.",
+  },
+  COUNTERSIGN_TRUST_PROXY: {
+    name: "COUNTERSIGN_TRUST_PROXY",
+    fallback: null,
+    format: { kind: "cidr_list" },
+    meaning:
+      "Comma list of CIDRs of proxies whose X-Forwarded-For counts for the client address; never trusted otherwise.",
+  },
+  COUNTERSIGN_METRICS_TOKEN: {
+    name: "COUNTERSIGN_METRICS_TOKEN",
+    fallback: null,
+    format: { kind: "text" },
+    meaning: "Bearer token that opens GET /metrics to other than loopback peers.",
+    secret: true,
+  },
+  SMTP_URL: {
+    name: "SMTP_URL",
+    fallback: null,
+    format: { kind: "url", schemes: ["smtp", "smtps"] },
+    meaning: "Outgoing mail. Without it mails are written as .eml files to outbox/ in the data directory.",
+    secret: true,
+  },
+  MAIL_FROM: {
+    name: "MAIL_FROM",
+    fallback: null,
+    format: { kind: "text" },
+    meaning: "Sender address of outgoing mail; required with SMTP_URL.",
+  },
+  LOG_LEVEL: {
+    name: "LOG_LEVEL",
+    fallback: "info",
+    format: { kind: "choice", of: ["fatal", "error", "warn", "info", "debug", "trace", "silent"] },
+    meaning: "Least severity that is logged.",
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    fallback: null,
+    format: { kind: "url", schemes: ["http", "https"] },
+    meaning: "Where traces go (OTLP over HTTP); off when unset.",
+  },
+  NODE_ENV: {
+    name: "NODE_ENV",
+    fallback: null,
+    format: { kind: "text" },
+    meaning: "`production` makes the master key obligatory with DATABASE_URL.",
+  },
+} as const satisfies Record<string, Setting>;
+
+/** The name of a setting, which is the environment variable. */
+export type SettingName = keyof typeof settings;

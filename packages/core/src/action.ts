@@ -1,0 +1,26 @@
+import type { CatalogueEntry } from "@countersign/contract";
+import type { DecidableIntent } from "./decision.ts";
+
+/** Action type of an intent that declares none and whose verb no catalogue knows. */
+const unclassified_action_type = "other.unclassified";
+
+/** What is decided on: the declared action, overruled by the catalogue. */
+export interface DecidedAction {
+  readonly type: string;
+  readonly data_classes: readonly string[];
+}
+
+const none: readonly string[] = Object.freeze([]);
+
+/**
+ * The action type and data classes to decide on. A catalogue entry for the verb overrules what the agent declares, so
+ * that no agent can relabel a wire transfer; an entry without data classes says nothing about them and the declared
+ * ones stand. Types are lower-cased. Source: api.md §4.
+ */
+export function decidedAction(intent: DecidableIntent, catalogue: ReadonlyMap<string, CatalogueEntry>): DecidedAction {
+  const entry = catalogue.get(intent.action.verb);
+  const declared = intent.data_classes ?? none;
+  if (entry === undefined)
+    return { type: (intent.action.type ?? unclassified_action_type).toLowerCase(), data_classes: declared };
+  return { type: entry.type, data_classes: entry.data_classes.length > 0 ? entry.data_classes : declared };
+}

@@ -1,0 +1,41 @@
+import type { MembraneSettings } from "../decision.ts";
+import { type PackRules, packSources } from "../packs/pack-sources.ts";
+import type { PolicySource } from "../policy/compile.ts";
+import type { PolicyDocument } from "../policy/document.ts";
+
+/** What would have been different. Plain data. What is left out stays as it was at each decision. */
+export interface Candidate {
+  /** Each in place of the organization's own policy of that name, else in addition; live. Names are unique. */
+  readonly policies?: readonly PolicyDocument[] | undefined;
+  /** In place of the membrane's packs. */
+  readonly packs?: readonly string[] | undefined;
+  readonly thresholds?: MembraneSettings["thresholds"] | undefined;
+  /** Names of policies, own or of packs, that are left out. */
+  readonly without?: readonly string[] | undefined;
+}
+
+/** The policies of a set: those of the membrane's packs and the organization's own, with the candidate's changes. */
+export function sourcesWith(
+  packs: PackRules,
+  membrane_packs: readonly string[],
+  own: readonly PolicySource[],
+  candidate: Candidate | null,
+): PolicySource[] {
+  const base = packSources(packs, candidate?.packs ?? membrane_packs);
+  if (candidate === null) return [...base, ...own];
+  const ids = new Map(own.map((each) => [each.document.metadata.name, each.policy_id]));
+  const added = (candidate.policies ?? []).map((document): PolicySource => {
+    const { name } = document.metadata;
+    // The id of the policy that it stands for: a recorded override of that lifts this as well.
+    return { policy_id: ids.get(name) ?? `pol_candidate ${name}`, version: 0, document, mode: "live" };
+  });
+  const replaced = new Set(added.map((each) => each.document.metadata.name));
+  const left_out = new Set(candidate.without ?? []);
+  const kept = own.filter((each) => !replaced.has(each.document.metadata.name));
+  return [...base, ...kept, ...added].filter((each) => !left_out.has(each.document.metadata.name));
+}
+
+/** The membrane with the candidate's thresholds; the membrane itself where there are none. */
+export function membraneWith<M extends MembraneSettings>(membrane: M, candidate: Candidate | null): M {
+  return candidate?.thresholds === undefined ? membrane : { ...membrane, thresholds: candidate.thresholds };
+}

@@ -1,0 +1,98 @@
+/** How membranes and policies were set at each decision, told from the organization's audit trail. */
+import type { Membrane } from "@countersign/contract";
+
+/**
+ * One row of the trail that changed what decisions are made by, in the order of the trail. `from_epoch` is the policy
+ * epoch of the first decision committed after it; every decision of that epoch or a later one was made under it, and
+ * none of an earlier one. Where nothing has been decided since, it is the epoch of now.
+ */
+export interface SettingsChange {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly from_epoch: number;
+}
+
+/** The types of rows that matter here. */
+export const settings_change_types = [
+  "membrane_created",
+  "membrane_changed",
+  "membrane_went_live",
+  "membrane_returned_to_shadow",
+  "policy_activated",
+  "policy_retired",
+] as const;
+
+/** A policy version in force. */
+export interface VersionInForce {
+  readonly policy_id: string;
+  readonly version: number;
+  readonly mode: "live" | "shadow";
+  readonly name: string;
+}
+
+/** What decisions of one or more epochs were made by. */
+export interface SettingsThen {
+  /** Tells eras apart: the number of changes that were made before. */
+  readonly era: number;
+  readonly membranes: ReadonlyMap<string, Membrane>;
+  /** By id. */
+  readonly policies: readonly VersionInForce[];
+}
+
+const eras_kept = 32;
+
+/** The settings at any policy epoch. Made once for a backtest; asking is cheap while epochs lie close together. */
+export class SettingsHistory {
+  readonly policy_epoch: number;
+  private readonly changes: readonly SettingsChange[];
+  private readonly kept = new Map<number, SettingsThen>();
+
+  /** `policy_epoch`: of now; what is decided later may be decided by settings that this history does not know. */
+  constructor(changes: readonly SettingsChange[], policy_epoch: number) {
+    this.changes = changes;
+    this.policy_epoch = policy_epoch;
+  }
+
+  /** What a decision of this policy epoch was made by. */
+  at(policy_epoch: number): SettingsThen {
+    const era = this.eraOf(policy_epoch);
+    const known = this.kept.get(era);
+    if (known !== undefined) return known;
+    const made = this.replayed(era);
+    if (this.kept.size >= eras_kept) this.kept.delete(this.kept.keys().next().value as number);
+    this.kept.set(era, made);
+    return made;
+  }
+
+  /** How many changes were made before: epochs never decrease along the trail. */
+  private eraOf(policy_epoch: number): number {
+    let low = 0;
+    let high = this.changes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.changes[middle] as SettingsChange).from_epoch <= policy_epoch) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  private replayed(era: number): SettingsThen {
+    const membranes = new Map<string, Membrane>();
+    const policies = new Map<string, VersionInForce>();
+    for (const { type, data } of this.changes.slice(0, era)) {
+      if (type === "membrane_created") {
+        const membrane = data["membrane"] as Membrane;
+        membranes.set(membrane.membrane_id, membrane);
+      } else if (type === "membrane_changed") {
+        const { membrane_id, ...change } = data as Partial<Membrane> & { membrane_id: string };
+        const before = membranes.get(membrane_id);
+        if (before !== undefined) membranes.set(membrane_id, { ...before, ...change });
+      } else if (type === "policy_activated") {
+        const { policy_id, version, mode, name } = data as unknown as VersionInForce;
+        policies.set(policy_id, { policy_id, version, mode, name });
+      } else if (type === "policy_retired") policies.delete(data["policy_id"] as string);
+    }
+    const byId = [...policies.values()].sort((a, b) => (a.policy_id < b.policy_id ? -1 : 1));
+    return { era, membranes, policies: byId };
+  }
+}

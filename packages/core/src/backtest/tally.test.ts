@@ -1,0 +1,116 @@
+import { limits, type Verdict } from "@countersign/contract";
+import { describe, expect, test } from "vitest";
+import type { DecisionContent, Reason } from "../decision.ts";
+import { type Replayed, Tally } from "./tally.ts";
+
+const reason = (policy: string, effect: Reason["effect"], paths: readonly string[] = []): Reason => ({
+  policy_id: null,
+  policy,
+  version: null,
+  effect,
+  message: `${policy} says ${effect}`,
+  citations: [],
+  unknown_facts: paths.map((path) => ({ path, reason: "missing" })),
+});
+
+const content = (verdict: Verdict, reasons: Reason[] = []): DecisionContent => ({
+  verdict,
+  reasons,
+  risk_score: 0,
+  risk_contributions: [],
+  modifications: [],
+  modified_content: null,
+  valid_until: null,
+  policy_set: { version: 1, sha256: "" },
+});
+
+const id = (n: number) => `int_${String(n).padStart(26, "0")}`;
+
+const replayed = (n: number, recorded: Verdict, to: Verdict, more: Partial<Replayed> = {}): Replayed => ({
+  intent_id: id(n),
+  mode: "live",
+  recorded,
+  content: content(to, to === "approve" ? [] : [reason("p", to, ["facts.a.b"])]),
+  ruled: null,
+  ...more,
+});
+
+const day_us = 86_400_000_000;
+
+describe("the tally", () => {
+  test("counts what people ruled only where the replay does not hand it to people again", () => {
+    const agreement = (...all: readonly Replayed[]) => {
+      const tally = new Tally(true);
+      for (const each of all) tally.add(each);
+      return tally.figures(day_us).human_agreement;
+    };
+    expect(agreement(replayed(1, "approve", "approve"))).toBeNull();
+    expect(agreement(replayed(1, "escalate", "escalate", { ruled: "approve" }))).toBeNull();
+    expect(agreement(replayed(1, "escalate", "approve", { ruled: "approve" }))).toBe(1);
+    expect(agreement(replayed(1, "escalate", "approve", { ruled: "block" }))).toBe(0);
+    expect(agreement(replayed(1, "escalate", "block", { ruled: "block" }))).toBe(1);
+    // Letting through with or without changes is letting through.
+    expect(agreement(replayed(1, "escalate", "approve", { ruled: "approve_modified" }))).toBe(1);
+    expect(agreement(replayed(1, "escalate", "approve_modified", { ruled: "approve" }))).toBe(1);
+    expect(
+      agreement(
+        replayed(1, "block", "block", { ruled: "approve" }),
+        replayed(2, "block", "approve", { ruled: "approve" }),
+        replayed(3, "escalate", "escalate", { ruled: "block" }),
+      ),
+    ).toBe(0.5);
+  });
+
+  test("lists a bounded number of flips and counts them all", () => {
+    const tally = new Tally(false);
+    for (let n = limits.backtest_flips_max + 5; n > 0; n -= 1) tally.add(replayed(n, "approve", "block"));
+    const { flips, flips_total, not_reproduced, reproduced } = tally.figures(day_us);
+    expect([flips.length, flips_total]).toEqual([limits.backtest_flips_max, limits.backtest_flips_max + 5]);
+    expect([not_reproduced.intents.length, not_reproduced.total]).toEqual([flips.length, flips_total]);
+    expect(flips[0]?.intent_id).toBe(id(limits.backtest_flips_max + 5));
+    expect(reproduced).toBe(0);
+  });
+
+  test("what cannot be replayed is evaluated, not reproduced, and no transition", () => {
+    const tally = new Tally(false);
+    tally.add(replayed(2, "block", "block"));
+    tally.addUnreplayed(id(1), "approve", "packs_changed");
+    expect(tally.figures(day_us)).toMatchObject({
+      evaluated: 2,
+      reproduced: 0.5,
+      transitions: [{ from: "block", to: "block", count: 1 }],
+      not_reproduced: { total: 1, intents: [{ replayed: null, because: "packs_changed" }] },
+    });
+  });
+
+  test("a policy with two reasons fired once; escalations of test mode are nobody's work", () => {
+    const tally = new Tally(true);
+    const twice = content("block", [reason("p", "block"), reason("p", "escalate"), reason("q", "escalate")]);
+    tally.add(replayed(1, "approve", "block", { content: twice }));
+    tally.add(replayed(2, "escalate", "escalate", { mode: "test" }));
+    tally.add(replayed(3, "escalate", "escalate", { mode: "shadow" }));
+    const { per_policy, escalations_per_day } = tally.figures(day_us / 2);
+    expect(per_policy).toEqual([
+      { policy: "p", fired: 3, decisive: 3 },
+      { policy: "q", fired: 1, decisive: 0 },
+    ]);
+    expect(escalations_per_day).toEqual({ recorded: 2, candidate: 2 });
+  });
+
+  test("several tallies joined are as one, whoever counted what", () => {
+    const one = new Tally(true);
+    const parts = [new Tally(true), new Tally(true)];
+    const verdicts: Verdict[] = ["approve", "approve_modified", "escalate", "block"];
+    for (let n = 3 * limits.backtest_flips_max; n > 0; n -= 1) {
+      const ruled = n % 3 === 0 ? "approve" : null;
+      const each = replayed(n, verdicts[n % 4] as Verdict, verdicts[(n >> 2) % 4] as Verdict, { ruled });
+      one.add(each);
+      parts[(n >> 5) % 2]?.add(each);
+    }
+    const joined = Tally.joined(
+      true,
+      parts.map((part) => structuredClone(part.counts())),
+    );
+    expect(joined.figures(day_us)).toEqual(one.figures(day_us));
+  });
+});

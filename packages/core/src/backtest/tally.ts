@@ -1,0 +1,216 @@
+import { type Backtest, limits, type NotReproducedBecause, type Outcome, type Verdict } from "@countersign/contract";
+import type { DecisionContent } from "../decision.ts";
+
+/** One replayed intent, as counting needs it. */
+export interface Replayed {
+  readonly intent_id: string;
+  readonly mode: string;
+  readonly recorded: Verdict;
+  readonly content: DecisionContent;
+  /** What people ruled: on the review of the action, or by overriding its block. Null: nobody did. */
+  readonly ruled: Outcome | null;
+}
+
+/** The figures of a backtest, but for its id and its time. */
+export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
+
+const us_per_day = 86_400_000_000;
+const order: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
+/** Paths come from policies, but an index in one may be computed: what is counted stays bounded. */
+const paths_max = 10_000;
+
+/** What a tally has counted: plain data, that may cross between threads. */
+export interface TallyCounts {
+  readonly evaluated: number;
+  readonly met: number;
+  readonly not_met: number;
+  readonly flips_total: number;
+  readonly rulings: number;
+  readonly agreed: number;
+  readonly escalations: { readonly recorded: number; readonly candidate: number };
+  readonly transitions: ReadonlyMap<string, { readonly from: Verdict; readonly to: Verdict; readonly count: number }>;
+  readonly flips: Backtest["flips"];
+  readonly not_reproduced: Backtest["not_reproduced"]["intents"];
+  readonly policies: ReadonlyMap<string, { readonly fired: number; readonly decisive: number }>;
+  readonly paths: ReadonlyMap<string, number>;
+}
+
+function newestFirst(a: { readonly intent_id: string }, b: { readonly intent_id: string }): number {
+  return a.intent_id < b.intent_id ? 1 : -1;
+}
+
+/** Counts what a backtest finds. Bounded, however many intents there are. */
+export class Tally {
+  evaluated = 0;
+  private readonly tried_candidate: boolean;
+  private met = 0;
+  private not_met = 0;
+  private flips_total = 0;
+  private rulings = 0;
+  private agreed = 0;
+  private readonly escalations = { recorded: 0, candidate: 0 };
+  private readonly transitions = new Map<string, { from: Verdict; to: Verdict; count: number }>();
+  private readonly flips: Backtest["flips"] = [];
+  private readonly unexplained: Backtest["flips"] = [];
+  private readonly not_reproduced: Backtest["not_reproduced"]["intents"] = [];
+  private readonly policies = new Map<string, { fired: number; decisive: number }>();
+  private readonly paths = new Map<string, number>();
+
+  constructor(tried_candidate: boolean) {
+    this.tried_candidate = tried_candidate;
+  }
+
+  /** The counts of several tallies of one backtest, each of other intents, as one. */
+  static joined(tried_candidate: boolean, counts: readonly TallyCounts[]): Tally {
+    const joined = new Tally(tried_candidate);
+    for (const each of counts) joined.join(each);
+    joined.flips.sort(newestFirst).splice(limits.backtest_flips_max);
+    joined.not_reproduced.sort(newestFirst).splice(limits.backtest_flips_max);
+    return joined;
+  }
+
+  /** Everything counted, as plain data. */
+  counts(): TallyCounts {
+    const { evaluated, met, not_met, flips_total, rulings, agreed, escalations } = this;
+    const { transitions, flips, not_reproduced, policies, paths } = this;
+    return {
+      evaluated,
+      met,
+      not_met,
+      flips_total,
+      rulings,
+      agreed,
+      escalations,
+      transitions,
+      flips,
+      not_reproduced,
+      policies,
+      paths,
+    };
+  }
+
+  private join(other: TallyCounts): void {
+    for (const name of ["evaluated", "met", "not_met", "flips_total", "rulings", "agreed"] as const)
+      this[name] += other[name];
+    this.escalations.recorded += other.escalations.recorded;
+    this.escalations.candidate += other.escalations.candidate;
+    for (const [key, { from, to, count }] of other.transitions)
+      this.transitions.set(key, { from, to, count: count + (this.transitions.get(key)?.count ?? 0) });
+    for (const [name, { fired, decisive }] of other.policies) {
+      const known = this.policies.get(name);
+      this.policies.set(name, {
+        fired: fired + (known?.fired ?? 0),
+        decisive: decisive + (known?.decisive ?? 0),
+      });
+    }
+    for (const [path, count] of other.paths) this.paths.set(path, count + (this.paths.get(path) ?? 0));
+    this.flips.push(...other.flips);
+    this.not_reproduced.push(...other.not_reproduced);
+  }
+
+  /** Counts an intent that was replayed. */
+  add(replayed: Replayed): void {
+    const { recorded: from, content, mode, ruled } = replayed;
+    const to = content.verdict;
+    this.evaluated += 1;
+    const key = `${from} ${to}`;
+    const transition = this.transitions.get(key);
+    if (transition === undefined) this.transitions.set(key, { from, to, count: 1 });
+    else transition.count += 1;
+    if (mode !== "test") {
+      if (from === "escalate") this.escalations.recorded += 1;
+      if (to === "escalate") this.escalations.candidate += 1;
+    }
+    if (ruled !== null && to !== "escalate") {
+      this.rulings += 1;
+      if ((ruled === "block") === (to === "block")) this.agreed += 1;
+    }
+    this.countReasons(content);
+    if (from === to) this.met += 1;
+    else {
+      this.flip(replayed);
+      if (!this.tried_candidate) this.miss(replayed.intent_id, from, to, "verdict_differs");
+    }
+  }
+
+  /** Counts an intent that cannot be replayed as it was, and why. */
+  addUnreplayed(intent_id: string, recorded: Verdict, because: NotReproducedBecause): void {
+    this.evaluated += 1;
+    this.miss(intent_id, recorded, null, because);
+  }
+
+  /**
+   * Listed flips to an approval, since the last call: nothing in the new decision says why. Whoever takes them fills in
+   * the policies that the recorded verdict rested on.
+   */
+  takeUnexplained(): Backtest["flips"] {
+    return this.unexplained.splice(0);
+  }
+
+  /** The figures. `days_us`: how long the replayed part of the window is, in microseconds. */
+  figures(days_us: number): BacktestFigures {
+    const days = Math.max(days_us, 1) / us_per_day;
+    const perDay = (count: number) => Number((count / days).toPrecision(6));
+    const both = this.met + this.not_met;
+    return {
+      evaluated: this.evaluated,
+      reproduced: this.tried_candidate || both === 0 ? null : this.met / both,
+      not_reproduced: { total: this.not_met, intents: this.not_reproduced },
+      transitions: [...this.transitions.values()].sort(
+        (a, b) => order[a.from] - order[b.from] || order[a.to] - order[b.to],
+      ),
+      flips: this.flips,
+      flips_total: this.flips_total,
+      per_policy: [...this.policies]
+        .map(([policy, counts]) => ({ policy, ...counts }))
+        .sort((a, b) => b.fired - a.fired || (a.policy < b.policy ? -1 : 1)),
+      unknown_facts: [...this.paths]
+        .map(([path, count]) => ({ path, count }))
+        .sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1))
+        .slice(0, limits.backtest_unknown_facts_max),
+      escalations_per_day: {
+        recorded: perDay(this.escalations.recorded),
+        candidate: perDay(this.escalations.candidate),
+      },
+      human_agreement: this.rulings === 0 ? null : this.agreed / this.rulings,
+    };
+  }
+
+  private countReasons({ verdict, reasons }: DecisionContent): void {
+    let said: Set<string> | null = null;
+    let decided: Set<string> | null = null;
+    for (const { policy, effect, unknown_facts } of reasons) {
+      // After a modification a policy may give a second reason: it is counted once.
+      const again: boolean = said?.has(policy) ?? false;
+      if (reasons.length > 1) said = (said ?? new Set<string>()).add(policy);
+      const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0 };
+      if (counts.fired === 0) this.policies.set(policy, counts);
+      if (!again) counts.fired += 1;
+      if (effect === verdict && !(decided?.has(policy) ?? false)) {
+        counts.decisive += 1;
+        if (reasons.length > 1) decided = (decided ?? new Set<string>()).add(policy);
+      }
+      for (const { path } of unknown_facts) {
+        const count = this.paths.get(path);
+        if (count !== undefined || this.paths.size < paths_max) this.paths.set(path, (count ?? 0) + 1);
+      }
+    }
+  }
+
+  private flip({ intent_id, recorded: from, content }: Replayed): void {
+    this.flips_total += 1;
+    if (this.flips.length >= limits.backtest_flips_max) return;
+    const { verdict: to, reasons } = content;
+    const policies = [...new Set(reasons.filter(({ effect }) => effect === to).map(({ policy }) => policy))];
+    const told = reasons.slice(0, 20).map(({ policy, effect, message }) => ({ policy, effect, message }));
+    const flip = { intent_id, from, to, policies, reasons: told };
+    this.flips.push(flip);
+    if (to === "approve") this.unexplained.push(flip);
+  }
+
+  private miss(intent_id: string, recorded: Verdict, replayed: Verdict | null, because: NotReproducedBecause): void {
+    this.not_met += 1;
+    if (this.not_reproduced.length >= limits.backtest_flips_max) return;
+    this.not_reproduced.push({ intent_id, recorded, replayed, because });
+  }
+}

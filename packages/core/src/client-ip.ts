@@ -1,0 +1,68 @@
+/** Whose request it is when no key says so: the client's address, as far as the socket and declared proxies prove it. */
+import ipaddr from "ipaddr.js";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** The proxies whose X-Forwarded-For is believed. */
+export type ProxyTrust = readonly (readonly [network: Address, prefix_bits: number])[];
+
+/** Reads CIDRs (`10.0.0.0/8`, `fd00::/8`) or single addresses. Throws Error on anything else. */
+export function proxyTrust(cidrs: readonly string[]): ProxyTrust {
+  return cidrs.map((cidr) => {
+    if (cidr.includes("/")) return ipaddr.parseCIDR(cidr);
+    const address = ipaddr.parse(cidr);
+    return [address, address.kind() === "ipv4" ? 32 : 128];
+  });
+}
+
+/**
+ * The client's address: the peer of the socket, or, while the hops to the right are trusted proxies, the one that the
+ * last trusted proxy saw. What stands further left was written by strangers and proves nothing.
+ * `peer` null: not an internet socket; gives "unknown".
+ */
+export function clientIp(peer: string | null, forwarded_for: string | undefined, trust: ProxyTrust): string {
+  if (peer === null) return "unknown";
+  if (trust.length === 0 || forwarded_for === undefined) return peer;
+  const hops = forwarded_for.split(",");
+  let client = peer;
+  while (trusted(client, trust)) {
+    const hop = hops
+      .pop()
+      ?.trim()
+      .replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, "$1$3");
+    if (hop === undefined || !ipaddr.isValid(hop)) return client;
+    client = hop;
+  }
+  return client;
+}
+
+/** The name under which an address has its budget: IPv4 as it is, also when mapped into IPv6; IPv6 by its /64. */
+export function clientNetwork(ip: string): string {
+  const address = parsed(ip);
+  if (address === null) return ip;
+  if (address.kind() === "ipv4") return address.toString();
+  return `${(address as ipaddr.IPv6).parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}
+
+/** True for 127.0.0.0/8 and ::1, also when mapped into IPv6. */
+export function isLoopback(ip: string): boolean {
+  return parsed(ip)?.range() === "loopback";
+}
+
+function trusted(ip: string, trust: ProxyTrust): boolean {
+  const address = parsed(ip);
+  if (address === null) return false;
+  return trust.some(([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never));
+}
+
+/** IPv4-mapped addresses (what a dual-stack socket shows) become IPv4; zone ids are dropped; null: not an address. */
+function parsed(ip: string): Address | null {
+  try {
+    return ipaddr.process(ip.replace(/%.*$/, ""));
+  } catch {
+    return null;
+  }
+}

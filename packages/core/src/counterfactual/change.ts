@@ -1,0 +1,84 @@
+import type { ApprovalChange } from "@countersign/contract";
+import type { DecideInput } from "../decision.ts";
+import type { FactOrigin, MergedFacts } from "../facts/merge.ts";
+import { nothing, valueAt } from "../json-patch.ts";
+import { type FactPath, factPath } from "../policy/fact-paths.ts";
+
+type Content = Readonly<Record<string, unknown>>;
+
+/** A place that a change may be made at: a parameter of the action, or one fact. */
+export type ChangePlace =
+  | { readonly kind: "param"; readonly path: string; readonly names: readonly string[] }
+  | { readonly kind: "fact"; readonly path: string; readonly names: readonly string[]; readonly fact: FactPath };
+
+/** One change and where it is made; of several change sets of one size the one with the lowest `rank` comes first. */
+export interface PlacedChange {
+  readonly place: ChangePlace;
+  readonly change: ApprovalChange;
+  readonly rank: number;
+}
+
+const names_max = 4;
+
+/** What only the service or an attesting role may claim is nothing that an agent could change. Source: policies.md §6. */
+const attested_claim = "human_reviewed";
+
+/** The place that these names lead to, or null where none may be changed. */
+export function placeOf(names: readonly string[]): ChangePlace | null {
+  if (names.length > names_max || names.some((name) => !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name))) return null;
+  if (names.includes("__proto__")) return null;
+  const path = names.join(".");
+  const [root, ...rest] = names;
+  if (root === "params" && rest.length > 0 && rest[0] !== attested_claim) return { kind: "param", path, names: rest };
+  if (root !== "facts" || rest.length !== 2) return null;
+  const fact = factPath(rest.join("."));
+  return fact === null ? null : { kind: "fact", path, names: rest, fact };
+}
+
+/** What stands at a place: undefined when nothing does. Null is a value here. */
+export function standsAt(place: ChangePlace, content: Content | null, facts: MergedFacts): unknown {
+  const found =
+    place.kind === "param"
+      ? valueAt(content, place.names)
+      : valueAt(facts[place.fact.category]?.values, [place.fact.field]);
+  return found === nothing ? undefined : found;
+}
+
+/**
+ * The input with the changes made: parameters set or left out, facts given as of now. Null where a change cannot be made
+ * because something other than an object stands above its place.
+ */
+export function applyChanges(input: DecideInput, changes: readonly PlacedChange[]): DecideInput | null {
+  let { intent, facts } = input;
+  for (const { place, change } of changes) {
+    if (place.kind === "fact") {
+      facts = withFact(facts, place.fact, change.value, input.now_us);
+      continue;
+    }
+    const content = withParam(intent.payload?.content ?? {}, place.names, change);
+    if (content === null) return null;
+    intent = { ...intent, payload: { ...intent.payload, content } };
+  }
+  return { ...input, intent, facts };
+}
+
+function withFact(facts: MergedFacts, { category, field }: FactPath, value: unknown, now_us: number): MergedFacts {
+  const found = facts[category];
+  const origin: FactOrigin = { source: "inline", as_of_us: now_us };
+  if (found === undefined) return { ...facts, [category]: { values: { [field]: value }, origin, origins: null } };
+  const values = { ...found.values, [field]: value };
+  return { ...facts, [category]: { ...found, values, origins: { ...found.origins, [field]: origin } } };
+}
+
+function withParam(content: Content, [name, ...rest]: readonly string[], change: ApprovalChange): Content | null {
+  if (name === undefined) return null;
+  if (rest.length === 0) {
+    if (change.op !== "absent") return { ...content, [name]: change.value };
+    const { [name]: _, ...others } = content;
+    return others;
+  }
+  const below = Object.hasOwn(content, name) ? content[name] : undefined;
+  if (below !== undefined && below !== null && (typeof below !== "object" || Array.isArray(below))) return null;
+  const changed = withParam((below ?? {}) as Content, rest, change);
+  return changed === null ? null : { ...content, [name]: changed };
+}

@@ -1,0 +1,238 @@
+import type { EvaluateOptions, Program } from "@countersign/cel";
+import type { ApprovalChange } from "@countersign/contract";
+import { canonicalJson } from "../canonical-json.ts";
+import { jsonValue } from "../json-value.ts";
+import type { CompiledPolicy } from "../policy/compile.ts";
+import { bindVariables, type SceneBindings } from "../policy/evaluate.ts";
+import type { ChangePlace, PlacedChange } from "./change.ts";
+import { type Clue, type Condition, conditionsOf } from "./condition.ts";
+import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
+
+/** Changes that are made together, sorted by path, one for a path. The empty one says that nothing has to change. */
+export type ChangeSet = readonly PlacedChange[];
+
+/** The most changes that are ever offered together. */
+const changes_max = 3;
+
+const alternatives_max = 16;
+const values_max = 4;
+
+/** Further than any bound that a rule states. */
+const far = 1e12;
+
+/** The action that remedies are looked for, and what it would be with changes. */
+export interface Situation {
+  readonly now_us: number;
+  readonly options: EvaluateOptions;
+  /** What policies see with these changes made, or null where they cannot be made. */
+  readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => SceneBindings | null;
+  /** The same without what people are not shown: what an offered value may be computed from. */
+  readonly shown: (policy: CompiledPolicy) => SceneBindings;
+  /** What stands at a place now. */
+  readonly current: (place: ChangePlace) => unknown;
+  /** Whether a place is not to be touched: policies hide what stands there, or it holds an alarm. */
+  readonly isBarred: (place: ChangePlace) => boolean;
+  /** 0 for a fact that is missing or stale, 1 for a parameter, 2 for a fact that says something else. */
+  readonly rank: (place: ChangePlace) => number;
+}
+
+/** Ways to keep one policy from firing, smallest first. Each holds for the policy by itself; others may still object. */
+export function remediesOf(policy: CompiledPolicy, situation: Situation): readonly ChangeSet[] {
+  const { when, require } = conditionsOf(policy);
+  const finder = new Finder(policy, situation);
+  return smallestFirst([
+    ...(when === null ? [] : finder.ways(when, false)),
+    ...(require === null ? [] : finder.ways(require, true)),
+  ]).slice(0, alternatives_max);
+}
+
+class Finder {
+  private readonly policy: CompiledPolicy;
+  private readonly situation: Situation;
+  private readonly known = new Map<Condition, [readonly ChangeSet[] | null, readonly ChangeSet[] | null]>();
+
+  constructor(policy: CompiledPolicy, situation: Situation) {
+    this.policy = policy;
+    this.situation = situation;
+  }
+
+  /** Ways to make a condition definitely true or definitely false. */
+  ways(condition: Condition, want: boolean): readonly ChangeSet[] {
+    const found = this.known.get(condition) ?? [null, null];
+    this.known.set(condition, found);
+    const place = want ? 1 : 0;
+    const ways = found[place] ?? this.find(condition, want);
+    found[place] = ways;
+    return ways;
+  }
+
+  private find(condition: Condition, want: boolean): readonly ChangeSet[] {
+    switch (condition.kind) {
+      case "leaf":
+        return this.leaf(condition.program, condition.clues, want);
+      case "not":
+        return this.ways(condition.of, !want);
+      case "all":
+      case "any":
+        return (condition.kind === "all") === want
+          ? together(condition.of.map((part) => this.ways(part, want)))
+          : smallestFirst(condition.of.flatMap((part) => this.ways(part, want)));
+      case "if":
+        return smallestFirst([
+          ...together([this.ways(condition.test, true), this.ways(condition.yes, want)]),
+          ...together([this.ways(condition.test, false), this.ways(condition.no, want)]),
+        ]);
+      default:
+        return condition satisfies never;
+    }
+  }
+
+  private leaf(program: Program, clues: readonly Clue[], want: boolean): readonly ChangeSet[] {
+    if (this.holds(program, [], want)) return [[]];
+    return smallestFirst(
+      clues.flatMap((clue) => {
+        const { place } = clue;
+        if (this.situation.isBarred(place)) return [];
+        const rank = this.situation.rank(place);
+        const fitting: ChangeSet[] = [];
+        for (const change of this.candidates(clue, want)) {
+          if (change.op !== "absent" && !isPossible(place, change.value, this.situation.now_us)) continue;
+          const set = [{ place, change, rank }];
+          if (this.holds(program, set, want) && this.isBound(program, set, want)) fitting.push(set);
+          // Of the values of one bound, or of one kind of evidence, the first that does is the nearest.
+          if (fitting.length > 0 && (clue.kind === "bound" || clue.kind === "argument")) break;
+        }
+        return fitting;
+      }),
+    );
+  }
+
+  private holds(program: Program, changes: ChangeSet, want: boolean): boolean {
+    const bindings = this.situation.bindings(this.policy, changes);
+    return bindings !== null && this.value(program, bindings) === want;
+  }
+
+  /** Whether a bound is one: the condition also holds further on its side. */
+  private isBound(program: Program, [only]: ChangeSet, want: boolean): boolean {
+    if (only === undefined || typeof only.change.value !== "number") return true;
+    const { op, value } = only.change;
+    if (op !== "at_most" && op !== "at_least") return true;
+    const further = { ...only, change: { ...only.change, value: op === "at_most" ? value - far : value + far } };
+    return this.holds(program, [further], want);
+  }
+
+  private value(program: Program, bindings: SceneBindings): unknown {
+    bindVariables(this.policy, bindings);
+    const result = program.evaluate(bindings, this.situation.options);
+    return result.kind === "value" ? jsonValue(result.value) : undefined;
+  }
+
+  private candidates(clue: Clue, want: boolean): readonly ApprovalChange[] {
+    const { path } = clue.place;
+    const equals = (value: unknown): ApprovalChange => ({ path, op: "equals", value });
+    const present = (value: unknown): ApprovalChange => ({ path, op: "present", value });
+    switch (clue.kind) {
+      case "truth":
+        return [equals(want)];
+      case "presence":
+        if (want) return presenceSamples(clue.place).map(present);
+        return clue.place.kind === "param" ? [{ path, op: "absent" }] : [];
+      case "argument":
+        return argumentSamples(clue.of, this.situation.now_us).map(present);
+      case "bound":
+        return this.bounds(this.other(clue.other))
+          .map((value) => ({ path, op: clue.side, value }))
+          .filter(({ op, value }) => isTowards(this.usable(clue.place), op, value));
+      case "equal": {
+        const other = this.other(clue.other);
+        return typeof other === "boolean"
+          ? [equals(other), equals(!other)]
+          : other === undefined
+            ? []
+            : [equals(other)];
+      }
+      case "one_of": {
+        const list = this.other(clue.other);
+        return Array.isArray(list) ? list.slice(0, values_max).map(equals) : [];
+      }
+      case "member": {
+        const member = this.other(clue.other);
+        const list = this.situation.current(clue.place) ?? [];
+        if (member === undefined || !Array.isArray(list)) return [];
+        const isSame = (other: unknown): boolean => canonicalJson(other) === canonicalJson(member);
+        return [equals(want ? [...(list as unknown[]), member] : list.filter((other) => !isSame(other)))];
+      }
+      default:
+        return clue satisfies never;
+    }
+  }
+
+  /** What stands at a place, unless it is missing or stale. */
+  private usable(place: ChangePlace): unknown {
+    return this.situation.rank(place) === 0 ? undefined : this.situation.current(place);
+  }
+
+  /** The other side of a comparison, from what people may be shown. */
+  private other(program: Program): unknown {
+    return this.value(program, this.situation.shown(this.policy));
+  }
+
+  /** Values at a bound and just past it: by one where it is whole, else by a hundredth. */
+  private bounds(bound: unknown): readonly number[] {
+    if (typeof bound !== "number") return [];
+    const step = Number.isInteger(bound) ? 1 : 0.01;
+    return [bound, hundredths(bound - step), hundredths(bound + step)];
+  }
+}
+
+function hundredths(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** At most what is less than now, at least what is more; where there is no number now, either. */
+function isTowards(current: unknown, op: ApprovalChange["op"], value: number): boolean {
+  if (typeof current !== "number") return true;
+  return op === "at_most" ? value < current : value > current;
+}
+
+/** One way of each, all at once. */
+export function together(parts: readonly (readonly ChangeSet[])[]): readonly ChangeSet[] {
+  let sets: readonly ChangeSet[] = [[]];
+  for (const ways of parts) {
+    sets = smallestFirst(sets.flatMap((set) => ways.flatMap((way) => merged(set, way)))).slice(0, alternatives_max);
+    if (sets.length === 0) break;
+  }
+  return sets;
+}
+
+/** The sets without repetitions: fewer changes first, then by what is easier to change, then by text. */
+export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] {
+  if (sets.length < 2) return sets;
+  const byText = new Map(sets.map((set) => [canonicalJson(set.map(({ change }) => change)), set]));
+  const rank = (set: ChangeSet): number => set.reduce((sum, change) => sum + change.rank, 0);
+  return [...byText]
+    .sort(([a, left], [b, right]) => left.length - right.length || rank(left) - rank(right) || (a < b ? -1 : 1))
+    .map(([, set]) => set);
+}
+
+/** Both sets as one, or nothing where they ask for different things of one place or come to too many changes. */
+function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
+  const byPath = new Map(a.map((change) => [change.place.path, change]));
+  for (const change of b) {
+    const { path } = change.place;
+    const both = stricterOf(byPath.get(path), change);
+    if (both === null) return [];
+    byPath.set(path, both);
+  }
+  if (byPath.size > changes_max) return [];
+  return [[...byPath.values()].sort((x, y) => (x.place.path < y.place.path ? -1 : 1))];
+}
+
+function stricterOf(a: PlacedChange | undefined, b: PlacedChange): PlacedChange | null {
+  if (a === undefined) return b;
+  if (canonicalJson(a.change) === canonicalJson(b.change)) return b;
+  const [left, right] = [a.change, b.change];
+  if (left.op !== right.op || typeof left.value !== "number" || typeof right.value !== "number") return null;
+  if (left.op === "at_most") return left.value < right.value ? a : b;
+  return left.op === "at_least" ? (left.value > right.value ? a : b) : null;
+}

@@ -1,0 +1,52 @@
+import { type FactField, factCategories } from "@countersign/contract";
+import { contextErrors } from "../facts/validate-context.ts";
+import { formatTimestampUs } from "../time.ts";
+import type { ChangePlace } from "./change.ts";
+
+const day_us = 86_400_000_000;
+const value_chars_max = 256;
+
+/**
+ * Values that may do where a domain function asks for evidence, by function. None for functions that tell which law holds
+ * or what hour it is: those are not for anyone to change.
+ */
+export function argumentSamples(name: string, now_us: number): readonly unknown[] {
+  const date = (us: number): string => formatTimestampUs(us).slice(0, 10);
+  switch (name) {
+    case "documented":
+    case "known":
+      return [true, "on file", 1, { on_file: true }, ["on file"]];
+    case "tls":
+      return ["1.2", "1.3"];
+    case "daysSince":
+    case "withinMonths":
+      return [date(now_us)];
+    case "nowBefore":
+      return [date(now_us + 30 * day_us)];
+    case "consentState":
+      return ["granted", true];
+    case "optedOut":
+    case "optOutKnown":
+      return [false];
+    default:
+      return [];
+  }
+}
+
+/** Values for a place that only has to have one: of the type that the contract gives the fact, none for a parameter. */
+export function presenceSamples(place: ChangePlace): readonly unknown[] {
+  if (place.kind === "param") return [];
+  const fields: readonly FactField[] = factCategories[place.fact.category].fields;
+  const field = fields.find(({ name }) => name === place.fact.field);
+  if (field === undefined) return [];
+  if (field.constraint?.kind === "one_of") return field.constraint.values;
+  return field.types.includes("boolean") ? [true, false] : [];
+}
+
+/** Whether an answer may carry this value, and a context document this fact. */
+export function isPossible(place: ChangePlace, value: unknown, now_us: number): boolean {
+  if (value === undefined || value === null || JSON.stringify(value).length > value_chars_max) return false;
+  if (place.kind === "param") return true;
+  const { category, field } = place.fact;
+  return contextErrors({ contract_version: "1", facts: { [category]: { [field]: value } } }, now_us).length === 0;
+}

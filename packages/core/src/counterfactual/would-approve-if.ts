@@ -1,0 +1,155 @@
+import type { ApprovalChange } from "@countersign/contract";
+import { decidedAction } from "../action.ts";
+import { canonicalJson } from "../canonical-json.ts";
+import { decide } from "../decide.ts";
+import { type Decided, type DecideInput, risk_threshold_name } from "../decision.ts";
+import { freshUntilUs } from "../facts/staleness.ts";
+import { nothing, valueAt } from "../json-patch.ts";
+import type { CompiledPolicy } from "../policy/compile.ts";
+import type { SceneBindings } from "../policy/evaluate.ts";
+import type { PlacedPolicy } from "../policy-set.ts";
+import { attestedContent, scenesOf } from "../scene.ts";
+import { applyChanges, type ChangePlace, standsAt } from "./change.ts";
+import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } from "./remedies.ts";
+
+/** How often one answer may be decided again. */
+const decisions_max = 24;
+
+/** Units of evaluation that one answer may take besides its own. */
+const cost_budget = 50_000;
+
+/**
+ * The smallest set of changes found under which this action would have been approved: each verified by deciding again,
+ * and none of its proper subsets would do. Null for an approval; where the way is barred by the membrane's default or
+ * by a policy that withholds it (`explain: false`); and where none of at most three changes was found within the budget.
+ * Deterministic: the same input gives the same answer. Only parameters and facts are ever changed; what an agent may not
+ * claim for itself, and what policies hide, never. Source: policies.md §2 "explain"; docs/decisions/0014.
+ */
+export function wouldApproveIf(input: DecideInput, { content, shown_content }: Decided): ApprovalChange[] | null {
+  if (content.verdict !== "block" && content.verdict !== "escalate") return null;
+  const stopping = content.reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
+  const byThreshold = stopping.some(({ policy, policy_id }) => policy_id === null && policy === risk_threshold_name);
+  if (stopping.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name)) return null;
+  const live = new Map(input.policySet.live.placed.map((placed) => [placed.policy.policy_id, placed]));
+  const stoppers: PlacedPolicy[] = [];
+  for (const { policy_id } of stopping) {
+    const placed = policy_id === null ? undefined : live.get(policy_id);
+    if (placed !== undefined && !stoppers.includes(placed)) stoppers.push(placed);
+  }
+  const risky = new Set(byThreshold ? content.risk_contributions.map(({ source }) => source) : []);
+  const contributors = input.policySet.live.placed.filter(({ policy }) => risky.has(policy.name));
+  if ([...stoppers, ...contributors].some(({ policy }) => !policy.explain)) return null;
+
+  const trial: DecideInput = { ...input, budget: { left: Math.min(input.cost_budget ?? cost_budget, cost_budget) } };
+  const situation = situationOf(
+    trial,
+    shown_content,
+    new Map([...stoppers, ...contributors].map((p) => [p.policy, p])),
+  );
+  const parts: (readonly ChangeSet[])[] = [];
+  for (const { policy } of stoppers) {
+    const ways = remediesOf(policy, situation);
+    if (ways.length === 0) return null;
+    parts.push(ways);
+    if (parts.length > 1 && together(parts).length === 0) return null;
+  }
+  if (byThreshold) {
+    const singles = contributors.flatMap(({ policy }) => remediesOf(policy, situation));
+    parts.push(smallestFirst([[], ...singles, ...pairs(singles)]));
+  }
+  return verified(trial, together(parts));
+}
+
+/** The first of these sets that holds, cut down to what it needs. */
+function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChange[] | null {
+  let left = decisions_max;
+  const approves = (set: ChangeSet): boolean => {
+    left -= 1;
+    const changed = applyChanges(trial, set);
+    if (changed === null) return false;
+    const { verdict } = decide(changed).content;
+    return (verdict === "approve" || verdict === "approve_modified") && (trial.budget?.left ?? 0) >= 0;
+  };
+  const isSpent = (): boolean => left <= 0 || (trial.budget?.left ?? 0) < 0;
+  for (const set of sets) {
+    if (set.length === 0) continue;
+    if (isSpent()) return null;
+    if (!approves(set)) continue;
+    for (const subset of properSubsets(set)) {
+      if (isSpent()) return null;
+      if (approves(subset)) return subset.map(({ change }) => change);
+    }
+    // A subset that was only refused for want of budget may approve after all.
+    return isSpent() ? null : set.map(({ change }) => change);
+  }
+  return null;
+}
+
+/** All but the empty one and the set itself, smallest first. */
+function properSubsets(set: ChangeSet): readonly ChangeSet[] {
+  const subsets: ChangeSet[] = [];
+  for (let mask = 1; mask < 2 ** set.length - 1; mask += 1) subsets.push(set.filter((_, at) => (mask >> at) & 1));
+  return smallestFirst(subsets);
+}
+
+function pairs(sets: readonly ChangeSet[]): readonly ChangeSet[] {
+  const few = sets.slice(0, 8);
+  return few.flatMap((a, at) => few.slice(at + 1).flatMap((b) => together([[a], [b]])));
+}
+
+function situationOf(
+  trial: DecideInput,
+  shown_content: Decided["shown_content"],
+  places: ReadonlyMap<CompiledPolicy, PlacedPolicy>,
+): Situation {
+  const prepared = trial.policySet.prepare(trial.membrane);
+  const action = decidedAction(trial.intent, prepared.catalogue);
+  const content = attestedContent(trial);
+  const profileOf = (policy: CompiledPolicy): number => places.get(policy)?.profile ?? 0;
+  const scenes = new Map<string, (profile: number) => { readonly fresh: SceneBindings }>();
+  const shown = scenesOf(trial, prepared, action, shown_content);
+  const options = shown(0).options;
+  const freshAt = (place: ChangePlace): boolean =>
+    place.kind === "param" ||
+    prepared.limits.every((ages) => {
+      const until_us = freshUntilUs(trial.facts, ages, place.fact.category, place.fact.field);
+      return until_us !== null && until_us >= trial.now_us;
+    });
+  return {
+    now_us: trial.now_us,
+    options,
+    bindings: (policy, changes) => {
+      const key = canonicalJson(changes.map(({ change }) => change));
+      let scene = scenes.get(key);
+      if (scene === undefined) {
+        const changed = applyChanges(trial, changes);
+        if (changed === null) return null;
+        scene = scenesOf(changed, prepared, action, attestedContent(changed));
+        scenes.set(key, scene);
+      }
+      return scene(profileOf(policy)).fresh;
+    },
+    shown: (policy) => shown(profileOf(policy)).fresh,
+    current: (place) => standsAt(place, content, trial.facts),
+    isBarred: (place) =>
+      place.kind === "param" ? differs(content, shown_content, place.names) : isAlarm(place, trial.facts),
+    rank: (place) => {
+      if (place.kind === "param") return 1;
+      const value = standsAt(place, content, trial.facts);
+      return value === undefined || value === null || !freshAt(place) ? 0 : 2;
+    },
+  };
+}
+
+/** What a fact about security says already, however old, nobody is told to say otherwise. A missing one may be supplied. */
+function isAlarm(place: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
+  const value = place.fact.category === "security" ? standsAt(place, null, facts) : null;
+  return value !== undefined && value !== null;
+}
+
+function differs(content: unknown, shown: unknown, names: readonly string[]): boolean {
+  if (content === shown) return false;
+  const [given, seen] = [valueAt(content, names), valueAt(shown, names)];
+  if (given === nothing || seen === nothing) return given !== seen;
+  return canonicalJson(given) !== canonicalJson(seen);
+}

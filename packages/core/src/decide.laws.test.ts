@@ -1,0 +1,224 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decide } from "./decide.ts";
+import { stricter } from "./decision.ts";
+import { compilePolicySet } from "./policy-set.ts";
+import { inputOf, noon, policySource, type TestCase, type TestPolicy } from "./testing/deciding.ts";
+
+/** Conditions whose every definite answer rests on facts being there: no has(), no comparison with null. */
+const condition: fc.Arbitrary<string> = fc.letrec<{ node: string; atom: string }>((tie) => ({
+  node: fc.oneof(
+    { depthSize: "small" },
+    tie("atom"),
+    fc.tuple(tie("node"), tie("node")).map(([a, b]) => `(${a} && ${b})`),
+    fc.tuple(tie("node"), tie("node")).map(([a, b]) => `(${a} || ${b})`),
+    tie("node").map((a) => `!(${a})`),
+  ),
+  atom: fc.constantFrom(
+    "true",
+    "facts.security.alert",
+    "facts.security.alert == false",
+    "facts.identity.level > 3",
+    "params.x > facts.identity.level",
+    "params.x > 4",
+    "'a' in data_classes",
+    "facts.environmental.recipient_local_hour < 21",
+    "facts.regulatory.tags.exists(t, t == 'k')",
+    "vars.v > 2",
+  ),
+})).node;
+
+const risk = fc.option(
+  fc.record({
+    add: fc.oneof(fc.constantFrom(0, 0.1, 0.35, 0.6, 1), fc.constant("facts.identity.level / 10.0")),
+    group: fc.constantFrom("g", "h"),
+  }),
+  { nil: undefined },
+);
+const step = fc.oneof(
+  fc.record({
+    op: fc.constantFrom("set", "cap", "floor"),
+    path: fc.constantFrom("/x", "/y", "/y/z"),
+    value: fc.constantFrom("1", "5.0", "facts.identity.level", "'t'"),
+  }),
+  fc.record({ op: fc.constantFrom("remove", "redact"), path: fc.constantFrom("/x", "/y") }),
+);
+const age = fc.option(fc.constantFrom({ identity: "1m" }, { "security.alert": "2h" }), { nil: undefined });
+const shared = { when: condition, require: fc.option(condition, { nil: undefined }), risk, facts_max_age: age };
+const names = ["a", "b", "c", "d", "e"];
+
+function spec(
+  effects: readonly string[],
+  unknowns: readonly string[],
+  suppresses: boolean,
+): fc.Arbitrary<Record<string, unknown>> {
+  return fc.record({
+    ...shared,
+    effect: fc.constantFrom(...effects),
+    on_unknown: fc.option(fc.constantFrom(...unknowns), { nil: undefined }),
+    modify: fc.array(step, { minLength: 1, maxLength: 2 }),
+    suppresses: suppresses ? fc.uniqueArray(fc.constantFrom(...names), { maxLength: 2 }) : fc.constant([]),
+    message: fc.constant("x is {{params.x}}"),
+  });
+}
+
+/** A document of this spec: what does not belong to its effect is left out. */
+function policy(name: string, given: Record<string, unknown>, mode: "live" | "shadow" = "live"): TestPolicy {
+  const { modify, suppresses, risk: added, ...rest } = given;
+  const kept = {
+    ...rest,
+    risk: given["effect"] === "none" ? (added ?? { add: 0.2 }) : added,
+    ...(given["effect"] === "approve_modified" ? { modify } : {}),
+    suppresses: (suppresses as string[]).filter((other) => other !== name),
+    variables: [{ name: "v", expr: "facts.identity.level" }],
+  };
+  return { name, mode, spec: Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) };
+}
+
+const anySpec = spec(["block", "escalate", "approve_modified", "none"], ["fire", "escalate", "block", "skip"], true);
+const blockSpec = spec(["block"], ["fire", "escalate", "block", "skip"], true);
+const failSafeSpec = spec(["block", "escalate", "approve_modified"], ["fire", "escalate", "block"], true);
+const policies = (of: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<TestPolicy[]> =>
+  fc
+    .array(fc.tuple(of, fc.constantFrom("live", "live", "live", "shadow")), { maxLength: names.length })
+    .map((specs) =>
+      specs.map(([given, mode], index) => policy(names[index] as string, given, mode as "live" | "shadow")),
+    );
+
+const facts = fc.record(
+  {
+    security: fc.record({ alert: fc.constantFrom<unknown>(true, false, null, "true") }, { requiredKeys: [] }),
+    identity: fc.record({ level: fc.constantFrom<unknown>(1, 4, 7, null) }, { requiredKeys: [] }),
+    environmental: fc.record({ recipient_local_hour: fc.constantFrom(20, 21) }, { requiredKeys: [] }),
+    regulatory: fc.record({ tags: fc.constantFrom<unknown>(["k"], [], "k") }, { requiredKeys: [] }),
+  },
+  { requiredKeys: [] },
+);
+const time = fc.constantFrom(noon, "2026-11-18T11:58:00Z", "2026-11-18T10:30:00Z", "2026-11-01T00:00:00Z");
+const situation: fc.Arbitrary<TestCase> = fc.record({
+  intent: fc.record({
+    content: fc.constantFrom<Record<string, unknown> | null>({ x: 2 }, { x: 6, y: { z: 1 } }, {}, null),
+    data_classes: fc.constantFrom(["a"], []),
+  }),
+  facts,
+  as_of: fc.record({ security: time, identity: time, environmental: time }, { requiredKeys: [] }),
+  membrane: fc.record({
+    default_verdict: fc.constantFrom("approve", "approve", "escalate"),
+    thresholds: fc.record({ escalate_at: fc.constantFrom(null, 0.3), block_at: fc.constantFrom(null, 0.7) }),
+  }),
+  overrides: fc.subarray(names.map((name) => `pol_${name}`)),
+});
+
+describe("laws of deciding", () => {
+  test("adding a block policy never loosens a verdict", () => {
+    fc.assert(
+      fc.property(policies(anySpec), blockSpec, situation, (given, added, on) => {
+        const before = decide(inputOf(given, on)).content.verdict;
+        const after = decide(inputOf([...given, policy("new-block", added)], on)).content.verdict;
+        expect(stricter(after, before)).toBe(after);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("the order of policies, fact sources and overrides never matters", () => {
+    const shuffled = policies(anySpec).chain((all) =>
+      fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
+    );
+    fc.assert(
+      fc.property(shuffled, facts, facts, situation, ([given, other], stored, inline, on) => {
+        const sources = [
+          { source: "agent" as const, facts: stored },
+          { source: "inline" as const, facts: inline },
+        ];
+        const overrides = [...(on.overrides ?? [])].reverse();
+        const left = decide(inputOf(given, { ...on, sources }));
+        const right = decide(inputOf(other, { ...on, sources: [...sources].reverse(), overrides }));
+        expect(JSON.stringify(right)).toBe(JSON.stringify(left));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("two runs give the same bytes, with the same and with a newly compiled policy set", () => {
+    fc.assert(
+      fc.property(policies(anySpec), situation, (given, on) => {
+        const input = inputOf(given, on);
+        const first = JSON.stringify(decide(input));
+        expect(JSON.stringify(decide(input))).toBe(first);
+        expect(JSON.stringify(decide(inputOf(given, on)))).toBe(first);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("removing a fact never turns a block into an approval, where no policy asks for absence or skips unknowns", () => {
+    fc.assert(
+      fc.property(policies(failSafeSpec), situation, fc.nat(), (given, on, pick) => {
+        const safe = { ...on, membrane: { ...on.membrane, thresholds: { escalate_at: null, block_at: null } } };
+        const all = Object.entries((on.facts ?? {}) as Record<string, Record<string, unknown>>).flatMap(
+          ([category, fields]) => Object.keys(fields).map((field) => [category, field] as const),
+        );
+        const removed = all[pick % Math.max(1, all.length)];
+        fc.pre(removed !== undefined && decide(inputOf(given, safe)).content.verdict === "block");
+        const [category, field] = removed ?? ["", ""];
+        const fewer = structuredClone(on.facts) as Record<string, Record<string, unknown>>;
+        delete fewer[category]?.[field];
+        expect(["block", "escalate"]).toContain(decide(inputOf(given, { ...safe, facts: fewer })).content.verdict);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("whatever JSON an intent carries, there is a decision that JSON can hold", () => {
+    // -0 is the one number that JSON.parse gives and JSON.stringify does not.
+    const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+    const content = fc.dictionary(fc.constantFrom("x", "y", "constructor", "toString", "human_reviewed"), json);
+    const fact = fc.dictionary(fc.constantFrom("alert", "level", "tags", "recipient_local_hour"), fc.jsonValue());
+    const hostile = fc.record({ security: fact, identity: fact, environmental: fact, regulatory: fact });
+    fc.assert(
+      fc.property(policies(anySpec), content, hostile, situation, (given, x, stored, on) => {
+        const decided = decide(inputOf(given, { ...on, facts: stored, intent: { ...on.intent, content: x } }));
+        expect(JSON.parse(JSON.stringify(decided))).toEqual(decided);
+        expect(decided.content.risk_score).toBeGreaterThanOrEqual(0);
+        expect(decided.content.risk_score).toBeLessThanOrEqual(1);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("nothing that is decided on is changed", () => {
+    fc.assert(
+      fc.property(policies(anySpec), situation, (given, on) => {
+        const input = inputOf(given, on);
+        const before = JSON.stringify([input.intent, input.facts, input.membrane]);
+        decide(input);
+        expect(JSON.stringify([input.intent, input.facts, input.membrane])).toBe(before);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("a shadow policy never changes what is decided", () => {
+    fc.assert(
+      fc.property(policies(anySpec), anySpec, situation, (given, added, on) => {
+        const { policy_set: _, ...before } = decide(inputOf(given, on)).content;
+        const { policy_set: __, ...after } = decide(
+          inputOf([...given, policy("new-shadow", added, "shadow")], on),
+        ).content;
+        expect(after).toEqual(before);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("the hash of a policy set depends on what is in it and on nothing else", () => {
+    const [a, b] = ["a", "b"].map((name) => policySource({ name, spec: { when: "true", effect: "block" } }));
+    if (a === undefined || b === undefined) throw new Error("no policies");
+    const hash = (...all: (typeof a)[]): string => compilePolicySet({ policies: all, version: 1 }).sha256;
+    expect(hash(b, a)).toBe(hash(a, b));
+    expect(hash({ ...a, version: 2 }, b)).not.toBe(hash(a, b));
+    expect(hash({ ...a, mode: "shadow" }, b)).not.toBe(hash(a, b));
+    expect(hash(a)).not.toBe(hash(a, b));
+  });
+});

@@ -1,0 +1,43 @@
+/** What becomes of a delivery after an attempt. Source: contract §3 and §6 rule 3, api.md §8. */
+import { limits } from "@countersign/contract";
+
+/** What one attempt came to. */
+export interface AttemptResult {
+  /** Null: no answer. */
+  readonly response_status: number | null;
+  /** Null exactly when the receiver took the event. */
+  readonly error: string | null;
+}
+
+/** The delivery's next state. */
+export type AfterAttempt =
+  | { readonly status: "delivered" }
+  | { readonly status: "failed" }
+  /** Again after this long, counted from the end of the attempt. */
+  | { readonly status: "pending"; readonly wait_ms: number };
+
+/** Waits after attempt 1 and after attempt 2. */
+export const delivery_waits_ms: readonly number[] = [
+  limits.delivery_wait_1_seconds * 1_000,
+  limits.delivery_wait_2_seconds * 1_000,
+];
+
+/** Settles attempt `number` (1, 2 or 3). Source: contract §6 rule 3. */
+export function afterAttempt(
+  number: number,
+  result: AttemptResult,
+  waits_ms: readonly number[] = delivery_waits_ms,
+): AfterAttempt {
+  if (result.error === null) return { status: "delivered" };
+  const wait_ms = number < limits.delivery_attempts_max ? waits_ms[number - 1] : undefined;
+  return wait_ms === undefined ? { status: "failed" } : { status: "pending", wait_ms };
+}
+
+/** What a receiver's answer means: any 2xx takes the event, everything else is a failure with its reason. */
+export function judgeAnswer(response_status: number): AttemptResult {
+  if (response_status >= 200 && response_status < 300) return { response_status, error: null };
+  if (response_status >= 300 && response_status < 400 && response_status !== 304) {
+    return { response_status, error: `The receiver answered ${response_status}; redirects are not followed.` };
+  }
+  return { response_status, error: `The receiver answered ${response_status} instead of a 2xx status.` };
+}

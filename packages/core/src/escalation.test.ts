@@ -1,0 +1,133 @@
+import type { Escalation } from "@countersign/contract";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
+
+const at = (second: number) => `2026-11-21T10:00:${String(second).padStart(2, "0")}.000000Z`;
+const plain: Ruling = { outcome: "approve", modifications: [], modified_content: null };
+const less: Ruling = {
+  outcome: "approve_modified",
+  modifications: [{ op: "replace", path: "/amount", value: 5, policy_id: null }],
+  modified_content: { amount: 5 },
+};
+
+function review(required = 1, on_timeout: "block" | "approve" = "block"): Review {
+  const record: Escalation = {
+    escalation_id: "esc_1",
+    intent_id: "int_1",
+    decision_id: "dec_1",
+    membrane_id: "mem_1",
+    agent_id: "a",
+    pipeline_mode: "live",
+    status: "pending",
+    reason: "",
+    risk_score: 0,
+    reviewers: [],
+    quorum: { required, approvals: 0, rejections: 0 },
+    votes: [],
+    resolution: null,
+    on_timeout,
+    created_at: at(0),
+    expires_at: at(30),
+    closed_at: null,
+    action: { type: "other.x", verb: "x", target: null, summary: null },
+  };
+  return { record, ruling: null };
+}
+
+const approve = (person: string, ruling: Ruling = plain, second = 1): ReviewStep => ({
+  kind: "vote",
+  person,
+  outcome: ruling.outcome,
+  ruling,
+  comment: null,
+  at: at(second),
+});
+const block = (person: string, second = 1): ReviewStep => ({
+  kind: "vote",
+  person,
+  outcome: "block",
+  ruling: null,
+  comment: "no",
+  at: at(second),
+});
+
+function after(start: Review, ...steps: ReviewStep[]): Review {
+  return steps.reduce((now, step) => {
+    const stepped = stepReview(now, step);
+    if (stepped.kind === "refused") throw new Error(stepped.because);
+    return stepped.review;
+  }, start);
+}
+
+describe("a review", () => {
+  test("one rejection closes it as block, whatever was approved before", () => {
+    const { record } = after(review(3), approve("a"), approve("b"), block("c"));
+    expect(record).toMatchObject({ status: "decided", closed_at: at(1), quorum: { approvals: 2, rejections: 1 } });
+    expect(record.resolution).toMatchObject({ outcome: "block", by: "c", comment: "no" });
+  });
+
+  test("approvals close it when enough different people gave them", () => {
+    const twice = after(review(2), approve("a"), approve("a"));
+    expect(twice.record).toMatchObject({ status: "pending", quorum: { approvals: 1 } });
+    expect(after(twice, approve("b")).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+  });
+
+  test("approvals of different actions are not added up; who stood alone may change their mind", () => {
+    const first = after(review(2), approve("a", less));
+    expect(stepReview(first, approve("b"))).toEqual({ kind: "refused", because: "disagrees" });
+    const { record } = after(first, approve("a"), approve("b"));
+    expect(record).toMatchObject({ status: "decided", resolution: { outcome: "approve", modifications: [] } });
+  });
+
+  test.each(["block", "approve"] as const)("time over ends it as on_timeout says: %s", (on_timeout) => {
+    const step: ReviewStep = { kind: "time_over", ruling: plain, at: at(30) };
+    const { record } = after(review(1, on_timeout), step);
+    expect(record).toMatchObject({ status: "timed_out", resolution: { outcome: on_timeout, by: null } });
+  });
+
+  test("at expires_at votes lose and the time limit wins; a microsecond before it is the other way round", () => {
+    const early = "2026-11-21T10:00:29.999999Z";
+    expect(stepReview(review(), approve("a", plain, 30))).toEqual({ kind: "refused", because: "closed" });
+    expect(stepReview(review(), { ...approve("a"), at: early }).kind).toBe("moved");
+    const step: ReviewStep = { kind: "time_over", ruling: plain, at: early };
+    expect(stepReview(review(), step)).toEqual({ kind: "refused", because: "early" });
+  });
+
+  test("handing it to others changes neither votes nor time limit", () => {
+    const before = after(review(2), approve("a"));
+    const reviewers = [{ type: "user" as const, id: "usr_1" }];
+    const { record } = after(before, { kind: "reassign", reviewers, at: at(2) });
+    expect(record).toEqual({ ...before.record, reviewers });
+  });
+
+  test("whatever happens in whatever order, a closed review never moves and its outcome has its reason", () => {
+    const person = fc.constantFrom("a", "b", "c");
+    const second = fc.integer({ min: 0, max: 40 });
+    const steps: fc.Arbitrary<ReviewStep> = fc.oneof(
+      fc.tuple(person, fc.constantFrom(plain, less), second).map(([p, r, s]) => approve(p, r, s)),
+      fc.tuple(person, second).map(([p, s]) => block(p, s)),
+      second.map((s): ReviewStep => ({ kind: "cancel", by: "o", comment: null, at: at(s) })),
+      second.map((s): ReviewStep => ({ kind: "reassign", reviewers: [], at: at(s) })),
+      second.map((s): ReviewStep => ({ kind: "time_over", ruling: plain, at: at(s) })),
+    );
+    fc.assert(
+      fc.property(fc.array(steps, { maxLength: 12 }), fc.integer({ min: 1, max: 3 }), (happening, required) => {
+        let now = review(required);
+        for (const step of happening) {
+          const before = structuredClone(now);
+          const stepped = stepReview(now, step);
+          expect(now).toEqual(before);
+          if (before.record.status !== "pending") expect(stepped.kind).toBe("refused");
+          if (stepped.kind === "moved") now = stepped.review;
+        }
+        const { record } = now;
+        expect(record.closed_at === null).toBe(record.status === "pending");
+        expect(record.resolution === null).toBe(record.status === "pending");
+        expect(new Set(record.votes.map((each) => each.reviewer)).size).toBe(record.votes.length);
+        if (record.status === "decided" && record.resolution?.outcome !== "block")
+          expect(record.quorum).toMatchObject({ approvals: required, rejections: 0 });
+      }),
+    );
+  });
+});

@@ -1,0 +1,121 @@
+import type { Escalation, Modification, Outcome, Reviewer } from "@countersign/contract";
+import { canonicalJson } from "./canonical-json.ts";
+import { parseTimestampUs } from "./time.ts";
+
+/*
+ * The review of one held action. Everything that happens to it is a step from `pending`; a closed review never moves.
+ *
+ *   pending --vote, block-------------------------> decided    outcome block
+ *   pending --vote, approval, quorum reached------> decided    outcome: what was approved
+ *   pending --vote, approval, people missing------> pending
+ *   pending --reassign----------------------------> pending    other reviewers, same votes, same time limit
+ *   pending --cancel------------------------------> cancelled  outcome block
+ *   pending --time over, not before expires_at----> timed_out  outcome as on_timeout says
+ *
+ * Every step but the last is refused from `expires_at` on, whether or not anybody has noticed that the time is over.
+ * One person has one vote: voting again replaces the former. Approvals have to be for the same action: who would let
+ * something else through is told so, instead of two half quorums being added up.
+ */
+
+/** What the approvals of a review let through. */
+export interface Ruling {
+  readonly outcome: "approve" | "approve_modified";
+  /** Changes to payload.content, those of policies first. */
+  readonly modifications: readonly Modification[];
+  /** payload.content as changed; null when nothing is. */
+  readonly modified_content: Readonly<Record<string, unknown>> | null;
+}
+
+/** A review as it stands. */
+export interface Review {
+  readonly record: Escalation;
+  /** What the approvals so far are for; null: nobody has approved. */
+  readonly ruling: Ruling | null;
+}
+
+/** Something that happens to a review, at a moment of the database's clock (RFC 3339). */
+export type ReviewStep =
+  | {
+      readonly kind: "vote";
+      /** Who votes: two keys of one person are one person. */
+      readonly person: string;
+      readonly outcome: Outcome;
+      /** What an approval lets through; null exactly for a block. */
+      readonly ruling: Ruling | null;
+      readonly comment: string | null;
+      readonly at: string;
+    }
+  | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
+  | { readonly kind: "cancel"; readonly by: string; readonly comment: string | null; readonly at: string }
+  /** `ruling`: what the action is let through as, where `on_timeout` says approve. */
+  | { readonly kind: "time_over"; readonly ruling: Ruling; readonly at: string };
+
+/** What came of a step. */
+export type Stepped =
+  | { readonly kind: "moved"; readonly review: Review }
+  /** `closed`: final, or its time is over; `early`: its time is not over; `disagrees`: others approved something else. */
+  | { readonly kind: "refused"; readonly because: "closed" | "early" | "disagrees" };
+
+/** Takes one step. Pure; the review that is given is never changed. Source: api.md §6. */
+export function stepReview(review: Review, step: ReviewStep): Stepped {
+  const { record } = review;
+  const over = us(step.at) >= us(record.expires_at);
+  if (record.status !== "pending") return refused("closed");
+  if (step.kind === "time_over") {
+    if (!over) return refused("early");
+    return close(review, "timed_out", record.on_timeout === "approve" ? step.ruling : null, null, null, step.at);
+  }
+  if (over) return refused("closed");
+  switch (step.kind) {
+    case "vote":
+      return vote(review, step);
+    case "reassign":
+      return moved({ ...review, record: { ...record, reviewers: [...step.reviewers] } });
+    case "cancel":
+      return close(review, "cancelled", null, step.by, step.comment, step.at);
+    default:
+      return step satisfies never;
+  }
+}
+
+function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Stepped {
+  const { record } = review;
+  const { person, outcome, ruling, comment, at } = step;
+  const others = record.votes.filter((each) => each.reviewer !== person);
+  const votes = [...others, { reviewer: person, outcome, comment, at }];
+  const approvals = votes.filter((each) => each.outcome !== "block").length;
+  const quorum = { required: record.quorum.required, approvals, rejections: votes.length - approvals };
+  const voted = { record: { ...record, votes, quorum }, ruling };
+  if (ruling === null) return close(voted, "decided", null, person, comment, at);
+  if (review.ruling !== null && others.length > 0 && canonicalJson(review.ruling) !== canonicalJson(ruling))
+    return refused("disagrees");
+  if (approvals < quorum.required) return moved(voted);
+  return close(voted, "decided", ruling, person, comment, at);
+}
+
+function close(
+  review: Review,
+  status: "decided" | "timed_out" | "cancelled",
+  ruling: Ruling | null,
+  by: string | null,
+  comment: string | null,
+  at: string,
+): Stepped {
+  const modifications = ruling === null ? [] : [...ruling.modifications];
+  const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, modifications, at };
+  return moved({ ruling, record: { ...review.record, status, resolution, closed_at: at } });
+}
+
+function moved(review: Review): Stepped {
+  return { kind: "moved", review };
+}
+
+function refused(because: "closed" | "early" | "disagrees"): Stepped {
+  return { kind: "refused", because };
+}
+
+function us(time: string): number {
+  const at_us = parseTimestampUs(time);
+  if (at_us === null) throw new RangeError(`${time} is no moment`);
+  return at_us;
+}

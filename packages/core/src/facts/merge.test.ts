@@ -1,0 +1,111 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type ContextSource, factSources, listFacts, mergeFacts, originOf } from "./merge.ts";
+
+const at = (
+  source: ContextSource["source"],
+  received_us: number,
+  facts: object,
+  as_of: object = {},
+): ContextSource => ({
+  source,
+  received_us,
+  document: { facts, as_of },
+});
+
+describe("merging", () => {
+  test("pulled wins over target, target over agent, agent over org, org over inline", () => {
+    const sources = factSources.map((source) => at(source, 1, { security: { siem_ref: source } }));
+    for (let first = 0; first < sources.length; first += 1) {
+      const merged = mergeFacts(sources.slice(first).reverse());
+      expect(merged.security?.values["siem_ref"]).toBe(factSources[first]);
+      expect(originOf(merged, "security", "siem_ref")?.source).toBe(factSources[first]);
+    }
+  });
+
+  test("an inline fact never displaces a stored one, however much newer it is", () => {
+    const merged = mergeFacts([
+      at("inline", 9_000_000, { identity: { account_status: "active", clearance_status: "cleared" } }),
+      at("org", 1, { identity: { account_status: "suspended" } }),
+    ]);
+    expect(listFacts(merged)).toEqual([
+      { path: "identity.account_status", value: "suspended", source: "org", as_of_us: 1 },
+      { path: "identity.clearance_status", value: "cleared", source: "inline", as_of_us: 9_000_000 },
+    ]);
+  });
+
+  test("a null hides nothing and is not listed", () => {
+    const merged = mergeFacts([
+      at("pulled", 1, { security: { siem_ref: null } }),
+      at("inline", 2, { security: { siem_ref: "siem-1" } }),
+    ]);
+    expect(listFacts(merged)).toEqual([{ path: "security.siem_ref", value: "siem-1", source: "inline", as_of_us: 2 }]);
+    expect(
+      originOf(mergeFacts([at("inline", 1, { security: { siem_ref: null } })]), "security", "siem_ref"),
+    ).toBeNull();
+  });
+
+  test("a category without as_of counts as of its receipt", () => {
+    const merged = mergeFacts([
+      at(
+        "inline",
+        7,
+        { security: { siem_ref: "a" }, identity: { account_status: "b" } },
+        { identity: "1970-01-01T00:00:03Z" },
+      ),
+    ]);
+    expect(originOf(merged, "security", "siem_ref")?.as_of_us).toBe(7);
+    expect(originOf(merged, "identity", "account_status")?.as_of_us).toBe(3_000_000);
+  });
+
+  test("the container regulatory.tcpa stands in for flat facts, and a less trusted flat fact does not displace it", () => {
+    const merged = mergeFacts([
+      at("org", 1, {
+        regulatory: { tcpa: { internal_dnc_listed: true, recipient_state: "TX" }, recipient_state: "FL" },
+      }),
+      at("inline", 2, { regulatory: { internal_dnc_listed: false } }),
+    ]);
+    expect(merged.regulatory?.values).toMatchObject({ internal_dnc_listed: true, recipient_state: "FL" });
+    expect(originOf(merged, "regulatory", "internal_dnc_listed")?.source).toBe("org");
+  });
+
+  test("one source is not copied", () => {
+    const values = { siem_ref: "a" };
+    expect(mergeFacts([at("inline", 1, { security: values })]).security?.values).toBe(values);
+  });
+
+  test("names of Object.prototype are ordinary fact names", () => {
+    const merged = mergeFacts([
+      at("org", 1, { security: { siem_ref: "a" } }),
+      at("inline", 2, { security: JSON.parse('{"constructor": 5, "valueof": 6}') }),
+    ]);
+    expect(listFacts(merged).map((fact) => [fact.path, fact.value])).toEqual([
+      ["security.constructor", 5],
+      ["security.siem_ref", "a"],
+      ["security.valueof", 6],
+    ]);
+    expect(originOf(merged, "security", "tostring")).toBeNull();
+    expect(originOf(merged, "security", "constructor")?.source).toBe("inline");
+  });
+
+  test("the order of the sources never matters", () => {
+    const source = fc.record({
+      source: fc.constantFrom(...factSources),
+      received_us: fc.nat(),
+      document: fc.record({
+        facts: fc.record({ security: fc.dictionary(fc.constantFrom("a", "b", "c"), fc.option(fc.nat())) }),
+      }),
+    });
+    const distinct = fc.uniqueArray(source, { selector: (item) => `${item.source}${item.received_us}` });
+    fc.assert(
+      fc.property(
+        distinct.chain((sources) =>
+          fc.tuple(fc.constant(sources), fc.shuffledSubarray(sources, { minLength: sources.length })),
+        ),
+        ([sources, shuffled]) => {
+          expect(listFacts(mergeFacts(shuffled))).toEqual(listFacts(mergeFacts(sources)));
+        },
+      ),
+    );
+  });
+});

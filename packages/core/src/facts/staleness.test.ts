@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { parseTimestampUs } from "../time.ts";
+import { mergeFacts } from "./merge.ts";
+import { freshUntilUs, freshView, rawView, resolveLimits } from "./staleness.ts";
+
+const us = (text: string): number => parseTimestampUs(text) ?? Number.NaN;
+const marker = (path: string): string => `stale:${path}`;
+const view = (facts: object, as_of: string, now: string, ...layers: Record<string, number>[]) => {
+  const merged = mergeFacts([{ source: "inline", received_us: us(as_of), document: { facts } }]);
+  return freshView(merged, rawView(merged), resolveLimits(layers), us(now), marker);
+};
+const noon = "2026-11-18T12:00:00Z";
+
+describe("staleness", () => {
+  test.each([
+    ["environmental", "tls_version", 15 * 60],
+    ["entity_state", "account_status", 5 * 60],
+    ["regulatory", "dnc_registry_status", 24 * 3600],
+    ["organizational", "ato_status", 7 * 86_400],
+    ["organizational", "ssl_certificate_valid", 24 * 3600],
+    ["organizational", "certificate_expiry_days", 24 * 3600],
+    ["identity", "account_status", 3600],
+    ["security", "siem_ref", 5 * 60],
+  ] as const)("%s.%s is good for %d seconds and not a microsecond longer", (category, field, seconds) => {
+    const merged = mergeFacts([
+      { source: "org", received_us: 0, document: { facts: { [category]: { [field]: "x" } } } },
+    ]);
+    const limits = resolveLimits([]);
+    const raw = rawView(merged);
+    expect(freshView(merged, raw, limits, seconds * 1e6, marker)).toBe(raw);
+    expect(freshView(merged, raw, limits, seconds * 1e6 + 1, marker)[category][field]).toBe(
+      `stale:facts.${category}.${field}`,
+    );
+    expect(freshUntilUs(merged, limits, category, field)).toBe(seconds * 1e6);
+  });
+
+  test("the recipient's local hour is good until the clock strikes, and no longer", () => {
+    const facts = { environmental: { recipient_local_hour: 19 } };
+    expect(view(facts, "2026-11-18T19:01:00Z", "2026-11-18T19:59:59Z").environmental["recipient_local_hour"]).toBe(19);
+    expect(view(facts, "2026-11-18T19:59:00Z", "2026-11-18T20:00:00Z").environmental["recipient_local_hour"]).toMatch(
+      /^stale/,
+    );
+  });
+
+  test("the local hour is fresh until the end of its hour", () => {
+    const facts = { environmental: { recipient_local_hour: 19, tls_version: "1.3" } };
+    const merged = mergeFacts([{ source: "inline", received_us: us("2026-11-18T19:59:00Z"), document: { facts } }]);
+    expect(freshUntilUs(merged, resolveLimits([]), "environmental", "recipient_local_hour")).toBe(
+      us("2026-11-18T20:00:00Z"),
+    );
+    expect(freshUntilUs(merged, resolveLimits([]), "environmental", "tls_version")).toBe(us("2026-11-18T20:14:00Z"));
+    expect(freshUntilUs(merged, resolveLimits([]), "environmental", "protocol")).toBeNull();
+  });
+
+  test("a limit of a membrane or policy also binds the local hour", () => {
+    const facts = { environmental: { recipient_local_hour: 12 } };
+    const stale = view(facts, noon, "2026-11-18T12:03:00Z", { environmental: 120 });
+    expect(stale.environmental["recipient_local_hour"]).toMatch(/^stale/);
+  });
+
+  test("a policy's limit wins over the membrane's, and a single fact over its category", () => {
+    const facts = { organizational: { ato_status: "authorized", ssl_certificate_valid: true } };
+    const later = "2026-11-18T13:00:00Z";
+    const membrane = { organizational: 60 };
+    expect(view(facts, noon, later, membrane).organizational).toEqual({
+      ato_status: "stale:facts.organizational.ato_status",
+      ssl_certificate_valid: "stale:facts.organizational.ssl_certificate_valid",
+    });
+    const policy = { "organizational.ato_status": 7200 };
+    expect(view(facts, noon, later, membrane, policy).organizational["ato_status"]).toBe("authorized");
+    expect(
+      view(facts, noon, later, { "organizational.ato_status": 60 }, { organizational: 7200 }).organizational[
+        "ato_status"
+      ],
+    ).toBe("authorized");
+  });
+
+  test("null and future facts are never stale", () => {
+    expect(view({ security: { siem_ref: null } }, noon, "2027-01-01T00:00:00Z").security["siem_ref"]).toBeNull();
+    expect(view({ security: { siem_ref: "a" } }, noon, "2026-11-18T11:56:00Z").security["siem_ref"]).toBe("a");
+  });
+
+  test("every source's facts age by their own as-of time", () => {
+    const merged = mergeFacts([
+      { source: "org", received_us: us("2026-11-18T11:00:00Z"), document: { facts: { security: { siem_ref: "a" } } } },
+      { source: "inline", received_us: us(noon), document: { facts: { security: { constructor: 1, other: 2 } } } },
+    ]);
+    const fresh = freshView(merged, rawView(merged), resolveLimits([]), us(noon), marker);
+    expect(fresh.security).toEqual({ siem_ref: "stale:facts.security.siem_ref", constructor: 1, other: 2 });
+  });
+});

@@ -1,0 +1,200 @@
+import { type FactCategoryName, factCategories, factCategoryNames } from "@countersign/contract";
+import { parseTimestampUs, us_per_second } from "../time.ts";
+import type { CategoryFacts, FactDocument, MergedFacts } from "./merge.ts";
+import { originOf } from "./merge.ts";
+
+/** Maximum ages in seconds, keyed by category (`security`) or by single fact (`environmental.tls_version`). */
+export type MaxAgeSeconds = Readonly<Record<string, number>>;
+
+/**
+ * Single facts that are good for a shorter time than their category: a certificate can be revoked any day, while the
+ * rest of `organizational` changes by the week.
+ */
+const fact_max_age_seconds: Readonly<Record<string, number>> = {
+  "organizational.ssl_certificate_valid": 86_400,
+  "organizational.certificate_expiry_days": 86_400,
+};
+
+/**
+ * True only within one clock hour: a recipient's local hour is another one as soon as the clock strikes, however young
+ * the fact is. Every zone of the United States is a whole number of hours from UTC, so the UTC hour decides.
+ * Source: policies.md §3 rule 7.
+ */
+const clock_hour_fact = "environmental.recipient_local_hour";
+
+const hour_us = 3_600 * us_per_second;
+
+/**
+ * The age limits of one category, resolved over defaults, membrane and policy. Null: bound by nothing but the clock
+ * hour.
+ */
+interface CategoryLimits {
+  readonly max_age_us: number;
+  readonly fields: ReadonlyMap<string, number | null>;
+  readonly least_us: number;
+}
+
+/** Age limits for all categories. */
+export type FactLimits = { readonly [category in FactCategoryName]: CategoryLimits };
+
+/**
+ * Resolves age limits. Later layers win over earlier ones, and within one layer a single fact wins over its category; a
+ * category in a later layer also replaces what earlier layers say about its single facts. `clock_hour_fact` has no age
+ * of its own by default (the hour alone bounds it); a layer that names it or its category adds that limit.
+ * Source: api.md §5 (defaults); policies.md §3 rule 3.
+ */
+export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): FactLimits {
+  const limits: Partial<Record<FactCategoryName, CategoryLimits>> = {};
+  for (const category of factCategoryNames) {
+    let max_age_us = factCategories[category].max_age_seconds * us_per_second;
+    const fields = new Map<string, number | null>();
+    for (const [path, seconds] of Object.entries(fact_max_age_seconds)) {
+      if (path.startsWith(`${category}.`)) fields.set(path.slice(category.length + 1), seconds * us_per_second);
+    }
+    if (clock_hour_fact.startsWith(`${category}.`)) fields.set(clock_hour_fact.slice(category.length + 1), null);
+    for (const layer of layers) {
+      if (layer === undefined) continue;
+      if (Object.hasOwn(layer, category)) {
+        max_age_us = (layer[category] ?? 0) * us_per_second;
+        fields.clear();
+      }
+      for (const [path, seconds] of Object.entries(layer)) {
+        if (path.startsWith(`${category}.`)) fields.set(path.slice(category.length + 1), seconds * us_per_second);
+      }
+    }
+    const least_us = Math.min(max_age_us, ...[...fields.values()].map((limit) => limit ?? max_age_us));
+    limits[category] = { max_age_us, fields, least_us };
+  }
+  return limits as FactLimits;
+}
+
+/**
+ * Until when a fact counts as fresh, in microseconds: its as-of time plus its maximum age, or the end of the clock
+ * hour. Null when the fact is missing.
+ */
+export function freshUntilUs(
+  facts: MergedFacts,
+  limits: FactLimits,
+  category: FactCategoryName,
+  field: string,
+): number | null {
+  const origin = originOf(facts, category, field);
+  if (origin === null) return null;
+  const aged_us = origin.as_of_us + maxAgeUs(limits[category], field);
+  return isClockHour(category, field) ? Math.min(aged_us, hourEndUs(origin.as_of_us)) : aged_us;
+}
+
+function isStale(
+  limits: CategoryLimits,
+  category: FactCategoryName,
+  field: string,
+  as_of_us: number,
+  now_us: number,
+): boolean {
+  // A fact exactly as old as its limit still counts; a clock hour is over when it strikes.
+  if (now_us - as_of_us > maxAgeUs(limits, field)) return true;
+  return isClockHour(category, field) && now_us >= hourEndUs(as_of_us);
+}
+
+function maxAgeUs(limits: CategoryLimits, field: string): number {
+  const own = limits.fields.get(field);
+  return own === undefined ? limits.max_age_us : (own ?? Number.POSITIVE_INFINITY);
+}
+
+function isClockHour(category: FactCategoryName, field: string): boolean {
+  return field === "recipient_local_hour" && category === "environmental";
+}
+
+function hourEndUs(as_of_us: number): number {
+  return (Math.floor(as_of_us / hour_us) + 1) * hour_us;
+}
+
+/**
+ * Whether no fact of a document is stale under any of these limits, so that asking its source again could wait. A
+ * category counts as of its as-of time, and never as of a time after its receipt.
+ */
+export function isFresh(
+  document: FactDocument,
+  received_us: number,
+  limits: readonly FactLimits[],
+  now_us: number,
+): boolean {
+  return factCategoryNames.every((category) => {
+    const values = document.facts[category];
+    if (values === undefined) return true;
+    const text = document.as_of?.[category];
+    const as_of_us = Math.min((text === undefined ? null : parseTimestampUs(text)) ?? received_us, received_us);
+    if (limits.some((each) => now_us - as_of_us > each[category].least_us)) return false;
+    const hourly = category === "environmental" && Object.hasOwn(values, "recipient_local_hour");
+    return !hourly || now_us < hourEndUs(as_of_us);
+  });
+}
+
+/** The facts as bindings for evaluation: one plain object per category, none left out. */
+export type FactBindings = { readonly [category in FactCategoryName]: Readonly<Record<string, unknown>> };
+
+const empty: Readonly<Record<string, unknown>> = Object.freeze({});
+
+/** The raw view: every fact as it was given, whatever its age. */
+export function rawView(facts: MergedFacts): FactBindings {
+  return {
+    environmental: facts.environmental?.values ?? empty,
+    entity_state: facts.entity_state?.values ?? empty,
+    regulatory: facts.regulatory?.values ?? empty,
+    organizational: facts.organizational?.values ?? empty,
+    identity: facts.identity?.values ?? empty,
+    security: facts.security?.values ?? empty,
+  };
+}
+
+/**
+ * The fresh view: like `raw`, but every stale fact is what `marker(path)` gives for it. Returns `raw` itself when
+ * nothing is stale, so that callers can tell by identity.
+ */
+export function freshView(
+  facts: MergedFacts,
+  raw: FactBindings,
+  limits: FactLimits,
+  now_us: number,
+  marker: (path: string) => unknown,
+): FactBindings {
+  let view: Record<FactCategoryName, Readonly<Record<string, unknown>>> | null = null;
+  for (const category of factCategoryNames) {
+    const found = facts[category];
+    if (found === undefined || isSurelyFresh(found, limits[category], category, now_us)) continue;
+    const values = markStale(found, limits[category], category, now_us, marker);
+    if (values === found.values) continue;
+    view ??= { ...raw };
+    view[category] = values;
+  }
+  return view ?? raw;
+}
+
+function isSurelyFresh(
+  found: CategoryFacts,
+  limits: CategoryLimits,
+  category: FactCategoryName,
+  now_us: number,
+): boolean {
+  if (found.origins !== null || now_us - found.origin.as_of_us > limits.least_us) return false;
+  return category !== "environmental" || !Object.hasOwn(found.values, "recipient_local_hour");
+}
+
+function markStale(
+  found: CategoryFacts,
+  limits: CategoryLimits,
+  category: FactCategoryName,
+  now_us: number,
+  marker: (path: string) => unknown,
+): Readonly<Record<string, unknown>> {
+  let marked: Record<string, unknown> | null = null;
+  for (const field of Object.keys(found.values)) {
+    const value = found.values[field];
+    if (value === null || value === undefined) continue;
+    const origin = found.origins !== null && Object.hasOwn(found.origins, field) ? found.origins[field] : found.origin;
+    if (origin === undefined || !isStale(limits, category, field, origin.as_of_us, now_us)) continue;
+    marked ??= { ...found.values };
+    marked[field] = marker(`facts.${category}.${field}`);
+  }
+  return marked ?? found.values;
+}

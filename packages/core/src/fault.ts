@@ -1,0 +1,35 @@
+import type { ErrorCode } from "@countersign/contract";
+
+export type { ErrorCode } from "@countersign/contract";
+
+/** One element of `error.details`; a 400 gives `{path, code, message}` with a JSON Pointer in `path`. */
+export type FaultDetail = Readonly<Record<string, unknown>>;
+
+/** What a fault may carry beside its code. `internal` is for the log only and never reaches the caller. */
+export interface FaultOptions {
+  readonly details?: readonly FaultDetail[];
+  readonly internal?: unknown;
+  readonly cause?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A refusal that the caller is told about. Outcomes of the domain are values, broken invariants are plain errors;
+ * this class is for the rest, and only the HTTP layer turns its code into a status.
+ * Source: architecture.md §7.
+ */
+export class Fault extends Error {
+  readonly code: ErrorCode;
+  readonly details: readonly FaultDetail[];
+  readonly internal: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, options: FaultOptions = {}) {
+    super(code, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "Fault";
+    this.code = code;
+    this.details = options.details ?? [];
+    this.internal = options.internal;
+    this.headers = options.headers ?? {};
+  }
+}

@@ -1,0 +1,28 @@
+import { hash } from "node:crypto";
+import { canonicalJson } from "./canonical-json.ts";
+
+/** What makes two intents the same action. `type` is the type that was decided on, after the membrane's catalogue. */
+export interface ActionIdentity {
+  readonly org_id: string;
+  readonly membrane_id: string;
+  readonly agent_id: string;
+  readonly type: string;
+  readonly verb: string;
+  readonly target: Readonly<Record<string, unknown>> | null;
+  readonly content: Readonly<Record<string, unknown>> | null;
+}
+
+/**
+ * The fingerprint of an action, 64 lower-case hex digits: equal for the same organization, membrane, agent, action type
+ * and verb, target and payload.content, whatever the order of keys or the spelling of numbers. Summary, context, impact
+ * and idempotency key do not count. Source: api.md §6 "The same action".
+ */
+export function actionFingerprint(action: ActionIdentity): string {
+  const { org_id, membrane_id, agent_id, type, verb, target, content } = action;
+  return sha256Hex(canonicalJson({ agent_id, content, membrane_id, org_id, target, type, verb }));
+}
+
+/** SHA-256 of a text in UTF-8, as lower-case hex. */
+export function sha256Hex(text: string): string {
+  return hash("sha256", text);
+}

@@ -1,0 +1,107 @@
+import { usStateCodes } from "@countersign/contract";
+import { CALLING_HOURS, type DayHours, FEDERAL_WINDOW, type StateCallingHours } from "./tables/calling-hours.ts";
+import { copiesOf } from "./tcpa-fallback.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** Military "states" say nothing of the place, so they count as unknown. */
+const MILITARY: readonly string[] = ["AA", "AE", "AP"];
+const PLACES: ReadonlySet<string> = new Set(usStateCodes.filter((code) => !MILITARY.includes(code)));
+const BY_STATE: ReadonlyMap<string, StateCallingHours> = new Map(CALLING_HOURS.map((row) => [row.state, row]));
+
+/** An hour of the day, 0 to 23, or undefined for anything else. */
+const hourOf = (value: unknown): number | undefined => {
+  const hour = typeof value === "bigint" ? Number(value) : value;
+  return typeof hour === "number" && Number.isInteger(hour) && hour >= 0 && hour <= 23 ? hour : undefined;
+};
+
+const utcHour = (now_ms: number): number => Math.floor((((now_ms % DAY_MS) + DAY_MS) % DAY_MS) / HOUR_MS);
+
+/**
+ * Hours that a local clock is ahead of UTC, by what it shows now: US time zones lie 4 to 11 hours behind, Guam and the
+ * Northern Marianas 10 ahead. Undefined when no place in the United States shows that hour.
+ */
+const offsetHours = (now_ms: number, hour: number): number | undefined => {
+  const behind = (utcHour(now_ms) - hour + 24) % 24;
+  if (behind >= 4 && behind <= 11) return -behind;
+  return behind === 14 ? 10 : undefined;
+};
+
+const weekdayAt = (instant_ms: number): number => new Date(instant_ms).getUTCDay();
+
+/**
+ * The weekdays (Sunday 0) that it may be at the recipient's: one when the hour is possible, else yesterday, today and
+ * tomorrow, since a clock that cannot be right proves nothing about the day.
+ */
+const weekdays = (now_ms: number, hour: number): readonly number[] => {
+  const offset = offsetHours(now_ms, hour);
+  return offset === undefined
+    ? [-1, 0, 1].map((days) => weekdayAt(now_ms + days * DAY_MS))
+    : [weekdayAt(now_ms + offset * HOUR_MS)];
+};
+
+const within = (hour: number, hours: DayHours): boolean => hours !== null && hour >= hours[0] && hour <= hours[1];
+
+/** The states to satisfy: those named, or every one in the table when none is known or one is no US state. */
+const rowsFor = (states: readonly string[]): readonly StateCallingHours[] =>
+  states.length === 0 || states.some((state) => !PLACES.has(state))
+    ? CALLING_HOURS
+    : states.flatMap((state) => BY_STATE.get(state) ?? []);
+
+const statesOf = (value: unknown): readonly string[] => {
+  const list = typeof value === "string" ? [value] : Array.isArray(value) ? value : [];
+  return [...new Set(list.map((state) => (typeof state === "string" ? state.trim().toUpperCase() : "??")))];
+};
+
+/**
+ * The recipient's state by every copy of the fact, upper case, each once; more than one where copies differ, none where
+ * nothing is known. Source: policies.md §5 "the most protective of duplicate facts wins".
+ */
+export const recipientStates = (facts: unknown): string[] => [
+  ...statesOf(copiesOf(facts, "recipient_state").filter((copy) => typeof copy === "string" && copy.trim() !== "")),
+];
+
+/** Whether some place in the United States shows this hour now. Catches stale hours and server time. */
+export const localHourConsistent = (now_ms: number, hour: unknown): boolean => {
+  const value = hourOf(hour);
+  return value !== undefined && offsetHours(now_ms, value) !== undefined;
+};
+
+/** Whether the hour lies in the federal window, 08:00 to 20:59. Source: 47 CFR 64.1200(c)(1). */
+export const inFederalWindow = (hour: unknown): boolean => {
+  const value = hourOf(hour);
+  return value !== undefined && within(value, FEDERAL_WINDOW);
+};
+
+/**
+ * Whether a person may be called at this hour under the federal window and the hours of every state named, on the
+ * weekday that follows from now and the local hour. No state, or one that is none, must satisfy every state.
+ * Source: policies.md §5.
+ */
+export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown): boolean => {
+  const value = hourOf(hour);
+  if (value === undefined || !within(value, FEDERAL_WINDOW)) return false;
+  const days = weekdays(now_ms, value);
+  return rowsFor(statesOf(states)).every((row) => days.every((day) => within(value, row.week[day] ?? null)));
+};
+
+/**
+ * The instant, RFC 3339 in UTC, at which the next permitted hour begins for a recipient whose clock shows `hour` now; ""
+ * when the hour is no hour, or none is permitted within eight days. Summer time may move it by an hour, and an hour that no US
+ * clock shows is taken at its word, which is why a deferred action is decided again when its time comes.
+ */
+export const nextCallingWindow = (now_ms: number, states: unknown, hour: unknown): string => {
+  const value = hourOf(hour);
+  if (value === undefined || !Number.isFinite(now_ms)) return "";
+  const offset = offsetHours(now_ms, value) ?? ((value - utcHour(now_ms) + 36) % 24) - 12;
+  const rows = rowsFor(statesOf(states));
+  const start = Math.floor(now_ms / HOUR_MS) * HOUR_MS;
+  for (let ahead = 1; ahead <= 8 * 24; ahead++) {
+    const instant = start + ahead * HOUR_MS;
+    const local = instant + offset * HOUR_MS;
+    const [there, day] = [utcHour(local), weekdayAt(local)];
+    const open = within(there, FEDERAL_WINDOW) && rows.every((row) => within(there, row.week[day] ?? null));
+    if (open) return new Date(instant).toISOString().replace(".000Z", "Z");
+  }
+  return "";
+};

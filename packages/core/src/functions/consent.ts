@@ -1,0 +1,133 @@
+import { instantOf } from "./dates.ts";
+import { at, given, isRecord, squash } from "./text.ts";
+
+/** What a consent record says today. A withdrawal beats a status; doubt is `unknown`, never `granted`. */
+export type ConsentState = "granted" | "refused" | "unknown";
+
+const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
+const GRANTED = words(
+  "granted given yes true active valid optedin optin consented confirmed accepted agreed inforce obtained",
+);
+const REFUSED = words(
+  "refused denied declined rejected no false withdrawn revoked expired optedout optout objected cancelled canceled " +
+    "notgiven notgranted none lapsed terminated inactive invalid",
+);
+const WITHDRAWN_FLAGS = ["withdrawn", "revoked", "expired", "refused", "denied", "opted_out"] as const;
+const WITHDRAWN_DATES = [
+  "withdrawn_at",
+  "revoked_at",
+  "refused_at",
+  "denied_at",
+  "opted_out_at",
+  "withdrawal_date",
+  "revocation_date",
+] as const;
+const EXPIRY_DATES = ["expires_at", "expiry", "expires_on", "expiry_date", "valid_until"] as const;
+const GIVEN_DATES = ["granted_at", "given_at", "obtained_at", "signed_at"] as const;
+const STATUS_KEYS = ["status", "state", "consent"] as const;
+const GRANT_FLAGS = ["granted", "given", "consented", "opted_in"] as const;
+/** A consent dated ahead of now is not given yet; so much difference between two clocks is let pass. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+
+const stateOfText = (text: string): ConsentState => {
+  const word = squash(text);
+  return GRANTED.has(word) ? "granted" : REFUSED.has(word) ? "refused" : "unknown";
+};
+
+const stateOfStatus = (status: unknown): ConsentState =>
+  status === true
+    ? "granted"
+    : status === false
+      ? "refused"
+      : typeof status === "string"
+        ? stateOfText(status)
+        : "unknown";
+
+/** A mark of withdrawal: a date, also one to come, true, or any text that does not deny it. */
+const marks = (value: unknown): boolean =>
+  given(value) &&
+  value !== false &&
+  value !== "" &&
+  !(typeof value === "string" && ["no", "false", "none"].includes(squash(value)));
+
+const expired = (now_ms: number, record: unknown): "yes" | "no" | "unreadable" => {
+  for (const key of EXPIRY_DATES) {
+    const value = at(record, key);
+    if (!given(value)) continue;
+    const instant = instantOf(value);
+    if (instant === undefined) return "unreadable";
+    if (instant <= now_ms) return "yes";
+  }
+  return "no";
+};
+
+const notYetGiven = (now_ms: number, record: unknown): boolean =>
+  GIVEN_DATES.some((key) => {
+    const instant = instantOf(at(record, key));
+    return instant !== undefined && instant > now_ms + CLOCK_SKEW_MS;
+  });
+
+/**
+ * Whether a consent record is in force at `now_ms`: given, not withdrawn, not expired, not dated ahead. An expiry at
+ * this very instant has expired. Texts and booleans are read as a status. Source: policies.md §5; GDPR Art. 7(3).
+ */
+export const consentState = (now_ms: number, value: unknown): ConsentState => {
+  if (!isRecord(value)) return stateOfStatus(value);
+  if (WITHDRAWN_FLAGS.some((key) => marks(at(value, key))) || WITHDRAWN_DATES.some((key) => marks(at(value, key)))) {
+    return "refused";
+  }
+  const statuses = [...STATUS_KEYS, ...GRANT_FLAGS]
+    .map((key) => at(value, key))
+    .filter(given)
+    .map(stateOfStatus);
+  if (statuses.includes("refused")) return "refused";
+  const expiry = expired(now_ms, value);
+  if (expiry === "yes") return "refused";
+  if (expiry === "unreadable" || notYetGiven(now_ms, value)) return "unknown";
+  return statuses.length > 0 && statuses.every((status) => status === "granted") ? "granted" : "unknown";
+};
+
+const OUT_FLAGS = ["opted_out", "opt_out", "do_not_sell", "do_not_share", "sale", "sharing"] as const;
+const OUT_DATES = ["opted_out_at", "opt_out_date"] as const;
+const OUT_STATUS = words("optedout optout out donotsell donotshare yes true");
+const IN_STATUS = words("notoptedout optedin optin in no none false");
+
+/** Sale and sharing flags say "permitted" when true; the others say "opted out" when true. */
+const flagSaysOut = (key: string, flag: boolean): boolean => (key === "sale" || key === "sharing" ? !flag : flag);
+
+const optOut = (value: unknown): "out" | "in" | "unknown" => {
+  if (typeof value === "boolean") return value ? "out" : "in";
+  if (typeof value === "string") {
+    const word = squash(value);
+    return OUT_STATUS.has(word) ? "out" : IN_STATUS.has(word) ? "in" : "unknown";
+  }
+  if (!isRecord(value)) return "unknown";
+  const said: ("out" | "in")[] = [];
+  for (const key of OUT_FLAGS) {
+    const flag = at(value, key);
+    if (typeof flag === "boolean") said.push(flagSaysOut(key, flag) ? "out" : "in");
+    else if (typeof flag === "string") {
+      const word = optOut(flag);
+      if (word !== "unknown" && key !== "sale" && key !== "sharing") said.push(word);
+    }
+  }
+  const status = at(value, "status");
+  const word = typeof status === "string" ? optOut(status) : "unknown";
+  if (word !== "unknown") said.push(word);
+  if (said.includes("out")) return "out";
+  if (OUT_DATES.some((key) => marks(at(value, key))) && !optedInLater(value)) return "out";
+  return said.length > 0 ? "in" : "unknown";
+};
+
+/** A later opt-in, with a date after the opt-out's, takes an opt-out date back. */
+const optedInLater = (record: Readonly<Record<string, unknown>>): boolean => {
+  const back = instantOf(at(record, "opted_in_at"));
+  const out = OUT_DATES.map((key) => instantOf(at(record, key))).filter((instant) => instant !== undefined);
+  return back !== undefined && out.every((instant) => back > instant) && at(record, "opted_out") === false;
+};
+
+/** Whether a consumer's record says that sale or sharing was opted out of; the most protective of its fields wins. */
+export const optedOut = (value: unknown): boolean => optOut(value) === "out";
+
+/** Whether a consumer's record says anything readable about the opt-out, either way. */
+export const optOutKnown = (value: unknown): boolean => optOut(value) !== "unknown";

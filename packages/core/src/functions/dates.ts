@@ -1,0 +1,59 @@
+const DAY_MS = 86_400_000;
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s*([Zz]|[+-]\d{2}:?\d{2})?)?$/;
+
+/** What `daysSince` answers for a date that is no date, or not yet. Larger than any limit a rule would set. */
+const INFINITELY_OLD_DAYS = 1e9;
+
+const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
+
+/**
+ * The instant of an ISO 8601 date or date-time in milliseconds, or undefined for junk. A date alone is its first
+ * instant in UTC, a time without a zone is UTC. 30 February is junk, not 2 March (which is what `Date` makes of it).
+ */
+export const instantOf = (value: unknown): number | undefined => {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime();
+  if (typeof value !== "string" || value.length > 40) return undefined;
+  const match = ISO.exec(value.trim());
+  if (match === null) return undefined;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const [hour, minute, second] = [Number(match[4] ?? 0), Number(match[5] ?? 0), Number(match[6] ?? 0)];
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  const zone = match[7] ?? "Z";
+  const sign = zone.startsWith("-") ? -1 : 1;
+  const digits = zone.replace(/\D/g, "");
+  const offset_minutes = digits === "" ? 0 : sign * (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2)));
+  const instant = Date.UTC(year, month - 1, day, hour, minute, second) - offset_minutes * 60_000;
+  return Number.isFinite(instant) ? instant : undefined;
+};
+
+/** Calendar days in UTC from a date to now; the same day is 0; junk and days to come are 1e9. Source: policies.md §5. */
+export const daysSince = (now_ms: number, value: unknown): number => {
+  const instant = instantOf(value);
+  if (instant === undefined) return INFINITELY_OLD_DAYS;
+  const days = Math.floor(now_ms / DAY_MS) - Math.floor(instant / DAY_MS);
+  return days < 0 ? INFINITELY_OLD_DAYS : days;
+};
+
+/**
+ * Whether today is no later than the anniversary `months` after the date, that day included, by the UTC calendar; a
+ * month too short for the day takes its last one. Junk, a day to come and a count that is no whole number are false.
+ * Source: policies.md §5.
+ */
+export const withinMonths = (now_ms: number, value: unknown, months: unknown): boolean => {
+  const count = typeof months === "bigint" ? Number(months) : months;
+  const instant = instantOf(value);
+  if (instant === undefined || typeof count !== "number" || !Number.isInteger(count)) return false;
+  if (count < 0 || count > 12_000 || daysSince(now_ms, value) === INFINITELY_OLD_DAYS) return false;
+  const date = new Date(instant);
+  const first = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + count, 1));
+  const day = Math.min(date.getUTCDate(), daysInMonth(first.getUTCFullYear(), first.getUTCMonth() + 1));
+  const anniversary = Date.UTC(first.getUTCFullYear(), first.getUTCMonth(), day);
+  return Math.floor(now_ms / DAY_MS) * DAY_MS <= anniversary;
+};
+
+/** Whether now is strictly before the date; junk is false. Source: policies.md §5. */
+export const nowBefore = (now_ms: number, value: unknown): boolean => {
+  const instant = instantOf(value);
+  return instant !== undefined && now_ms < instant;
+};

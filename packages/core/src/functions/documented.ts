@@ -1,0 +1,50 @@
+import { isRecord, phrase } from "./text.ts";
+
+/** Whole phrases that say there is no evidence, or none yet. */
+const NOTHING = new Set(
+  (
+    "|no|none|na|n a|nil|null|undefined|unknown|missing|absent|false|todo|to do|tbd|tba|tbc|planned|in progress|" +
+    "incomplete|rejected|refused|denied|failed|fail|revoked|withdrawn|cancelled|canceled|invalid|inactive|pending|draft|expired|" +
+    "not|0|x|test|placeholder"
+  ).split("|"),
+);
+/** Beginnings that say the same: "not started", "pending approval", "draft v2", "expired 2025". */
+const NOT_YET = /^(?:not|pending|draft|expired|none|todo|tbd|awaiting|n a) /u;
+
+const textDocumented = (text: string): boolean => {
+  const words = phrase(text);
+  return !NOTHING.has(words) && !NOT_YET.test(words);
+};
+
+/** A text that, standing anywhere in a record, says that the matter failed or is not finished. */
+const failed = (value: unknown): boolean =>
+  value === false || (typeof value === "string" && value.trim() !== "" && !textDocumented(value));
+
+/** Flags that say the same of a record when they are true. */
+const FAILED_FLAGS = new Set(
+  (
+    "failed|expired|revoked|withdrawn|rejected|refused|denied|cancelled|canceled|invalid|incomplete|missing|absent|" +
+    "pending|draft|placeholder|superseded"
+  ).split("|"),
+);
+
+const DEPTH_MAX = 8;
+
+const evidence = (value: unknown, depth: number): boolean => {
+  if (value === true) return true;
+  if (typeof value === "string") return textDocumented(value);
+  if (depth >= DEPTH_MAX) return false;
+  if (Array.isArray(value)) return value.some((entry) => evidence(entry, depth + 1));
+  if (!isRecord(value)) return false;
+  if (Object.entries(value).some(([name, flag]) => flag === true && FAILED_FLAGS.has(phrase(name)))) return false;
+  const entries = Object.values(value);
+  return !entries.some(failed) && entries.some((entry) => typeof entry === "number" || evidence(entry, depth + 1));
+};
+
+/**
+ * Whether evidence is given: true, a text that is not a way of saying "none" or "not yet", a list with such an entry,
+ * or a record that has content and neither a false flag, nor one like `expired` that is true, nor a failed status. Everything else is not documented; numbers
+ * alone are not evidence.
+ * Source: policies.md §5.
+ */
+export const documented = (value: unknown): boolean => evidence(value, 0);

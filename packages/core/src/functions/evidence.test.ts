@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { documented } from "./documented.ts";
+import { entries, intersect, subset } from "./subset.ts";
+import { tls } from "./tls.ts";
+import { transferOk } from "./transfer.ts";
+
+describe("documented", () => {
+  test.each([
+    true,
+    "LIA-2026-014",
+    "No. 4711",
+    "notice-7 of the privacy office",
+    { ref: "LIA-9", outcome: "passed" },
+    { ref: "LIA-9", reviewer: null },
+    { score: 3 },
+    ["name", "claim_no"],
+    { parts: { purpose: "done", necessity: "done" } },
+  ])("%j is evidence", (value) => {
+    expect(documented(value)).toBe(true);
+  });
+
+  test.each([
+    false,
+    null,
+    undefined,
+    "",
+    "   ",
+    "none",
+    "N/A",
+    "n.a.",
+    "pending",
+    "Pending approval",
+    "DRAFT",
+    "draft v2",
+    "expired",
+    "expired 2025-01-01",
+    "not started",
+    "not_applicable",
+    "not-yet",
+    "TBD",
+    "-",
+    {},
+    [],
+    [""],
+    ["none", null],
+    { ref: "LIA-9", outcome: "rejected" },
+    { ref: "LIA-9", approved: false },
+    { ref: "LIA-9", status: "failed" },
+    { ref: "LIA-9", failed: true },
+    { ref: "LIA-9", Expired: true },
+    { ref: "none" },
+    { ref: "" },
+    0,
+    1,
+    4711,
+    Number.NaN,
+  ])("%j is not evidence", (value) => {
+    expect(documented(value)).toBe(false);
+  });
+});
+
+describe("tls", () => {
+  test.each([
+    [1.2, 1.2],
+    [1.3, 1.3],
+    [1, 1],
+    ["1.3", 1.3],
+    ["tls_1_3", 1.3],
+    ["TLSv1.2", 1.2],
+    ["TLS 1.2", 1.2],
+    ["tls1.1", 1.1],
+    ["tls12", 1.2],
+    ["TLSv1", 1],
+    [" tls-1.2 ", 1.2],
+    ["SSLv3", 0],
+    ["ssl 3.0", 0],
+    [3, 0],
+    ["3", 0],
+    ["1.4", 0],
+    ["2", 0],
+    [12, 0],
+    [1.25, 0],
+    [Number.NaN, 0],
+    ["fips_validated", 0],
+    ["1.2; tls1.0", 0],
+    ["", 0],
+    [null, 0],
+    [true, 0],
+    [{}, 0],
+    [["1.3"], 0],
+  ])("%j is %d", (value, version) => {
+    expect(tls(value)).toBe(version);
+  });
+});
+
+describe("subset and its relatives", () => {
+  test.each([
+    [["a"], ["a", "b"], true],
+    [["a", "c"], ["a", "b"], false],
+    [[], [], true],
+    ["a", ["a"], true],
+    ["a, b", "b; a", true],
+    [["name"], "name,claim_no", true],
+    [["all"], ["*"], false],
+    [["crm.read"], ["crm.*"], false],
+    [[1], [1], true],
+    [[1], ["1"], false],
+    [[{}], [{}], false],
+    [[null], [null], false],
+    [7, ["7"], false],
+    [["a"], null, false],
+  ])("subset(%j, %j) is %j", (inner, outer, expected) => {
+    expect(subset(inner, outer)).toBe(expected);
+  });
+
+  test("the intersection of two lists is a subset of both", () => {
+    const list = fc.array(fc.constantFrom("a", "b", "c", "d"));
+    fc.assert(
+      fc.property(list, list, (a, b) => {
+        const both = intersect(a, b);
+        expect(subset(both, a) && subset(both, b)).toBe(true);
+        expect(entries(both)).toEqual(both);
+      }),
+    );
+  });
+});
+
+describe("transferOk", () => {
+  test.each([
+    ["DE", "", true],
+    ["de", undefined, true],
+    ["NO", "", true],
+    ["BR", "", true],
+    ["UK", "", true],
+    ["JP", "none", true],
+    ["US", "", false],
+    ["US", "dpf", true],
+    ["US", "EU-US DPF", true],
+    ["IN", "dpf", false],
+    ["IN", "SCCs", true],
+    ["CN", "binding_corporate_rules", true],
+    ["CN", "art_49_1_a", true],
+    ["CN", "pending", false],
+    ["CN", "we trust them", false],
+    ["Germany", "", false],
+    ["Atlantis", "scc", false],
+    ["", "scc", false],
+    [null, "scc", false],
+    ["CN", null, false],
+  ])("transferOk(%j, %j) is %j", (country, mechanism, expected) => {
+    expect(transferOk(country, mechanism)).toBe(expected);
+  });
+});
+
+test("no junk makes any of these functions throw", () => {
+  fc.assert(
+    fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true }), fc.anything(), (a, b) => {
+      expect(typeof documented(a)).toBe("boolean");
+      expect([0, 1, 1.1, 1.2, 1.3]).toContain(tls(a));
+      expect(typeof subset(a, b)).toBe("boolean");
+      expect(typeof transferOk(a, b)).toBe("boolean");
+      expect(Array.isArray(intersect(a, b))).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,92 @@
+import { FRAMEWORK_SPELLINGS, NOT_APPLICABLE_WORDS } from "./tables/frameworks.ts";
+import { at, given, isRecord, squash } from "./text.ts";
+
+/** Whether a framework applies, as far as the facts say. */
+export type FrameworkState = "yes" | "no" | "unknown";
+
+const DEPTH_MAX = 12;
+const VERSION = /^v?\d*$/;
+/** Keys inside a framework's own record that say whether it applies. */
+const SCOPE_KEYS = new Set(["applicable", "applies", "inscope", "enabled", "required", "active", "status", "scope"]);
+
+/** Walks the facts once; a finding of "yes" anywhere is the most protective and ends the walk. */
+class Search {
+  readonly spellings: readonly string[];
+  no = false;
+
+  constructor(name: string) {
+    const word = squash(name);
+    this.spellings = FRAMEWORK_SPELLINGS.get(word) ?? [word];
+  }
+
+  names(text: string): boolean {
+    const word = squash(text);
+    return this.spellings.some((spelling) => word.startsWith(spelling) && VERSION.test(word.slice(spelling.length)));
+  }
+
+  /** True when the framework is found to apply. `denied`: some key above says that what is listed does not apply. */
+  finds(value: unknown, denied: boolean, depth: number): boolean {
+    if (depth > DEPTH_MAX) return false;
+    if (typeof value === "string") return this.names(value) && this.settle(!denied);
+    if (Array.isArray(value)) return value.some((entry) => this.finds(entry, denied, depth + 1));
+    if (!isRecord(value)) return false;
+    return Object.entries(value).some(([key, inner]) =>
+      this.names(key)
+        ? this.settles(inner, denied)
+        : this.finds(inner, denied || NOT_APPLICABLE_WORDS.has(squash(key)), depth + 1),
+    );
+  }
+
+  private settles(value: unknown, denied: boolean): boolean {
+    const state = said(value);
+    return state === "unknown" ? false : this.settle(state === "yes" && !denied);
+  }
+
+  private settle(applies: boolean): boolean {
+    if (!applies) this.no = true;
+    return applies;
+  }
+}
+
+/** What the value beside a framework's name says: a record may carry a scope flag, anything else with content is yes. */
+const said = (value: unknown): FrameworkState => {
+  if (value === null || value === undefined) return "unknown";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "string") {
+    const word = squash(value);
+    if (word === "" || word === "unknown" || word === "tbd") return "unknown";
+    return NOT_APPLICABLE_WORDS.has(word) || word.startsWith("notapplicable") ? "no" : "yes";
+  }
+  if (Array.isArray(value)) return value.length === 0 ? "unknown" : "yes";
+  if (!isRecord(value)) return typeof value === "number" && value === 0 ? "no" : "yes";
+  const flags = Object.entries(value).filter(([key]) => SCOPE_KEYS.has(squash(key)));
+  const states = flags.map(([, flag]) => said(flag));
+  if (states.includes("yes")) return "yes";
+  if (states.includes("no")) return "no";
+  return Object.keys(value).length === 0 ? "unknown" : "yes";
+};
+
+/** Answers by facts object: a decision asks some ten policies the same few questions about the same, never changing, object. */
+const answers = new WeakMap<object, Map<string, FrameworkState>>();
+
+/**
+ * Whether `regulatory.applicable_frameworks` names a framework as applying, looking at keys and values at any depth
+ * without regard to case and punctuation. Where two places differ, "yes" wins: a framework is only out of scope when
+ * nothing says it is in. Source: policies.md §5.
+ */
+export const framework = (facts: unknown, name: unknown): FrameworkState => {
+  const value = at(facts, "regulatory", "applicable_frameworks");
+  if (typeof name !== "string" || !given(value)) return "unknown";
+  if (typeof value !== "object" || value === null) return look(value, name);
+  const known = answers.get(value) ?? new Map<string, FrameworkState>();
+  const answer = known.get(name) ?? look(value, name);
+  answers.set(value, known.set(name, answer));
+  return answer;
+};
+
+const look = (value: unknown, name: string): FrameworkState => {
+  if (squash(name) === "") return "unknown";
+  const search = new Search(name);
+  if (search.finds(value, false, 0)) return "yes";
+  return search.no ? "no" : "unknown";
+};

@@ -1,0 +1,108 @@
+import { DYN, environment, unknown } from "@countersign/cel";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { domainFunctions } from "./index.ts";
+import { ADEQUATE_COUNTRIES, EEA_COUNTRIES } from "./tables/adequacy.ts";
+
+const NOW = Date.UTC(2026, 10, 18, 18);
+const cel = environment({ variables: { facts: DYN, x: DYN, y: DYN }, functions: domainFunctions });
+const evaluate = (source: string, bindings: Readonly<Record<string, unknown>>) =>
+  cel.compile(source).evaluate({ facts: {}, ...bindings }, { now: NOW });
+
+/** One call of each function on `x` (and `y`). */
+const CALLS = domainFunctions.map(({ name, parameters }) => {
+  const args = parameters.map((_, at) => (at === 0 ? "x" : name === "framework" ? '"gdpr"' : "y"));
+  return [name, `${name}(${args.join(", ")})`] as const;
+});
+
+test("all functions of the design are there, and what the packs need beside them", () => {
+  expect(domainFunctions.map(({ name }) => name).sort()).toEqual(
+    [
+      ..."documented tls daysSince withinMonths consentState optedOut optOutKnown framework aiVoice aiDisclosed".split(
+        " ",
+      ),
+      ..."recipientStates localHourConsistent inFederalWindow inCallingWindow transferOk subset nowBefore".split(" "),
+      ..."known intersect entries nextCallingWindow".split(" "),
+    ].sort(),
+  );
+});
+
+describe.each(CALLS)("%s in the expression language", (name, call) => {
+  test("is unknown when its argument is missing, null or stale, unless it asks for that", () => {
+    const stale = { facts: { a: { s: unknown("facts.a.s", "stale"), n: null } }, y: 1 };
+    for (const [path, reason] of [
+      ["facts.a.m", "missing"],
+      ["facts.a.n", "null"],
+      ["facts.a.s", "stale"],
+    ] as const) {
+      const result = evaluate(call.replace("(x", `(${path}`), stale);
+      if (name === "known") expect(result).toEqual({ kind: "value", value: false });
+      else expect(result).toEqual({ kind: "unknown", unknowns: [{ path, reason }] });
+    }
+  });
+
+  test("never throws and never fails, whatever it is given", () => {
+    const json = fc.oneof(
+      fc.jsonValue(),
+      fc.string(),
+      fc.double(),
+      fc.constantFrom("2026-11-18", 12, true, ["FL"], { status: "granted" }),
+    );
+    fc.assert(
+      fc.property(json, json, (x, y) => {
+        expect(["value", "unknown"]).toContain(evaluate(call, { x, y }).kind);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+test("functions see the clock of the decision and maps written in the expression", () => {
+  expect(evaluate('daysSince("2026-11-08") == 10.0', {})).toEqual({ kind: "value", value: true });
+  expect(evaluate('consentState({"status": "granted", "expires_at": "2026-11-18T18:00:01Z"})', {})).toEqual({
+    kind: "value",
+    value: "granted",
+  });
+  expect(evaluate('consentState({"status": "granted", "expires_at": "2026-11-18T18:00:00Z"})', {})).toEqual({
+    kind: "value",
+    value: "refused",
+  });
+});
+
+test("without a clock no consent is in force and no date is recent", () => {
+  const timeless = (source: string) => cel.compile(source).evaluate({ facts: {} }, {});
+  expect(timeless('consentState({"status": "granted", "expires_at": "2099-01-01"})')).toEqual({
+    kind: "value",
+    value: "refused",
+  });
+  expect(timeless('daysSince("2026-11-08") <= 31.0')).toEqual({ kind: "value", value: false });
+  expect(timeless('nowBefore("2099-01-01")')).toEqual({ kind: "value", value: false });
+});
+
+test("a marker for a stale fact inside all facts is never a value: it counts as missing, or what it bears on is unknown", () => {
+  const facts = {
+    environmental: {
+      recipient_state: unknown("facts.environmental.recipient_state", "stale"),
+      ai_voice_detected: unknown("x", "stale"),
+    },
+    regulatory: { applicable_frameworks: unknown("facts.regulatory.applicable_frameworks", "stale") },
+  };
+  expect(evaluate("recipientStates(facts)", { facts })).toEqual({ kind: "value", value: [] });
+  expect(evaluate("aiVoice(facts)", { facts })).toEqual({
+    kind: "unknown",
+    unknowns: [{ path: "x", reason: "stale" }],
+  });
+  const named = { ...facts, environmental: { ...facts.environmental, communication_method: "ai_voice" } };
+  expect(evaluate("aiVoice(facts)", { facts: named })).toEqual({ kind: "value", value: true });
+  expect(evaluate('framework(facts, "gdpr")', { facts })).toEqual({ kind: "value", value: "unknown" });
+});
+
+test("every row of the country tables names a country once and says where it stands in the law", () => {
+  const rows = [...ADEQUATE_COUNTRIES, ...EEA_COUNTRIES];
+  expect(new Set(rows.map((row) => row.country)).size).toBe(45);
+  for (const row of rows) {
+    expect(row.country).toMatch(/^[A-Z]{2}$/);
+    expect(row.source.length).toBeGreaterThan(10);
+    expect(row.verified_on).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  }
+});

@@ -1,0 +1,87 @@
+/** A country that personal data may go to without a transfer mechanism, with the act that says so. */
+export interface TransferCountry {
+  readonly country: string;
+  readonly source: string;
+  readonly verified_on: string;
+}
+
+const row = (country: string, source: string): TransferCountry => ({ country, source, verified_on: "2026-11-18" });
+
+/**
+ * Countries with a full adequacy decision under GDPR Art. 45, by ISO 3166-1 alpha-2 code. The United States is not
+ * here: its decision covers only recipients certified under the Data Privacy Framework (see `transferOk`).
+ */
+export const ADEQUATE_COUNTRIES: readonly TransferCountry[] = [
+  row("AD", "Decision 2010/625/EU"),
+  row("AR", "Decision 2003/490/EC"),
+  row("BR", "Decision (EU) 2026/179"),
+  row("CA", "Decision 2002/2/EC (commercial organisations under PIPEDA)"),
+  row("CH", "Decision 2000/518/EC"),
+  row("FO", "Decision 2010/146/EU"),
+  row("GB", "Decision (EU) 2021/1772, extended"),
+  row("GG", "Decision 2003/821/EC"),
+  row("IL", "Decision 2011/61/EU"),
+  row("IM", "Decision 2004/411/EC"),
+  row("JE", "Decision 2008/393/EC"),
+  row("JP", "Decision (EU) 2019/419"),
+  row("KR", "Decision (EU) 2022/254"),
+  row("NZ", "Decision 2013/65/EU"),
+  row("UY", "Decision 2012/484/EU"),
+];
+
+const EU_MEMBERS = "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE".split(" ");
+const EFTA_MEMBERS = "IS LI NO".split(" ");
+
+/** The European Economic Area: within it a transfer is not a third-country transfer at all. */
+export const EEA_COUNTRIES: readonly TransferCountry[] = [
+  ...EU_MEMBERS.map((country) => row(country, "Treaty on European Union Art. 52; GDPR Art. 3")),
+  ...EFTA_MEMBERS.map((country) => row(country, "EEA Joint Committee Decision 154/2018")),
+];
+
+/**
+ * Chapter V mechanisms by the spellings they are given in, letters and digits only. Derogations of Art. 49 count
+ * because the law counts them; whether one truly applies is for counsel.
+ */
+export const TRANSFER_MECHANISMS: ReadonlyMap<string, string> = new Map([
+  ...[
+    "scc",
+    "sccs",
+    "standardcontractualclauses",
+    "standardcontractualclause",
+    "modelclauses",
+    "standarddataprotectionclauses",
+  ].map((name) => [name, "GDPR Art. 46(2)(c)"] as const),
+  ...["bcr", "bcrs", "bindingcorporaterules"].map((name) => [name, "GDPR Art. 46(2)(b), 47"] as const),
+  ...["codeofconduct", "approvedcodeofconduct"].map((name) => [name, "GDPR Art. 46(2)(e)"] as const),
+  ...["certification", "approvedcertification"].map((name) => [name, "GDPR Art. 46(2)(f)"] as const),
+  ...["adhocclauses", "adhoccontractualclauses", "contractualclausesauthorised"].map(
+    (name) => [name, "GDPR Art. 46(3)(a)"] as const,
+  ),
+  ...["administrativearrangement", "publicauthorityinstrument", "legallybindinginstrument"].map(
+    (name) => [name, "GDPR Art. 46(2)(a), (3)(b)"] as const,
+  ),
+  ...[
+    "derogation",
+    "art49",
+    "art49derogation",
+    "article49",
+    "article49derogation",
+    "explicitconsent",
+    "contractnecessity",
+    "contractperformance",
+    "publicinterest",
+    "legalclaims",
+    "vitalinterests",
+    "publicregister",
+  ].map((name) => [name, "GDPR Art. 49(1)"] as const),
+]);
+
+/** Spellings of the EU-US Data Privacy Framework, letters and digits only; good for the United States alone. */
+export const DATA_PRIVACY_FRAMEWORK: ReadonlySet<string> = new Set([
+  "dpf",
+  "euusdpf",
+  "usdpf",
+  "dataprivacyframework",
+  "euusdataprivacyframework",
+  "dpfcertified",
+]);

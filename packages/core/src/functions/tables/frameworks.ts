@@ -1,0 +1,40 @@
+/**
+ * Frameworks that rules ask for, with the spellings customers use, letters and digits only. A spelling may be followed
+ * by a version ("PCI DSS v4.0.1", "ISO 27001:2022").
+ */
+export const FRAMEWORK_SPELLINGS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["gdpr", ["gdpr", "eugdpr"]],
+  ["hipaa", ["hipaa"]],
+  ["pcidss", ["pcidss", "pci"]],
+  ["ccpa", ["ccpa", "cpra", "ccpacpra"]],
+  ["ferpa", ["ferpa"]],
+  ["sox", ["sox", "sarbanesoxley"]],
+  ["euaiact", ["euaiact", "aiact"]],
+  ["nistairmf", ["nistairmf", "airmf"]],
+  ["tcpa", ["tcpa"]],
+  ["nistcsf", ["nistcsf", "csf"]],
+  ["iso27001", ["iso27001", "isoiec27001"]],
+  ["fedramp", ["fedramp"]],
+  ["cmmc", ["cmmc"]],
+  ["nist800171", ["nist800171", "nistsp800171"]],
+]);
+
+/** Words, letters and digits only, by which a key or a value says that something does not apply. */
+export const NOT_APPLICABLE_WORDS: ReadonlySet<string> = new Set([
+  "no",
+  "false",
+  "none",
+  "na",
+  "notapplicable",
+  "doesnotapply",
+  "inapplicable",
+  "nonapplicable",
+  "notinscope",
+  "outofscope",
+  "outsidescope",
+  "excluded",
+  "exempt",
+  "notrequired",
+  "off",
+  "disabled",
+]);

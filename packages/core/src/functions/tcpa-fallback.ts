@@ -1,0 +1,38 @@
+import { at, given, isRecord } from "./text.ts";
+
+/** The flat TCPA facts, and the names each goes by inside the container `regulatory.tcpa`. */
+const CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["tcpa_consent", ["tcpa_consent", "consent"]],
+  ["dnc_registry_status", ["dnc_registry_status", "registry_status"]],
+  ["established_business_relationship", ["established_business_relationship", "ebr"]],
+  ["dnc_last_scrub_date", ["dnc_last_scrub_date", "last_scrub_date"]],
+  ["internal_dnc_listed", ["internal_dnc_listed"]],
+  ["revocation_sla_exceeded", ["revocation_sla_exceeded"]],
+  ["revocation_business_days_elapsed", ["revocation_business_days_elapsed"]],
+  ["ai_voice_detected", ["ai_voice_detected"]],
+  ["ai_voice_disclosure", ["ai_voice_disclosure"]],
+  ["recipient_state", ["recipient_state"]],
+]);
+
+/**
+ * The regulatory facts with every flat TCPA fact that is missing filled from the container `regulatory.tcpa`; a flat fact
+ * that is given stays. Answers its argument unchanged (the same object) where nothing is to be filled.
+ * Source: policies.md §5 "fallback container".
+ */
+export const withTcpaFallback = <T>(regulatory: T): T => {
+  const container = at(regulatory, "tcpa");
+  if (!isRecord(regulatory) || !isRecord(container)) return regulatory;
+  const filled: Record<string, unknown> = {};
+  for (const [flat, names] of CONTAINED) {
+    if (given(at(regulatory, flat))) continue;
+    const name = names.find((candidate) => given(at(container, candidate)));
+    if (name !== undefined) filled[flat] = container[name];
+  }
+  return Object.keys(filled).length === 0 ? regulatory : ({ ...regulatory, ...filled } as T);
+};
+
+/** Every given copy of one fact that the contract lists under `environmental` and `regulatory`, and the container's. */
+export const copiesOf = (facts: unknown, name: string): readonly unknown[] =>
+  [at(facts, "environmental", name), at(facts, "regulatory", name), at(facts, "regulatory", "tcpa", name)].filter(
+    given,
+  );

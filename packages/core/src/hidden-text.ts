@@ -1,0 +1,44 @@
+import { redacted_text } from "./modify.ts";
+
+/** Shorter values stand in ordinary words and dates too often for anybody to be hidden behind them. */
+const chars_min = 4;
+
+/**
+ * Texts that `content` holds and `shown` no longer does: what policies removed or redacted, longest first. Numbers count as
+ * they are written.
+ */
+export function hiddenTexts(content: unknown, shown: unknown): string[] {
+  if (content === shown) return [];
+  const seen = new Set<string>();
+  collect(shown, seen);
+  const all = new Set<string>();
+  collect(content, all);
+  return [...all].filter((text) => !seen.has(text)).sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+}
+
+/** A JSON value in which none of these texts is left, in no text and in no key of it. */
+export function withoutTexts<T>(value: T, hidden: readonly string[]): T {
+  if (hidden.length === 0) return value;
+  return without(value, hidden) as T;
+}
+
+function without(value: unknown, hidden: readonly string[]): unknown {
+  if (typeof value === "string") return hidden.reduce((text, each) => text.replaceAll(each, redacted_text), value);
+  if (Array.isArray(value)) return value.map((item) => without(item, hidden));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [without(name, hidden) as string, without(item, hidden)]),
+  );
+}
+
+function collect(value: unknown, into: Set<string>): void {
+  const queue = [value];
+  while (queue.length > 0) {
+    const at = queue.pop();
+    if (typeof at === "object" && at !== null) queue.push(...Object.values(at));
+    else if (typeof at === "string" || typeof at === "number") {
+      const text = String(at);
+      if (text.trim().length >= chars_min) into.add(text);
+    }
+  }
+}

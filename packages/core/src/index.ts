@@ -1,0 +1,76 @@
+export { type ApiKeyText, equalInConstantTime, hashApiKey, newApiKey, parseApiKey } from "./api-key.ts";
+export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
+export { type RecordedIntent, replayIntent } from "./backtest/replay.ts";
+export {
+  type SettingsChange,
+  SettingsHistory,
+  type SettingsThen,
+  settings_change_types,
+  type VersionInForce,
+} from "./backtest/settings-history.ts";
+export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
+export { canonicalJson } from "./canonical-json.ts";
+export { clientIp, clientNetwork, isLoopback, type ProxyTrust, proxyTrust } from "./client-ip.ts";
+export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
+export { decide } from "./decide.ts";
+export type {
+  DecidableIntent,
+  Decided,
+  DecideInput,
+  DecisionContent,
+  EscalationTerms,
+  MembraneSettings,
+} from "./decision.ts";
+export { default_verdict_name, risk_threshold_name } from "./decision.ts";
+export { type AfterAttempt, type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./delivery.ts";
+export { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
+export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./event-body.ts";
+export {
+  type ContextSource,
+  type FactDocument,
+  type FactSource,
+  type ListedFact,
+  listFacts,
+  type MergedFacts,
+  mergeFacts,
+  noFacts,
+} from "./facts/merge.ts";
+export { isFresh, resolveLimits } from "./facts/staleness.ts";
+export { type ContextFindings, contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
+export { type ErrorCode, Fault, type FaultDetail, type FaultOptions } from "./fault.ts";
+export { type ActionIdentity, actionFingerprint, sha256Hex } from "./fingerprint.ts";
+export { hiddenTexts, withoutTexts } from "./hidden-text.ts";
+export { applyPatch, type Patched, type PatchOperation } from "./json-patch.ts";
+export { type KeyLife, type KeyState, keyState } from "./key-lifecycle.ts";
+export { intake, packSteps, QUICKSTART_PACKS } from "./onboarding/intake.ts";
+export { recommendPacks } from "./onboarding/recommend-packs.ts";
+export { type OverrideTerms, overrideTerms } from "./override.ts";
+export { loadPack } from "./packs/load-pack.ts";
+export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts";
+export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
+export { parseJson, pointerPart } from "./parse-json.ts";
+export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check.ts";
+export type { PolicySource } from "./policy/compile.ts";
+export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
+export { explainPolicies, type PolicyExplanation } from "./policy/explain.ts";
+export {
+  decideTest,
+  type PolicyTestResult,
+  plain_membrane,
+  policyTestSteps,
+  runPolicyTest,
+  runPolicyTests,
+} from "./policy/run-tests.ts";
+export { policySchema } from "./policy/schema.ts";
+export type { PolicyDiagnostic } from "./policy/source.ts";
+export { compilePolicySet, type PolicySet, type PreparedMembrane, policySha256 } from "./policy-set.ts";
+export { type RateTake, RateWindow, rateTake } from "./rate-window.ts";
+export { contextRequestHeaders, deliveryHeaders } from "./signature.ts";
+export { formatTimestampUs, parseDurationSeconds, parseTimestampUs, us_per_second } from "./time.ts";
+export {
+  checkWebhookUrl,
+  publicHttpsOnly,
+  refusedAddresses,
+  type WebhookUrlRules,
+  type WebhookUrlVerdict,
+} from "./webhook-url.ts";

@@ -1,0 +1,83 @@
+/** JSON Pointer (RFC 6901) and the three JSON Patch operations (RFC 6902) that a modification may use. */
+
+/** One patch operation; `value` with add and replace. */
+export interface PatchOperation {
+  readonly op: "add" | "remove" | "replace";
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** The names in a JSON Pointer, unescaped. "" is the whole document: no names. */
+export function pointerNames(path: string): string[] {
+  if (path === "") return [];
+  return path
+    .slice(1)
+    .split("/")
+    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** What lookup gives when nothing stands at a place. */
+export const nothing: unique symbol = Symbol("nothing");
+
+/** The value at a place, or `nothing`. Inherited names and `-` never count as present. */
+export function valueAt(document: unknown, names: readonly string[]): unknown {
+  let at = document;
+  for (const name of names) {
+    if (typeof at !== "object" || at === null) return nothing;
+    if (Array.isArray(at) && !isIndex(name)) return nothing;
+    if (!Object.hasOwn(at, name)) return nothing;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return at;
+}
+
+/** True for an array index as RFC 6901 spells it: no sign, no leading zero. */
+export function isIndex(name: string): boolean {
+  return /^(0|[1-9]\d{0,8})$/.test(name);
+}
+
+/** The patched document, or what kept it from being patched. */
+export type Patched<T> =
+  | { readonly ok: true; readonly document: T }
+  | { readonly ok: false; readonly index: number; readonly message: string };
+
+/**
+ * Applies operations in order to a copy; `document` itself is never changed. The whole document ("") cannot be operated
+ * on, and no operation may name `__proto__`. The first operation that cannot be applied ends it, as RFC 6902 asks.
+ */
+export function applyPatch<T>(document: T, operations: readonly PatchOperation[]): Patched<T> {
+  const copy = structuredClone(document);
+  for (const [index, operation] of operations.entries()) {
+    const message = applyOne(copy, operation);
+    if (message !== null) return { ok: false, index, message };
+  }
+  return { ok: true, document: copy };
+}
+
+function applyOne(document: unknown, operation: PatchOperation): string | null {
+  const names = pointerNames(operation.path);
+  const last = names.pop();
+  if (last === undefined || !operation.path.startsWith("/")) return `${operation.path} is not a place in the content`;
+  if (last === "__proto__" || names.includes("__proto__")) return "__proto__ is never a field";
+  const parent = valueAt(document, names);
+  if (typeof parent !== "object" || parent === null) return `nothing stands at the parent of ${operation.path}`;
+  return Array.isArray(parent)
+    ? applyToList(parent, last, operation)
+    : applyToObject(parent as Record<string, unknown>, last, operation);
+}
+
+function applyToObject(parent: Record<string, unknown>, name: string, operation: PatchOperation): string | null {
+  if (operation.op !== "add" && !Object.hasOwn(parent, name)) return `nothing stands at ${operation.path}`;
+  if (operation.op === "remove") delete parent[name];
+  else parent[name] = structuredClone(operation.value);
+  return null;
+}
+
+function applyToList(parent: unknown[], name: string, operation: PatchOperation): string | null {
+  const index = name === "-" && operation.op === "add" ? parent.length : isIndex(name) ? Number(name) : -1;
+  const last = operation.op === "add" ? parent.length : parent.length - 1;
+  if (index < 0 || index > last) return `${operation.path} is not an entry of the list`;
+  if (operation.op === "remove") parent.splice(index, 1);
+  else parent.splice(index, operation.op === "add" ? 0 : 1, structuredClone(operation.value));
+  return null;
+}

@@ -1,0 +1,35 @@
+import { Duration, Timestamp } from "@countersign/cel";
+
+/**
+ * A value of an expression as JSON, or undefined when JSON has no such value: numbers that are not finite or not exact,
+ * bytes, maps with other keys than texts. Timestamps and durations become text.
+ */
+export function jsonValue(value: unknown): unknown {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : undefined;
+    case "object":
+      break;
+    default:
+      return undefined;
+  }
+  if (value === null) return null;
+  if (value instanceof Timestamp || value instanceof Duration) return value.toString();
+  if (Array.isArray(value)) return everyDefined(value.map(jsonValue));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return undefined;
+  const record: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) {
+    const json = name === "__proto__" ? undefined : jsonValue(field);
+    if (json === undefined) return undefined;
+    record[name] = json;
+  }
+  return record;
+}
+
+function everyDefined(values: readonly unknown[]): unknown {
+  return values.includes(undefined) ? undefined : values;
+}

@@ -1,0 +1,142 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { applyPatch } from "./json-patch.ts";
+import { type ChangeRequest, hideContent, planChanges } from "./modify.ts";
+
+const content = {
+  amount_usd: 900,
+  ssn: "123",
+  person: { name: "Ada", ssn: "456" },
+  items: [{ id: 1 }, { id: 2 }, { id: 3 }],
+};
+const ask = (op: ChangeRequest["op"], path: string, value?: unknown, policy = "p"): ChangeRequest => ({
+  policy_id: `pol_${policy}`,
+  policy,
+  op,
+  path,
+  ...(value === undefined ? {} : { value }),
+});
+const plan = (...requests: ChangeRequest[]) => {
+  const result = planChanges(content, requests);
+  return result.kind === "planned"
+    ? result.operations.map(({ op, path, value }) => [op, path, value])
+    : [result.kind, result.path];
+};
+
+describe("modifications", () => {
+  test("become RFC 6902 operations in the order of their places", () => {
+    expect(
+      plan(
+        ask("set", "/note", "x"),
+        ask("cap", "/amount_usd", 500),
+        ask("redact", "/ssn"),
+        ask("remove", "/person/ssn"),
+      ),
+    ).toEqual([
+      ["replace", "/amount_usd", 500],
+      ["add", "/note", "x"],
+      ["replace", "/ssn", "[redacted]"],
+      ["remove", "/person/ssn", undefined],
+    ]);
+  });
+
+  test("what is already as asked for makes no operation", () => {
+    expect(
+      plan(
+        ask("cap", "/amount_usd", 900),
+        ask("floor", "/amount_usd", 900),
+        ask("set", "/ssn", "123"),
+        ask("remove", "/none"),
+      ),
+    ).toEqual([]);
+  });
+
+  test("of several caps the least counts, of several floors the greatest", () => {
+    expect(plan(ask("cap", "/amount_usd", 500), ask("cap", "/amount_usd", 300, "q"))).toEqual([
+      ["replace", "/amount_usd", 300],
+    ]);
+    expect(plan(ask("floor", "/amount_usd", 1000), ask("floor", "/amount_usd", 2000, "q"))).toEqual([
+      ["replace", "/amount_usd", 2000],
+    ]);
+  });
+
+  test("remove and redact beat a set at or below their place; remove beats redact", () => {
+    expect(plan(ask("set", "/person/ssn", "x"), ask("redact", "/person", undefined, "q"))).toEqual([
+      ["replace", "/person", "[redacted]"],
+    ]);
+    expect(plan(ask("redact", "/ssn"), ask("remove", "/ssn", undefined, "q"))).toEqual([["remove", "/ssn", undefined]]);
+    expect(plan(ask("redact", "/person"), ask("remove", "/person/ssn"))).toEqual([
+      ["replace", "/person", "[redacted]"],
+    ]);
+  });
+
+  test("a set above a hidden place cannot bring the value back", () => {
+    const result = planChanges(content, [
+      ask("set", "/person", { ssn: "789" }),
+      ask("remove", "/person/ssn", undefined, "q"),
+    ]);
+    expect(result).toMatchObject({ kind: "planned", content: { person: {} } });
+  });
+
+  test("entries of a list are removed from the end", () => {
+    const result = planChanges(content, [
+      ask("remove", "/items/0"),
+      ask("remove", "/items/2"),
+      ask("remove", "/items/10"),
+    ]);
+    expect(result).toMatchObject({ kind: "planned", content: { items: [{ id: 2 }] } });
+  });
+
+  test("objects missing above a place are made, once", () => {
+    expect(plan(ask("set", "/a/b/c", 1), ask("set", "/a/b/d", 2))).toEqual([
+      ["add", "/a", {}],
+      ["add", "/a/b", {}],
+      ["add", "/a/b/c", 1],
+      ["add", "/a/b/d", 2],
+    ]);
+  });
+
+  test.each([
+    ["two different values", [ask("set", "/ssn", "x"), ask("set", "/ssn", "y", "q")]],
+    ["a place inside another", [ask("set", "/person", {}), ask("set", "/person/name", "y", "q")]],
+    ["a cap below a floor", [ask("cap", "/amount_usd", 10), ask("floor", "/amount_usd", 20, "q")]],
+    ["a cap on a text", [ask("cap", "/ssn", 10)]],
+    ["a cap on nothing", [ask("cap", "/none", 10)]],
+    ["a bound that is no number", [ask("cap", "/amount_usd", "10")]],
+    ["a set above the cap", [ask("set", "/amount_usd", 50), ask("cap", "/amount_usd", 10, "q")]],
+    ["a parent that is no object", [ask("set", "/ssn/part", 1)]],
+  ])("%s is a conflict", (_, requests) => {
+    expect(planChanges(content, requests).kind).toBe("conflict");
+  });
+
+  test("people are shown the content without what is hidden", () => {
+    expect(hideContent(content, [ask("redact", "/ssn"), ask("remove", "/person/ssn", undefined, "q")])).toEqual({
+      ...content,
+      ssn: "[redacted]",
+      person: { name: "Ada" },
+    });
+    expect(hideContent(content, [])).toBe(content);
+  });
+
+  test("the order of asking never matters, and the patch leads from the content to the result", () => {
+    const path = fc.constantFrom("/a", "/a/b", "/n", "/l/0", "/l/1", "/x/y");
+    const op = fc.constantFrom("remove", "redact", "set", "cap", "floor") as fc.Arbitrary<ChangeRequest["op"]>;
+    const request = fc
+      .tuple(op, path, fc.integer({ min: 0, max: 3 }), fc.constantFrom("p", "q", "r"))
+      .map(([o, at, v, p]) => ask(o, at, v, p));
+    const original = { a: { b: 1 }, n: 2, l: [1, 2] };
+    const pair = fc
+      .array(request, { maxLength: 6 })
+      .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })));
+    fc.assert(
+      fc.property(pair, ([requests, shuffled]) => {
+        const result = planChanges(original, requests);
+        const other = planChanges(original, shuffled);
+        expect(other.kind).toBe(result.kind);
+        if (result.kind !== "planned") return;
+        expect(JSON.stringify(other)).toBe(JSON.stringify(result));
+        expect(applyPatch(original, result.operations)).toEqual({ ok: true, document: result.content });
+      }),
+    );
+  });
+});

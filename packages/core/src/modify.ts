@@ -1,0 +1,218 @@
+import { canonicalJson } from "./canonical-json.ts";
+import { applyPatch, isIndex, nothing, type PatchOperation, pointerNames, valueAt } from "./json-patch.ts";
+import type { ModifyOp } from "./policy/document.ts";
+
+/** What stands in the place of a redacted value. */
+export const redacted_text = "[redacted]";
+
+/** One change that a fired rule asks for; `value` is already computed from the original content. */
+export interface ChangeRequest {
+  readonly policy_id: string;
+  readonly policy: string;
+  readonly op: ModifyOp;
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** A patch operation and the policy that asked for it. */
+export interface AttributedOperation extends PatchOperation {
+  readonly policy_id: string | null;
+}
+
+/** All changes as one patch, or why there is none: then people decide. */
+export type ChangePlan =
+  | {
+      readonly kind: "planned";
+      readonly operations: readonly AttributedOperation[];
+      readonly content: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly kind: "conflict";
+      readonly path: string;
+      readonly message: string;
+      readonly policies: readonly string[];
+    };
+
+interface Change extends ChangeRequest {
+  readonly names: readonly string[];
+}
+
+/**
+ * Turns the changes that all fired rules ask for into one RFC 6902 patch. The order of `requests` never matters:
+ * `remove` beats `redact`, both beat whatever else is asked for at or below their place; of several caps the least
+ * counts, of several floors the greatest. Two different values for one place, a place inside another, a cap below a
+ * floor, and a cap on what is no number are conflicts. What is already as asked for makes no operation. Source:
+ * policies.md §3 rule 5.
+ */
+export function planChanges(
+  content: Readonly<Record<string, unknown>>,
+  requests: readonly ChangeRequest[],
+): ChangePlan {
+  const changes = requests.map((request): Change => ({ ...request, names: pointerNames(request.path) })).sort(byPlace);
+  const hiding = changes.filter((change) => change.op === "remove" || change.op === "redact");
+  const hides = hiding.filter((change) => !hiding.some((other) => other !== change && outranks(other, change)));
+  const values = changes.filter(
+    (change) => !hiding.includes(change) && !hides.some((hide) => isWithin(change.names, hide.names)),
+  );
+
+  const operations: AttributedOperation[] = [];
+  let result = content;
+  const perform = (change: Change, wanted: readonly PatchOperation[]): ChangePlan | null => {
+    for (const operation of wanted) {
+      const patched = applyPatch(result, [operation]);
+      if (!patched.ok) return conflict(change.path, patched.message, [change]);
+      result = patched.document;
+      operations.push({ ...operation, policy_id: change.policy_id });
+    }
+    return null;
+  };
+
+  for (const group of byPath(values)) {
+    const first = group[0];
+    const inside = first && values.find((other) => other.path !== first.path && isWithin(first.names, other.names));
+    if (first === undefined) continue;
+    if (inside !== undefined) return conflict(first.path, `${first.path} lies inside ${inside.path}`, [first, inside]);
+    const settled = settle(content, group);
+    if (settled.kind === "conflict") return settled;
+    const failed =
+      settled.kind === "value" ? perform(settled.change, writing(result, settled.change, settled.value)) : null;
+    if (failed !== null) return failed;
+  }
+  // From the end, so that removing one entry of a list does not shift the next.
+  for (const hide of hides.reverse()) {
+    const failed = perform(hide, hidingOf(result, hide));
+    if (failed !== null) return failed;
+  }
+  return { kind: "planned", operations, content: result };
+}
+
+/**
+ * The content after `hides` (only remove and redact): what people may be shown. The content itself when there are none.
+ */
+export function hideContent(
+  content: Readonly<Record<string, unknown>>,
+  hides: readonly ChangeRequest[],
+): Readonly<Record<string, unknown>> {
+  const plan = planChanges(content, hides);
+  return plan.kind === "planned" ? plan.content : {};
+}
+
+type Settled =
+  | { readonly kind: "none" }
+  | { readonly kind: "value"; readonly change: Change; readonly value: unknown }
+  | (ChangePlan & { kind: "conflict" });
+
+/** What several set, cap and floor at one place come to. */
+function settle(content: unknown, group: readonly Change[]): Settled {
+  const path = group[0]?.path ?? "";
+  const sets = group.filter((change) => change.op === "set");
+  const cap = leastOf(
+    group.filter((change) => change.op === "cap"),
+    1,
+  );
+  const floor = leastOf(
+    group.filter((change) => change.op === "floor"),
+    -1,
+  );
+  const [set] = sets;
+  if (sets.some((other) => canonicalJson(other.value) !== canonicalJson(set?.value)))
+    return conflict(path, "two rules set different values", sets);
+  if (group.some((change) => change.op !== "set" && typeof change.value !== "number"))
+    return conflict(path, "a bound is not a number", group);
+  const low = (floor?.value ?? -Infinity) as number;
+  const high = (cap?.value ?? Infinity) as number;
+  if (low > high) return conflict(path, "the floor lies above the cap", group);
+  const original = set === undefined ? valueAt(content, group[0]?.names ?? []) : set.value;
+  if (cap === undefined && floor === undefined)
+    return set === undefined ? { kind: "none" } : { kind: "value", change: set, value: original };
+  if (typeof original !== "number") return conflict(path, "only a number can be bounded", group);
+  if (original >= low && original <= high)
+    return set === undefined ? { kind: "none" } : { kind: "value", change: set, value: original };
+  if (set !== undefined) return conflict(path, "one rule sets a value that another does not allow", group);
+  const bound = original > high ? cap : floor;
+  return bound === undefined ? { kind: "none" } : { kind: "value", change: bound, value: bound.value };
+}
+
+function leastOf(changes: readonly Change[], sign: number): Change | undefined {
+  return changes.reduce<Change | undefined>((best, change) => {
+    const better = best === undefined || sign * ((change.value as number) - (best.value as number)) < 0;
+    return better ? change : best;
+  }, undefined);
+}
+
+/** The operations that write a value: none when it is there already, and one more for each object missing above it. */
+function writing(content: unknown, change: Change, value: unknown): PatchOperation[] {
+  const there = valueAt(content, change.names);
+  if (there !== nothing) {
+    return canonicalJson(there) === canonicalJson(value) ? [] : [{ op: "replace", path: change.path, value }];
+  }
+  const tokens = change.path.split("/");
+  const operations: PatchOperation[] = [];
+  for (let depth = 1; depth < change.names.length; depth += 1) {
+    if (valueAt(content, change.names.slice(0, depth)) === nothing)
+      operations.push({ op: "add", path: tokens.slice(0, depth + 1).join("/"), value: {} });
+  }
+  return [...operations, { op: "add", path: change.path, value }];
+}
+
+function hidingOf(content: unknown, change: Change): PatchOperation[] {
+  const there = valueAt(content, change.names);
+  if (there === nothing || (change.op === "redact" && there === redacted_text)) return [];
+  return [
+    change.op === "remove"
+      ? { op: "remove", path: change.path }
+      : { op: "replace", path: change.path, value: redacted_text },
+  ];
+}
+
+function conflict(path: string, message: string, changes: readonly Change[]): ChangePlan & { kind: "conflict" } {
+  return { kind: "conflict", path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
+}
+
+/** Whether `hide` makes `other`, another remove or redact, needless. Of equal ones the first stays. */
+function outranks(hide: Change, other: Change): boolean {
+  if (!isWithin(other.names, hide.names)) return false;
+  if (other.names.length > hide.names.length) return true;
+  return hide.op === other.op ? byPlace(hide, other) < 0 : hide.op === "remove";
+}
+
+function isWithin(names: readonly string[], outer: readonly string[]): boolean {
+  return outer.length <= names.length && outer.every((name, index) => names[index] === name);
+}
+
+function byPath(changes: readonly Change[]): Change[][] {
+  const groups = new Map<string, Change[]>();
+  for (const change of changes) {
+    const group = groups.get(change.path);
+    if (group === undefined) groups.set(change.path, [change]);
+    else group.push(change);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * By place (list entries by number), then policy name, id and operation: the same order whatever the order of asking.
+ */
+function byPlace(a: Change, b: Change): number {
+  for (let i = 0; i < a.names.length && i < b.names.length; i += 1) {
+    const [left = "", right = ""] = [a.names[i], b.names[i]];
+    if (left === right) continue;
+    if (isIndex(left) && isIndex(right)) return Number(left) - Number(right);
+    return left < right ? -1 : 1;
+  }
+  return (
+    a.names.length - b.names.length ||
+    compare(a.policy, b.policy) ||
+    compare(a.policy_id, b.policy_id) ||
+    compare(a.op, b.op) ||
+    compareValues(a, b)
+  );
+}
+
+function compareValues(a: Change, b: Change): number {
+  return compare(canonicalJson(a.value ?? null), canonicalJson(b.value ?? null));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,209 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { classifyTool } from "./classify-tool.ts";
+import { CONFIRM_BELOW, intake } from "./intake.ts";
+import { PACK_SIGNALS } from "./pack-signals.ts";
+import { find, read, TEXT_CHARS_MAX } from "./words.ts";
+
+const packs = (description: string, more: object = {}): string[] =>
+  intake({ description, ...more }).recommended_packs.map(({ pack }) => pack);
+
+describe("recommended packs", () => {
+  test("a healthcare call centre in Texas and California gets hipaa, tcpa, ccpa and pci with the words that led there", () => {
+    const { recommended_packs } = intake({
+      description: "healthcare call centre with AI agents for billing and scheduling in Texas and California",
+    });
+    expect(recommended_packs.map(({ pack }) => pack)).toEqual(["hipaa", "tcpa", "ccpa", "pci"]);
+    const because = Object.fromEntries(recommended_packs.map((one) => [one.pack, one.because]));
+    expect(because["hipaa"]).toContain('"healthcare"');
+    expect(because["tcpa"]).toContain('"call centre"');
+    expect(because["tcpa"]).toContain('"Texas"');
+    expect(because["ccpa"]).toContain('"California"');
+    expect(because["pci"]).toContain('"billing"');
+  });
+
+  test.each([
+    ["Call-Center bots for hospitals", ["hipaa", "tcpa"]],
+    ["We run a webshop in Germany", ["pci", "gdpr"]],
+    ["We run a webshop in Germany; we do not store card data and take no payments", ["pci", "gdpr"]],
+    ["A blog about gardening, no payments and no patients", []],
+    ["Online therapy app in France with therapists", ["gdpr"]],
+    ["HIPAA-covered clinic in Canada", ["hipaa"]],
+    ["call centre in Canada", []],
+    ["University registrar helpdesk", ["ferpa"]],
+    ["month-end close and journal entries for a public company", ["sox"]],
+    ["Screening loan applicants with credit scoring", ["ai"]],
+    ["DevOps agents deploying to Kubernetes for a federal agency", ["fedramp", "csf"]],
+    ["defense contractor handling CUI", ["cmmc"]],
+    ["An agent that triages the inbox", ["provenance"]],
+    ["hello", []],
+  ])("%j: %j", (description, expected) => {
+    expect(packs(description)).toEqual(expected);
+  });
+
+  test.each([
+    [{ regions: ["US-CA"] }, ["ccpa"]],
+    [{ regions: ["DE", "France"] }, ["gdpr"]],
+    [{ data_classes: ["PHI", "chd", "cui"] }, ["hipaa", "pci", "cmmc"]],
+    [{ industry: "Healthcare" }, ["hipaa"]],
+    [{ industry: "Healthcare", regions: ["Japan"] }, []],
+    [{ tools: [{ name: "place_call" }, { name: "deploy_service" }] }, ["tcpa", "csf", "mon"]],
+    [{ tools: [{ name: "read_email" }, { name: "send_money" }] }, ["mon", "provenance"]],
+    [{ tools: [{ name: "read_email" }] }, []],
+  ])("from %j: %j", (more, expected) => {
+    expect(packs("agents", more)).toEqual(expected);
+  });
+
+  test("every pack that quickstart does not switch on can be recommended by each of its phrases", () => {
+    for (const { pack, names, phrases } of PACK_SIGNALS) {
+      for (const phrase of [...names, ...phrases]) {
+        expect(packs(`we use ${phrase} here`), phrase).toContain(pack);
+      }
+    }
+  });
+});
+
+describe("the action catalogue", () => {
+  test.each([
+    ["send_email", "communication.email", 0.9],
+    ["send_money", "payment.transfer", 0.9],
+    ["schedule_transaction", "payment.transfer", 0.9],
+    ["refund_payment", "payment.refund", 0.7],
+    ["get_balance", "data.read", 0.9],
+    ["list_refunds", "data.read", 0.9],
+    ["update_password", "identity.grant", 0.9],
+    ["createUser", "identity.grant", 0.9],
+    ["revokeAccess", "identity.revoke", 0.9],
+    ["delete_file", "record.delete", 0.7],
+    ["purge_dataset", "data.delete", 0.9],
+    ["share_file", "data.share", 0.9],
+    ["add_calendar_event_participants", "data.share", 0.9],
+    ["create_calendar_event", "record.create", 0.7],
+    ["append_to_file", "record.update", 0.7],
+    ["update_user_info", "record.update", 0.7],
+    ["make_call", "communication.call", 0.9],
+    ["sendSMS", "communication.sms", 0.9],
+    ["post_message", "communication.chat", 0.9],
+    ["runSQL", "system.change", 0.9],
+    ["deploy_service", "system.deploy", 0.7],
+    ["restore_backup", "system.recover", 0.9],
+    ["post_journal_entry", "finance.journal", 0.9],
+    ["screen_candidate", "model.decide", 0.9],
+    ["train_model", "model.train", 0.9],
+    ["export_report", "data.export", 0.7],
+    ["foo", "other.unclassified", 0.1],
+  ])("%s is %s, confidence %d", (name, type, confidence) => {
+    expect(classifyTool({ name })).toMatchObject({ verb: name, type, confidence });
+  });
+
+  test("what only the description says has less confidence", () => {
+    expect(classifyTool({ name: "op7", description: "Sends an email to a customer" })).toMatchObject({
+      type: "communication.email",
+      confidence: 0.5,
+      data_classes: ["personal"],
+    });
+  });
+
+  test("parameters tell data classes, in both spellings of the schema", () => {
+    const properties = { patient_id: {}, cvv: {}, card_number: {} };
+    for (const tool of [{ input_schema: { properties } }, { inputSchema: { properties } }]) {
+      expect(classifyTool({ name: "save", ...tool }).data_classes).toEqual(["phi", "sad", "chd", "personal"]);
+    }
+  });
+
+  test("a read-only annotation never relaxes what a name says", () => {
+    const tool = classifyTool({ name: "send_money", annotations: { readOnlyHint: true } });
+    expect(tool.type).toBe("payment.transfer");
+    expect(tool.confidence).toBeLessThan(CONFIRM_BELOW);
+    expect(classifyTool({ name: "foo", annotations: { readOnlyHint: true } }).type).toBe("data.read");
+  });
+});
+
+describe("next steps", () => {
+  test("name the packs to switch on, the tools to confirm, and that this is no legal advice", () => {
+    const { next_steps } = intake({ description: "hospital", tools: [{ name: "foo" }, { name: "send_email" }] });
+    const text = next_steps.join("\n");
+    expect(text).toContain("pack hipaa");
+    expect(text).toContain("not legal advice");
+    expect(text).toContain("foo");
+    expect(text).not.toContain("send_email");
+  });
+});
+
+describe("reading words", () => {
+  test.each([
+    ["we handle patients", "patient", "patients"],
+    ["Call-Centre", "call centre", "Call Centre"],
+    ["no patients here", "patient", null],
+    ["we do not store any card data", "card", null],
+    ["not in Europe, but patients", "patient", "patients"],
+    ["impatient", "patient", null],
+    ["companies", "company", "companies"],
+  ])("%j for %j: %j", (text, phrase, found) => {
+    expect(find(read(text), phrase)).toBe(found);
+  });
+});
+
+test("intake is deterministic, bounded and never throws, whatever it is given", () => {
+  const word = fc.constantFrom(
+    "patient",
+    "no",
+    "card",
+    "Texas",
+    "EU",
+    "call",
+    "centre",
+    "deploy",
+    "constructor",
+    "__proto__",
+    "…",
+  );
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.array(word, { maxLength: 30 }).map((words) => words.join(" ")),
+  );
+  const request = fc.record({
+    description: text,
+    industry: fc.option(text, { nil: undefined }),
+    regions: fc.option(fc.array(text, { maxLength: 4 }), { nil: undefined }),
+    data_classes: fc.option(fc.array(text, { maxLength: 4 }), { nil: undefined }),
+    tools: fc.option(
+      fc.array(fc.record({ name: text, description: text, input_schema: fc.anything(), annotations: fc.anything() }), {
+        maxLength: 4,
+      }),
+      { nil: undefined },
+    ),
+  });
+  fc.assert(
+    fc.property(request, (given) => {
+      const answer = intake(given);
+      expect(intake(given)).toEqual(answer);
+      for (const { because } of answer.recommended_packs) expect(because.length).toBeLessThanOrEqual(1_000);
+      for (const step of answer.next_steps) expect(step.length).toBeLessThanOrEqual(1_000);
+      for (const { confidence } of answer.action_catalogue) expect(confidence > 0 && confidence <= 1).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("long regions, data classes and tool names are cut where they are shown", () => {
+  const long = `${"x".repeat(5_000)} call California`;
+  const answer = intake({
+    description: "call centre for patients in the EU and the US, card payments",
+    regions: Array.from({ length: 50 }, (_, at) => `US-CA ${long} ${at}`),
+    data_classes: Array.from({ length: 50 }, () => "phi"),
+    tools: Array.from({ length: 50 }, (_, at) => ({ name: `zz_${"y".repeat(500)}${at}` })),
+  });
+  for (const { because } of answer.recommended_packs) expect(because.length).toBeLessThanOrEqual(1_000);
+  for (const step of answer.next_steps) expect(step.length).toBeLessThanOrEqual(1_000);
+});
+
+test("a very long description is read in bounded time", () => {
+  const started = process.hrtime.bigint();
+  intake({
+    description: "patient card ".repeat(1_000_000),
+    tools: Array.from({ length: 200 }, (_, at) => ({ name: `send_thing_${at}` })),
+  });
+  expect(Number(process.hrtime.bigint() - started) / 1e6).toBeLessThan(2_000);
+  expect(TEXT_CHARS_MAX).toBeLessThan(100_000);
+});

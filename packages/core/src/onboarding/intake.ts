@@ -1,0 +1,71 @@
+import { classifyTool, type Tool, type ToolAction } from "./classify-tool.ts";
+import { type PackRecommendation, recommendPacks, type Situation } from "./recommend-packs.ts";
+import { shorten } from "./words.ts";
+
+/** What `POST /v1/onboarding/intake` is asked. */
+export interface IntakeRequest extends Situation {
+  readonly tools?: readonly Tool[] | undefined;
+}
+
+/** What intake answers, without its id. */
+export interface IntakeAnswer {
+  readonly recommended_packs: readonly PackRecommendation[];
+  readonly action_catalogue: readonly Omit<ToolAction, "reads_third_party">[];
+  readonly next_steps: readonly string[];
+}
+
+/** Packs that quickstart switches on for everybody. Source: api.md §10 "Quickstart". */
+export const QUICKSTART_PACKS = ["security", "account", "meta"] as const;
+
+/** Below this confidence a proposed action type is for a person to confirm. */
+export const CONFIRM_BELOW = 0.7;
+
+const names = (given: readonly string[], shown_max = 8): string => {
+  const list = given.map((name) => shorten(name, 64));
+  return list.length <= shown_max
+    ? list.join(", ")
+    : `${list.slice(0, shown_max).join(", ")} and ${list.length - shown_max} more`;
+};
+
+/**
+ * The next steps that follow from recommended packs: quickstart names them, whether or not intake was asked first.
+ * Never empty.
+ */
+export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
+  const always = `The packs ${names(QUICKSTART_PACKS)} are on from the start.`;
+  if (packs.length === 0) {
+    return [`${always} Nothing in the description calls for another; GET /v1/packs lists them all.`];
+  }
+  return [
+    always,
+    ...packs.map(({ pack, because }) => `Switch on the pack ${pack}: ${because}`),
+    "Have counsel review the packs: they are a starting point, not legal advice.",
+  ];
+};
+
+const toolSteps = (actions: readonly ToolAction[]): string[] => {
+  const unsure = actions.filter(({ confidence }) => confidence < CONFIRM_BELOW).map(({ verb }) => verb);
+  if (actions.length === 0) return ["Send your tools (MCP tools/list) to intake to get an action catalogue."];
+  const put = "Put the action catalogue into your membrane (PATCH /v1/membranes/{membrane_id}).";
+  return unsure.length === 0
+    ? [put]
+    : [`Confirm what these tools do, their names do not say it surely: ${names(unsure)}.`, put];
+};
+
+/**
+ * Recommends packs for what a customer says about himself and proposes an action catalogue for his tools; every answer
+ * carries the words it rests on. Deterministic, no network. Source: api.md §10 "Intake".
+ */
+export const intake = (request: IntakeRequest): IntakeAnswer => {
+  const actions = (request.tools ?? []).map(classifyTool);
+  const recommended_packs = recommendPacks(request, actions);
+  return {
+    recommended_packs,
+    action_catalogue: actions.map(({ reads_third_party: _, ...action }) => action),
+    next_steps: [
+      ...packSteps(recommended_packs),
+      ...toolSteps(actions),
+      "Watch decisions in shadow mode, then go live (POST /v1/membranes/{membrane_id}/go-live).",
+    ],
+  };
+};

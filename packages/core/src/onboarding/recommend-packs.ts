@@ -1,0 +1,168 @@
+import type { ToolAction } from "./classify-tool.ts";
+import { type Home, OTHER_PLACES, PACK_SIGNALS, type PackSignals, PLACES } from "./pack-signals.ts";
+import { find, type Reading, read, shorten } from "./words.ts";
+
+/** What a customer says about himself. Everything but the description may be absent. */
+export interface Situation {
+  readonly description: string;
+  readonly industry?: string | undefined;
+  readonly regions?: readonly string[] | undefined;
+  readonly data_classes?: readonly string[] | undefined;
+}
+
+/** One pack and the words that led to it. */
+export interface PackRecommendation {
+  readonly pack: string;
+  readonly because: string;
+}
+
+interface Evidence {
+  readonly words: readonly string[];
+  readonly from: string;
+}
+
+const quoted = (words: readonly string[]): string =>
+  words.map((word) => `"${shorten(word, WORD_CHARS_SHOWN_MAX)}"`).join(", ");
+const WORDS_SHOWN_MAX = 6;
+const WORD_CHARS_SHOWN_MAX = 40;
+
+/** The words of every phrase found, longest phrases first, none that is part of one already shown. */
+const hits = (reading: Reading, phrases: readonly string[]): string[] => {
+  const found = phrases.map((phrase) => find(reading, phrase)).filter((words) => words !== null);
+  const shown: string[] = [];
+  for (const words of [...new Set(found)].sort((a, b) => b.length - a.length)) {
+    if (!shown.some((longer) => ` ${longer} `.includes(` ${words} `))) shown.push(words);
+  }
+  return shown.sort((a, b) => placeOf(reading, a) - placeOf(reading, b)).slice(0, WORDS_SHOWN_MAX);
+};
+
+const placeOf = (reading: Reading, words: string): number => reading.written.indexOf(words.split(" ")[0] ?? "");
+
+/** `US-CA`, `us_tx` and plain names alike; a bare code counts only in `regions`, never inside a sentence. */
+const regionHomes = (regions: readonly string[]): ReadonlySet<Home | "other"> => {
+  const homes = new Set<Home | "other">();
+  for (const region of regions) {
+    const code = region
+      .trim()
+      .toLowerCase()
+      .replace(/[^a-z]+/g, "-");
+    const reading = read(region);
+    if (code === "ca" || code === "us-ca") homes.add("us-ca");
+    if (code.startsWith("us-") || code === "ca" || STATE_CODES.has(code)) homes.add("us");
+    for (const home of Object.keys(PLACES) as Home[]) {
+      if (PLACES[home].some((place) => find(reading, place) !== null)) homes.add(home);
+    }
+    if (EU_CODES.has(code)) homes.add("eu");
+    if (homes.size === 0) homes.add("other");
+  }
+  return homes;
+};
+
+const codes = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+/** State codes that stand for nothing else a customer would list as a region; "de", "in" and such are left to names. */
+const STATE_CODES = codes(
+  "tx ny fl wa az nv nj il oh ga nc va mi tn mo md wi mn or ok ky ut ia ks ar ms nm ne wv id hi nh ri mt nd sd ak dc vt wy",
+);
+const EU_CODES = codes("at be bg hr cy cz dk ee fi fr de gr hu ie it lv lt lu nl pl pt ro sk si es se is li no");
+
+const homesOf = (situation: Situation, readings: readonly Reading[]): ReadonlySet<Home | "other"> => {
+  const homes = new Set<Home | "other">(regionHomes(situation.regions ?? []));
+  for (const reading of readings) {
+    for (const home of Object.keys(PLACES) as Home[]) {
+      if (PLACES[home].some((place) => find(reading, place) !== null)) homes.add(home);
+    }
+    if (OTHER_PLACES.some((place) => find(reading, place) !== null)) homes.add("other");
+  }
+  return homes;
+};
+
+/** Whether a law's home fits: yes when nothing is known of places, except that California and the EU must be named. */
+const fits = (home: Home | undefined, homes: ReadonlySet<Home | "other">): boolean =>
+  home === undefined || homes.has(home) || (home === "us" && homes.size === 0);
+
+const actionHits = (tools: readonly ToolAction[], patterns: readonly string[]): string[] =>
+  tools
+    .filter(({ type }) =>
+      patterns.some((pattern) => (pattern.endsWith(".") ? type.startsWith(pattern) : type === pattern)),
+    )
+    .map(({ verb }) => verb)
+    .slice(0, WORDS_SHOWN_MAX);
+
+const evidenceFor = (
+  signals: PackSignals,
+  situation: Situation,
+  texts: readonly (readonly [string, Reading])[],
+  tools: readonly ToolAction[],
+  fitting: boolean,
+): Evidence[] => {
+  const evidence: Evidence[] = [];
+  for (const [from, reading] of texts) {
+    const words = hits(reading, fitting ? [...signals.names, ...signals.phrases] : signals.names);
+    if (words.length > 0) evidence.push({ words, from: `in the ${from}` });
+  }
+  const classes = (situation.data_classes ?? []).filter((name) => signals.data_classes.includes(name.toLowerCase()));
+  if (classes.length > 0) evidence.push({ words: classes.slice(0, WORDS_SHOWN_MAX), from: "among the data classes" });
+  const verbs = fitting ? actionHits(tools, signals.actions) : [];
+  if (verbs.length > 0) evidence.push({ words: verbs, from: "among the tools" });
+  return evidence;
+};
+
+const sentence = (signals: PackSignals, evidence: readonly Evidence[]): string => {
+  const said = evidence.map(({ words, from }) => `${quoted(words)} ${from}`).join("; ");
+  return `${said}: ${signals.means}.`;
+};
+
+/** Tools that read what others wrote, beside tools that change something: the provenance pack's case. */
+const readsOthers = (tools: readonly ToolAction[]): string[] =>
+  tools.some(({ type }) => type !== "data.read" && type !== "other.unclassified")
+    ? tools.filter(({ reads_third_party }) => reads_third_party).map(({ verb }) => verb)
+    : [];
+
+/**
+ * The packs that a customer's own words call for, in a fixed order, each with those words. Deterministic and without any
+ * network: the same words give the same answer. A law with a home (United States, California, EEA) is left out for who
+ * names only other places, unless the law itself is named. Words that are denied ("no card data") do not count.
+ * The packs that quickstart switches on by itself are not repeated here.
+ * Source: api.md §10 "Intake".
+ */
+export const recommendPacks = (situation: Situation, tools: readonly ToolAction[] = []): PackRecommendation[] => {
+  const texts: (readonly [string, Reading])[] = [["description", read(situation.description)]];
+  if (situation.industry !== undefined) texts.push(["industry", read(situation.industry)]);
+  const homes = homesOf(
+    situation,
+    texts.map(([, reading]) => reading),
+  );
+  return PACK_SIGNALS.flatMap((signals) => {
+    const evidence = evidenceFor(signals, situation, texts, tools, fits(signals.home, homes));
+    if (signals.pack === "provenance") {
+      const verbs = readsOthers(tools).slice(0, WORDS_SHOWN_MAX);
+      if (verbs.length > 0) evidence.push({ words: verbs, from: "among the tools" });
+    }
+    const place = placeEvidence(signals, situation, texts, homes);
+    if (place === null)
+      return evidence.length === 0 ? [] : [{ pack: signals.pack, because: sentence(signals, evidence) }];
+    // California and the EEA are reason enough; being in the United States only supports what else was said.
+    if (evidence.length === 0 && signals.home === "us") return [];
+    return [{ pack: signals.pack, because: sentence(signals, [...evidence, place]) }];
+  });
+};
+
+/** The words by which a law's home was told: regions as given ("US-CA", "DE"), else names in the texts. */
+const placeEvidence = (
+  { home, phrases }: PackSignals,
+  situation: Situation,
+  texts: readonly (readonly [string, Reading])[],
+  homes: ReadonlySet<Home | "other">,
+): Evidence | null => {
+  if (home === undefined || !homes.has(home)) return null;
+  const regions = (situation.regions ?? []).filter((region) => regionHomes([region]).has(home));
+  if (regions.length > 0) return { words: regions.slice(0, WORDS_SHOWN_MAX), from: "among the regions" };
+  for (const [from, reading] of texts) {
+    const words = hits(
+      reading,
+      PLACES[home].filter((place) => !phrases.includes(place)),
+    );
+    if (words.length > 0) return { words, from: `in the ${from}` };
+  }
+  return null;
+};

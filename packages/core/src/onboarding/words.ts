@@ -1,0 +1,86 @@
+/** Words of a text as written, camelCase and punctuation taken apart: "sendEmail_v2" is send, Email, v2. */
+const written = (text: string): readonly string[] =>
+  text
+    .slice(0, TEXT_CHARS_MAX)
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
+    .replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .replace(/['’]/g, "")
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+
+/** Words of a text in lower case. */
+export const wordsOf = (text: string): readonly string[] => written(text).map((word) => word.toLowerCase());
+
+/** No description says more after this many characters; a bound keeps the reading linear and short. */
+export const TEXT_CHARS_MAX = 20_000;
+
+/** The plural's stem, so that "patients", "boxes" and "companies" meet "patient", "box" and "company". */
+export const stem = (word: string): string => {
+  if (word.length > 4 && word.endsWith("ies")) return `${word.slice(0, -3)}y`;
+  if (word.length > 4 && /(?:ss|sh|ch|x|z)es$/.test(word)) return word.slice(0, -2);
+  return word.length > 3 && word.endsWith("s") && !word.endsWith("ss") && !word.endsWith("us")
+    ? word.slice(0, -1)
+    : word;
+};
+
+const NEGATIONS = new Set([
+  "no",
+  "not",
+  "without",
+  "never",
+  "neither",
+  "nor",
+  "dont",
+  "doesnt",
+  "wont",
+  "cannot",
+  "excluding",
+  "except",
+  "non",
+]);
+/** A negation reaches this many words ahead: "we do not store any card data". */
+const NEGATION_REACH = 4;
+const CLAUSE_ENDS = new Set(["but", "however", "although"]);
+
+/** A text ready for looking phrases up. */
+export interface Reading {
+  readonly written: readonly string[];
+  readonly words: readonly string[];
+  readonly stems: readonly string[];
+}
+
+/** Reads a text once. */
+export const read = (text: string): Reading => {
+  const words = wordsOf(text);
+  return { written: written(text), words, stems: words.map(stem) };
+};
+
+const negated = (reading: Reading, start: number): boolean => {
+  for (let at = start - 1; at >= 0 && at >= start - NEGATION_REACH; at--) {
+    const word = reading.words[at] ?? "";
+    if (CLAUSE_ENDS.has(word)) return false;
+    if (NEGATIONS.has(word)) return true;
+  }
+  return false;
+};
+
+/**
+ * The words as written where the phrase stands in the text and is not denied, or null. Singular and plural are one;
+ * "call-centre" and "callCentre" are two words, "callcentre" is one.
+ */
+export const find = (reading: Reading, phrase: string): string | null => {
+  const wanted = phrase.split(" ").map(stem);
+  for (let start = 0; start + wanted.length <= reading.stems.length; start++) {
+    if (wanted.every((word, at) => reading.stems[start + at] === word) && !negated(reading, start)) {
+      return reading.written.slice(start, start + wanted.length).join(" ");
+    }
+  }
+  return null;
+};
+
+/** At most `chars_max` characters of a text, with an ellipsis where something was cut. Never cuts a surrogate pair. */
+export const shorten = (text: string, chars_max: number): string => {
+  if (text.length <= chars_max) return text;
+  const cut = text.slice(0, chars_max - 1);
+  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+};

@@ -1,0 +1,25 @@
+import type { Reason } from "./decision.ts";
+import type { PolicySet } from "./policy-set.ts";
+
+/** What overriding one blocked decision takes, and what the override then lifts. */
+export type OverrideTerms =
+  /** These policies (by name) may not be overridden by anybody. */
+  | { readonly kind: "forbidden"; readonly policies: readonly string[] }
+  /** `lifts` goes into the override and from there into `DecideInput.overrides`. */
+  | { readonly kind: "allowed"; readonly people: 1 | 2; readonly lifts: readonly string[] };
+
+/**
+ * What it takes to override a blocked decision: nobody may when one policy in its reasons says `never`, two people must
+ * when one says `two_person`. It lifts everything that blocks or escalates there (policy ids; names for the membrane's
+ * own say): the next retry shall be approved, not held. A policy that is no longer in the set asks for one person.
+ * Source: api.md §6; policies.md §3 rule 8.
+ */
+export function overrideTerms(reasons: readonly Reason[], policySet: PolicySet): OverrideTerms {
+  const stopping = reasons.filter((reason) => reason.effect === "block" || reason.effect === "escalate");
+  const classes = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy.override]));
+  const classOf = (reason: Reason): string => classes.get(reason.policy_id ?? "") ?? "reviewer";
+  const forbidden = stopping.filter((reason) => classOf(reason) === "never").map((reason) => reason.policy);
+  if (forbidden.length > 0) return { kind: "forbidden", policies: [...new Set(forbidden)].sort() };
+  const lifts = [...new Set(stopping.map((reason) => reason.policy_id ?? reason.policy))].sort();
+  return { kind: "allowed", people: stopping.some((reason) => classOf(reason) === "two_person") ? 2 : 1, lifts };
+}

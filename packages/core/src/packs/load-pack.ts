@@ -1,0 +1,69 @@
+import { decideTest } from "../policy/run-tests.ts";
+import { compilePolicySet, type PolicySet } from "../policy-set.ts";
+import {
+  type PackCase,
+  type PackDiagnostic,
+  type PackFiles,
+  type PackParsing,
+  type ParsedPack,
+  parsePack,
+} from "./parse-pack.ts";
+
+/** What deciding one case came to. `failure` is null for a green one. */
+export interface CaseResult {
+  readonly case: PackCase;
+  readonly verdict: string;
+  readonly failure: string | null;
+}
+
+/**
+ * Decides every case of a pack, each with its rule alone, and says which came out otherwise than expected. A case that
+ * expects more than approve must also find its rule among the reasons. Claims in payload.content count as attested.
+ */
+export const runPackCases = (pack: ParsedPack): CaseResult[] => {
+  const sets = new Map<string, PolicySet>();
+  for (const document of pack.rules) {
+    const { name } = document.metadata;
+    const source = { policy_id: `pol_${name}`, version: 1, document, mode: "live" as const, pack: pack.name };
+    sets.set(name, compilePolicySet({ policies: [source], version: 1 }));
+  }
+  return pack.cases.map((one) => {
+    const policySet = sets.get(one.rule);
+    if (policySet === undefined) throw new RangeError(`no policy ${one.rule} in the pack ${pack.name}`);
+    return decideCase(one, policySet);
+  });
+};
+
+const decideCase = (one: PackCase, policySet: PolicySet): CaseResult => {
+  const { verdict, reasons } = decideTest({ ...one, expect: {} }, policySet).content;
+  const named = reasons.some(({ policy }) => policy === one.rule);
+  const failure =
+    verdict !== one.expect
+      ? `expected ${one.expect}, got ${verdict}`
+      : verdict !== "approve" && !named
+        ? `${verdict}, but ${one.rule} is not among the reasons`
+        : null;
+  return { case: one, verdict, failure };
+};
+
+/**
+ * A pack that is well formed and all of whose cases are green, or everything that is wrong with it: a pack with a red case
+ * does not load.
+ */
+export const loadPack = (files: PackFiles): PackParsing => {
+  const { pack, diagnostics } = parsePack(files);
+  if (pack === null) return { pack, diagnostics };
+  const red = runPackCases(pack).filter(({ failure }) => failure !== null);
+  if (red.length === 0) return { pack, diagnostics };
+  return { pack: null, diagnostics: red.map(redCase) };
+};
+
+const redCase = ({ case: one, failure }: CaseResult): PackDiagnostic => ({
+  file: "cases.jsonl",
+  path: "",
+  line: one.line,
+  column: 1,
+  code: "red_case",
+  message: `${one.rule}, ${one.name}: ${failure}.`,
+  help: "Correct the policy or the case.",
+});

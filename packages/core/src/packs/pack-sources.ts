@@ -1,0 +1,23 @@
+import type { PolicySource } from "../policy/compile.ts";
+import type { PolicyDocument } from "../policy/document.ts";
+
+/** What of the packs of a service is decided by, by name. */
+export type PackRules = ReadonlyMap<string, { readonly rules: readonly PolicyDocument[] }>;
+
+/** The names that are packs, each once and in order: what a membrane's list comes to. */
+export function knownPacks(packs: PackRules, names: readonly string[]): string[] {
+  return [...new Set(names)].filter((name) => packs.has(name)).sort();
+}
+
+/** The rules of these packs as policies of a set; all live, each with an id of its name. */
+export function packSources(packs: PackRules, names: readonly string[]): PolicySource[] {
+  return knownPacks(packs, names).flatMap((pack) =>
+    (packs.get(pack)?.rules ?? []).map((document) => ({
+      policy_id: `pol_${document.metadata.name}`,
+      version: 1,
+      document,
+      mode: "live" as const,
+      pack,
+    })),
+  );
+}

@@ -1,0 +1,64 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseJson } from "./parse-json.ts";
+
+const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
+function faultOf(text: string | Buffer) {
+  try {
+    parse(text);
+  } catch (error) {
+    const { code, details } = error as { code: string; details: { path: string; code: string }[] };
+    return { code, places: details.map((detail) => `${detail.path} ${detail.code}`) };
+  }
+  return null;
+}
+
+describe("parseJson", () => {
+  test("gives what JSON.parse gives for every text that has nothing forbidden in it", () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 20 }), (text) => {
+        fc.pre(!/\\u0000|\\ud[89a-f]|__proto__/i.test(text));
+        expect(parse(text)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["two texts", "{}{}"],
+    ["a byte order mark", "\ufeff{}"],
+    ["single quotes", "{'a':1}"],
+    ["33 levels", `${"[".repeat(33)}${"]".repeat(33)}`],
+    ["33 levels of objects", `${'{"a":'.repeat(33)}1${"}".repeat(33)}`],
+    ["a megabyte of brackets", "[".repeat(1_000_000)],
+  ])("refuses %s as invalid_json", (_name, text) => {
+    expect(faultOf(text)?.code).toBe("invalid_json");
+  });
+
+  test("takes 32 levels, and brackets in strings are no levels", () => {
+    expect(faultOf(`${"[".repeat(32)}${"]".repeat(32)}`)).toBeNull();
+    expect(faultOf(`["${"[".repeat(50_000)}\\"${"{".repeat(50_000)}"]`)).toBeNull();
+  });
+
+  test("names the place of everything forbidden, escaped as a JSON Pointer", () => {
+    const text = '{"a/b":{"x":"\\u0000"},"~":["\\ud800"],"__proto__":{"y":1},"n":1e400,"k":{"\\udfff":1}}';
+    expect(faultOf(text)).toEqual({
+      code: "invalid_request",
+      places: [
+        "/a~1b/x forbidden_character",
+        "/~0/0 forbidden_character",
+        "/__proto__ forbidden_key",
+        "/n not_a_number",
+        "/k forbidden_character",
+      ],
+    });
+  });
+
+  test("a key spelt __proto__ with escapes is the same key", () => {
+    expect(faultOf('{"__proto_\\u005f":1}')?.places).toEqual(["/__proto__ forbidden_key"]);
+  });
+
+  test("names at most 50 places", () => {
+    expect(faultOf(`[${Array.from({ length: 1_000 }, () => "1e999").join()}]`)?.places).toHaveLength(50);
+  });
+});

@@ -1,0 +1,178 @@
+import type { CatalogueEntry } from "@countersign/contract";
+import { canonicalJson } from "./canonical-json.ts";
+import type { MembraneSettings } from "./decision.ts";
+import { type FactLimits, resolveLimits } from "./facts/staleness.ts";
+import { sha256Hex } from "./fingerprint.ts";
+import { ActionIndex, type ActionKey } from "./policy/action-index.ts";
+import { type CompiledPolicy, compilePolicy, type PolicySource } from "./policy/compile.ts";
+import type { PolicyDocument } from "./policy/document.ts";
+import { type FactPath, factPath } from "./policy/fact-paths.ts";
+import { SharedVariables } from "./policy/shared-variables.ts";
+
+/** One fact that policies of one staleness profile may read; `valid_until` looks at each once per decision. */
+export interface FactSlot extends FactPath {
+  readonly profile: number;
+}
+
+/** A policy in its place in a set. */
+export interface PlacedPolicy {
+  readonly policy: CompiledPolicy;
+  /** Which age limits hold for it: an index into `PreparedMembrane.limits`. */
+  readonly profile: number;
+  /** Slots of the facts that `when` may read, and those of `require`. */
+  readonly when_slots: readonly number[];
+  readonly require_slots: readonly number[];
+  /** Places of the policies that stand back when this one fires. */
+  readonly suppresses: readonly number[];
+}
+
+/** Policies that are evaluated together, in a fixed order. */
+export interface PolicyGroup {
+  readonly placed: readonly PlacedPolicy[];
+  readonly candidates: (key: ActionKey) => readonly number[];
+}
+
+/** What deciding derives from a membrane for one policy set. */
+export interface PreparedMembrane {
+  readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
+  readonly limits: readonly FactLimits[];
+}
+
+/** All policies that hold for a membrane, compiled. Immutable; made once per change and used for every decision. */
+export interface PolicySet {
+  readonly version: number;
+  /**
+   * SHA-256 over what the set consists of: ids, versions, modes and documents, whatever the order they were given in.
+   */
+  readonly sha256: string;
+  readonly live: PolicyGroup;
+  readonly shadow: PolicyGroup;
+  readonly slots: readonly FactSlot[];
+  readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
+}
+
+/** The SHA-256 of a document in canonical form; two spellings of one document have the same. Source: policies.md §2. */
+export function policySha256(document: PolicyDocument): string {
+  return sha256Hex(canonicalJson(document));
+}
+
+/**
+ * Compiles the policies of one membrane. The order of `policies` never matters. Throws for a document that
+ * `checkPolicy` would refuse: only checked documents are stored.
+ */
+export function compilePolicySet(source: {
+  readonly policies: readonly PolicySource[];
+  readonly version: number;
+}): PolicySet {
+  const ordered = [...source.policies].sort(byName);
+  const parts = ordered.map(({ policy_id, version, document, mode, pack }) => ({
+    policy_id,
+    version,
+    mode,
+    pack: pack ?? null,
+    sha256: policySha256(document),
+  }));
+  const tables = new Tables();
+  const live = group(
+    ordered.filter((policy) => policy.mode === "live"),
+    tables,
+  );
+  const shadow = group(
+    ordered.filter((policy) => policy.mode === "shadow"),
+    tables,
+  );
+  const prepared = new WeakMap<MembraneSettings, PreparedMembrane>();
+  const prepare = (membrane: MembraneSettings): PreparedMembrane => {
+    const known = prepared.get(membrane);
+    if (known !== undefined) return known;
+    const made = {
+      catalogue: new Map(membrane.action_catalogue.map((entry) => [entry.verb, entry])),
+      limits: tables.profiles.map((layer) => resolveLimits([membrane.facts_max_age, layer])),
+    };
+    prepared.set(membrane, made);
+    return made;
+  };
+  return {
+    version: source.version,
+    sha256: sha256Hex(canonicalJson(parts)),
+    live,
+    shadow,
+    slots: tables.slots,
+    prepare,
+  };
+}
+
+function byName(a: PolicySource, b: PolicySource): number {
+  const [left, right] = [a.document.metadata.name, b.document.metadata.name];
+  if (left !== right) return left < right ? -1 : 1;
+  return a.policy_id < b.policy_id ? -1 : a.policy_id > b.policy_id ? 1 : a.version - b.version;
+}
+
+/** What the policies of a set have in common; staleness profiles and fact slots are numbered in the order of first use. */
+class Tables {
+  readonly variables = new SharedVariables();
+  readonly profiles: (Readonly<Record<string, number>> | undefined)[] = [undefined];
+  readonly slots: FactSlot[] = [];
+  private readonly profileByText = new Map<string, number>();
+  private readonly slotByText = new Map<string, number>();
+
+  profile(policy: CompiledPolicy): number {
+    if (policy.max_age_seconds === null) return 0;
+    const text = canonicalJson(policy.max_age_seconds);
+    const known = this.profileByText.get(text);
+    if (known !== undefined) return known;
+    this.profileByText.set(text, this.profiles.length);
+    return this.profiles.push(policy.max_age_seconds) - 1;
+  }
+
+  slotsOf(facts: readonly string[], profile: number): number[] {
+    return facts.flatMap((text) => {
+      const path = factPath(text);
+      if (path === null) return [];
+      const known = this.slotByText.get(`${profile} ${text}`);
+      if (known !== undefined) return [known];
+      this.slotByText.set(`${profile} ${text}`, this.slots.length);
+      return [this.slots.push({ ...path, profile }) - 1];
+    });
+  }
+}
+
+function group(sources: readonly PolicySource[], tables: Tables): PolicyGroup {
+  const policies = sources.map((source) => compilePolicy(source, tables.variables));
+  const suppressed = suppressions(policies);
+  const placed = policies.map((policy, place): PlacedPolicy => {
+    const profile = tables.profile(policy);
+    const when_slots = tables.slotsOf(policy.when_facts, profile);
+    const require_slots = tables.slotsOf(policy.require_facts, profile);
+    return { policy, profile, when_slots, require_slots, suppresses: suppressed[place] ?? [] };
+  });
+  const index = new ActionIndex(sources.map((policy) => policy.document.spec.match ?? {}));
+  return { placed, candidates: (key) => index.candidates(key) };
+}
+
+/**
+ * Which places each policy suppresses: the named policies of its own pack. Between policies that suppress one another
+ * in a circle nothing is suppressed, since each would otherwise silence the one that silences it.
+ */
+function suppressions(policies: readonly CompiledPolicy[]): number[][] {
+  const places = new Map<string, number[]>();
+  policies.forEach((policy, place) => {
+    const key = `${policy.pack ?? ""}\0${policy.name}`;
+    places.set(key, [...(places.get(key) ?? []), place]);
+  });
+  const edges = policies.map((policy) =>
+    policy.suppresses.flatMap((name) => places.get(`${policy.pack ?? ""}\0${name}`) ?? []),
+  );
+  const reaches = (from: number, to: number): boolean => {
+    const seen = new Set<number>();
+    const queue = [from];
+    for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+      if (at === to) return true;
+      if (seen.has(at)) continue;
+      seen.add(at);
+      queue.push(...(edges[at] ?? []));
+    }
+    return false;
+  };
+  return edges.map((targets, place) => targets.filter((target) => !reaches(target, place)));
+}

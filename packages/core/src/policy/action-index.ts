@@ -1,0 +1,128 @@
+import type { MatchPatterns } from "./document.ts";
+
+/** What the index looks at in an intent. */
+export interface ActionKey {
+  readonly type: string;
+  readonly verb: string;
+  readonly agent_id: string;
+}
+
+/** What a policy matches; see `MatchPatterns`. */
+export type Match = MatchPatterns & { readonly exclude?: MatchPatterns };
+
+const cached_max = 4_096;
+
+/**
+ * Finds the policies that match an action, by their position in a fixed order, without looking at the others: 10,000
+ * policies about other things cost nothing. Each policy is filed under the first of actions, verbs and agents that it
+ * names; the rest of its match is tested one by one.
+ *
+ * Results are remembered by action, up to a bound, so `candidates` must be given back unchanged by callers.
+ * Source: policies.md §3 rule 1.
+ */
+export class ActionIndex {
+  private readonly matches: readonly Match[];
+  private readonly byType = new PatternTable();
+  private readonly byVerb = new PatternTable();
+  private readonly byAgent = new PatternTable();
+  private readonly always: number[] = [];
+  private readonly cache = new Map<string, Map<string, Map<string, readonly number[]>>>();
+  private cached = 0;
+
+  constructor(matches: readonly Match[]) {
+    this.matches = matches;
+    matches.forEach((match, position) => {
+      if (isNamed(match.actions)) this.byType.add(match.actions, position);
+      else if (isNamed(match.verbs)) this.byVerb.add(match.verbs, position);
+      else if (isNamed(match.agents)) this.byAgent.add(match.agents, position);
+      else this.always.push(position);
+    });
+  }
+
+  /** The positions of all policies that match, in ascending order. */
+  candidates(key: ActionKey): readonly number[] {
+    const known = this.cache.get(key.type)?.get(key.verb)?.get(key.agent_id);
+    if (known !== undefined) return known;
+    const found = this.find(key);
+    this.remember(key, found);
+    return found;
+  }
+
+  private find(key: ActionKey): readonly number[] {
+    const filed = new Set(this.always);
+    this.byType.collect(key.type, filed);
+    this.byVerb.collect(key.verb, filed);
+    this.byAgent.collect(key.agent_id, filed);
+    const matching = [...filed].filter((position) => {
+      const match = this.matches[position];
+      return match !== undefined && matchesAll(match, key) && !isExcluded(match.exclude, key);
+    });
+    return matching.sort((a, b) => a - b);
+  }
+
+  private remember(key: ActionKey, found: readonly number[]): void {
+    // Names come from callers: forget everything now and then rather than grow without bound.
+    if (this.cached >= cached_max) {
+      this.cache.clear();
+      this.cached = 0;
+    }
+    this.cached += 1;
+    entry(entry(this.cache, key.type), key.verb).set(key.agent_id, found);
+  }
+}
+
+/** Positions filed under exact names and under prefixes. */
+class PatternTable {
+  private readonly exact = new Map<string, number[]>();
+  private readonly prefixes = new Map<string, number[]>();
+  private readonly lengths = new Set<number>();
+
+  add(patterns: readonly string[], position: number): void {
+    for (const pattern of patterns) {
+      const prefix = pattern.endsWith("*");
+      const table = prefix ? this.prefixes : this.exact;
+      const name = prefix ? pattern.slice(0, -1) : pattern;
+      const positions = table.get(name);
+      if (positions === undefined) table.set(name, [position]);
+      else positions.push(position);
+      if (prefix) this.lengths.add(name.length);
+    }
+  }
+
+  collect(name: string, into: Set<number>): void {
+    for (const position of this.exact.get(name) ?? []) into.add(position);
+    for (const length of this.lengths) {
+      if (length > name.length) continue;
+      for (const position of this.prefixes.get(name.slice(0, length)) ?? []) into.add(position);
+    }
+  }
+}
+
+function entry<V>(map: Map<string, Map<string, V>>, name: string): Map<string, V> {
+  const known = map.get(name);
+  if (known !== undefined) return known;
+  const made = new Map<string, V>();
+  map.set(name, made);
+  return made;
+}
+
+function isNamed(patterns: readonly string[] | undefined): patterns is readonly string[] {
+  return patterns !== undefined && patterns.length > 0;
+}
+
+function matchesAll(match: MatchPatterns, key: ActionKey): boolean {
+  return fits(match.actions, key.type) && fits(match.verbs, key.verb) && fits(match.agents, key.agent_id);
+}
+
+/** An exclusion holds when any one of its lists names the action. */
+function isExcluded(exclude: MatchPatterns | undefined, key: ActionKey): boolean {
+  if (exclude === undefined) return false;
+  if (isNamed(exclude.actions) && fits(exclude.actions, key.type)) return true;
+  if (isNamed(exclude.verbs) && fits(exclude.verbs, key.verb)) return true;
+  return isNamed(exclude.agents) && fits(exclude.agents, key.agent_id);
+}
+
+function fits(patterns: readonly string[] | undefined, name: string): boolean {
+  if (!isNamed(patterns)) return true;
+  return patterns.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
+}

@@ -1,0 +1,147 @@
+import type { EvaluationContext, Program, Thunk } from "@countersign/cel";
+import type { MaxAgeSeconds } from "../facts/staleness.ts";
+import type { ChangeRequest } from "../modify.ts";
+import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
+import type { Effect, EscalationSettings, ModifyOp, OnUnknown, OverrideClass, PolicyDocument } from "./document.ts";
+import { declareVariables } from "./expressions.ts";
+import { mentionsOf } from "./fact-paths.ts";
+import { parseTemplate } from "./message.ts";
+import type { SharedVariables } from "./shared-variables.ts";
+
+/** A policy as it is stored: a checked document, its identity and what it is switched on as. */
+export interface PolicySource {
+  readonly policy_id: string;
+  readonly version: number;
+  readonly document: PolicyDocument;
+  readonly mode: "live" | "shadow";
+  /** The pack it came with; null for the organization's own policies. `suppresses` reaches no further than this. */
+  readonly pack?: string | null;
+}
+
+/** A part of a message: text, or a program whose value goes there. */
+export type CompiledPart = string | Program;
+
+/** One change that a firing asks for; `value` is null for remove and redact. */
+export interface CompiledStep {
+  readonly op: ModifyOp;
+  readonly path: string;
+  readonly value: Program | null;
+}
+
+/** A policy ready to be evaluated. Immutable. */
+export interface CompiledPolicy {
+  /** What it was compiled from. */
+  readonly document: PolicyDocument;
+  readonly policy_id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly pack: string | null;
+  readonly mode: "live" | "shadow";
+  readonly title: string;
+  readonly citations: readonly string[];
+  readonly effective_from_us: number;
+  readonly effective_until_us: number;
+  /** Null: always. */
+  readonly when: Program | null;
+  readonly require: Program | null;
+  readonly thunks: ReadonlyMap<string, Thunk<EvaluationContext>> | null;
+  readonly effect: Effect;
+  readonly on_unknown: OnUnknown;
+  readonly override: OverrideClass;
+  readonly risk: number | Program;
+  readonly group: string;
+  readonly message: readonly CompiledPart[] | null;
+  readonly escalation: EscalationSettings;
+  readonly modify_when: Program | null;
+  readonly modify: readonly CompiledStep[];
+  /** Its `remove` and `redact` steps: what people are not shown once this policy has a say. */
+  readonly hides: readonly ChangeRequest[];
+  readonly suppresses: readonly string[];
+  readonly max_age_seconds: MaxAgeSeconds | null;
+  /** Facts that `when` may read, as `category.field`, through variables too. */
+  readonly when_facts: readonly string[];
+  /** The same for `require` and for what is evaluated when the rule fires. */
+  readonly require_facts: readonly string[];
+  readonly explain: boolean;
+}
+
+/**
+ * Compiles a document that `checkPolicy` accepted to closures. Throws CelSyntaxError or CelCheckError for any other:
+ * storing an unchecked document is a broken invariant.
+ */
+export function compilePolicy(
+  { policy_id, version, document, mode, pack }: PolicySource,
+  shared: SharedVariables,
+): CompiledPolicy {
+  const { metadata, spec } = document;
+  const thunks = new Map<string, Thunk<EvaluationContext>>();
+  const environment = declareVariables(document, (name, { source }, before) => {
+    const { program: variable, thunk } = shared.declare(source, before);
+    thunks.set(name, thunk);
+    return variable.type;
+  });
+  const program = (source: string): Program => environment.compile(source);
+  const condition = (source: string | undefined): Program | null =>
+    source === undefined || source.trim() === "true" ? null : environment.compile(source, { result: { kind: "bool" } });
+  const template = spec.message === undefined ? null : parseTemplate(spec.message);
+  const age = Object.entries(spec.facts_max_age ?? {}).map(
+    ([name, text]) => [name, parseDurationSeconds(text) ?? 0] as const,
+  );
+  const facts = factsOf(document);
+  return {
+    document,
+    policy_id,
+    name: metadata.name,
+    version,
+    pack: pack ?? null,
+    mode,
+    title: metadata.title ?? metadata.name,
+    citations: metadata.citations ?? [],
+    effective_from_us: parseTimestampUs(metadata.effective_from ?? "") ?? -Infinity,
+    effective_until_us: parseTimestampUs(metadata.effective_until ?? "") ?? Infinity,
+    when: condition(spec.when),
+    require: condition(spec.require),
+    thunks: thunks.size > 0 ? thunks : null,
+    effect: spec.effect,
+    on_unknown: spec.on_unknown ?? (spec.effect === "none" ? "skip" : "escalate"),
+    override: spec.override ?? "reviewer",
+    risk: typeof spec.risk?.add === "string" ? program(spec.risk.add) : (spec.risk?.add ?? 0),
+    group: spec.risk?.group ?? metadata.name,
+    message:
+      template?.ok === true
+        ? template.parts.map((part) => (part.kind === "text" ? part.text : program(part.source)))
+        : null,
+    escalation: spec.escalation ?? {},
+    modify_when:
+      spec.modify_when === undefined ? null : environment.compile(spec.modify_when, { result: { kind: "bool" } }),
+    modify: (spec.modify ?? []).map(({ op, path, value }) => ({
+      op,
+      path,
+      value: value === undefined ? null : program(value),
+    })),
+    hides: (spec.modify ?? [])
+      .filter(({ op }) => op === "remove" || op === "redact")
+      .map(({ op, path }) => ({ policy_id, policy: metadata.name, op, path })),
+    suppresses: spec.suppresses ?? [],
+    max_age_seconds: age.length > 0 ? Object.fromEntries(age) : null,
+    when_facts: facts(spec.when),
+    require_facts: facts(spec.require, spec.modify_when, ...(spec.modify ?? []).map((step) => step.value)),
+    explain: spec.explain ?? true,
+  };
+}
+
+/** What an expression of this document may read of the facts, also through variables and the variables behind those. */
+function factsOf({ spec }: PolicyDocument): (...sources: (string | undefined)[]) => readonly string[] {
+  const byVariable = new Map<string, ReadonlySet<string>>();
+  const collect = (source: string): Set<string> => {
+    const mentions = mentionsOf(source);
+    const facts = new Set(mentions.facts);
+    for (const name of mentions.variables) for (const path of byVariable.get(name) ?? []) facts.add(path);
+    return facts;
+  };
+  for (const variable of spec.variables ?? []) byVariable.set(variable.name, collect(variable.expr));
+  return (...sources) => {
+    const given = sources.filter((source) => source !== undefined);
+    return [...new Set(given.flatMap((source) => [...collect(source)]))].sort();
+  };
+}

@@ -1,0 +1,77 @@
+import {
+  BOOL,
+  DOUBLE,
+  DYN,
+  type Environment,
+  environment,
+  type Field,
+  listOf,
+  mapOf,
+  objectOf,
+  STRING,
+  type Type,
+} from "@countersign/cel";
+import { type FactField, factCategories, factCategoryNames } from "@countersign/contract";
+import { domainFunctions } from "../functions/index.ts";
+
+/** Functions that policies may call beyond the language's own. Source: policies.md §5. */
+const functions = domainFunctions;
+
+/** Anything may be absent or null: that is what unknowns are for. */
+const maybe = (type: Type): Field => ({ type, optional: true, nullable: true });
+const anyObject = mapOf(STRING, DYN);
+
+const factTypes: Readonly<Record<FactField["types"][number], Type>> = {
+  string: STRING,
+  // JSON has one kind of number, and the language's literals are promoted to it.
+  number: DOUBLE,
+  integer: DOUBLE,
+  boolean: BOOL,
+  object: anyObject,
+  array: listOf(DYN),
+};
+
+function typeOf(field: FactField): Type {
+  const [only, ...others] = field.types;
+  return only === undefined || others.length > 0 ? DYN : factTypes[only];
+}
+
+function categoryType(name: (typeof factCategoryNames)[number]): Type {
+  const fields: readonly FactField[] = factCategories[name].fields;
+  const known = Object.fromEntries(fields.map((field) => [field.name, maybe(typeOf(field))]));
+  return objectOf(known, { open: true, name: `facts.${name}` });
+}
+
+/** What expressions of a policy may read. Source: policies.md §2 "Variables in CEL". */
+const variables: Readonly<Record<string, Type>> = {
+  intent: anyObject,
+  agent: objectOf(
+    { id: STRING, framework: maybe(STRING), session_id: maybe(STRING), on_behalf_of: maybe(STRING) },
+    { name: "agent" },
+  ),
+  action: objectOf({ type: STRING, verb: STRING, target: maybe(anyObject) }, { name: "action" }),
+  target: objectOf({ type: maybe(STRING), identifier: maybe(STRING), sensitivity: maybe(STRING) }, { name: "target" }),
+  params: anyObject,
+  impact: objectOf(
+    {
+      reversible: maybe(BOOL),
+      financial_exposure_usd: maybe(DOUBLE),
+      audience_size: maybe(DOUBLE),
+      regulatory_domains: maybe(listOf(STRING)),
+    },
+    { name: "impact" },
+  ),
+  data_classes: listOf(STRING),
+  facts: objectOf(Object.fromEntries(factCategoryNames.map((name) => [name, categoryType(name)])), { name: "facts" }),
+  mode: STRING,
+};
+
+/** The environment of a policy without variables of its own. */
+const plain = environment({ variables: { ...variables, vars: objectOf({}, { name: "vars" }) }, functions });
+
+/** The environment of a policy whose variables have these types; without any, always the same one. */
+export function policyEnvironment(vars: Readonly<Record<string, Type>>): Environment {
+  if (Object.keys(vars).length === 0) return plain;
+  const declared = Object.fromEntries(Object.entries(vars).map(([name, type]) => [name, maybe(type)]));
+  return environment({ variables: { ...variables, vars: objectOf(declared, { name: "vars" }) }, functions });
+}

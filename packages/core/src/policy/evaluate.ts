@@ -1,0 +1,114 @@
+import {
+  type Budget,
+  type Cause,
+  type EvaluateOptions,
+  type LazyObject,
+  lazy,
+  type Program,
+  type Result,
+  type Timestamp,
+} from "@countersign/cel";
+import type { PullFailure } from "@countersign/contract";
+import type { FactBindings } from "../facts/staleness.ts";
+import type { CompiledPolicy } from "./compile.ts";
+
+/** What expressions see of one action under one view of the facts. `vars` is put in anew for every policy. */
+export interface SceneBindings extends Record<string, unknown> {
+  facts: FactBindings;
+  vars: LazyObject<never> | null;
+  /** Values of variables that policies share, by slot; no expression can name it. */
+  readonly memo: unknown[];
+}
+
+/** One action to evaluate policies on, with its two views of the facts and the budget that all policies share. */
+export interface Scene {
+  /** Stale facts are unknown. */
+  readonly fresh: SceneBindings;
+  /** Every fact as given; null when nothing is stale. */
+  readonly raw: SceneBindings | null;
+  /** Why facts are missing: the context source gave none. Null: nobody says. */
+  readonly not_pulled: PullFailure | null;
+  readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
+}
+
+/**
+ * What evaluating one policy came to. `applies` is false when its `when` is definitely false: then `require` was not
+ * looked at.
+ */
+export type RuleState = "not_applicable" | "quiet" | "fired" | "unknown";
+
+/** A policy that fired, or that could not be evaluated. */
+export interface Finding {
+  readonly policy: CompiledPolicy;
+  readonly state: "fired" | "unknown";
+  /** What kept it from being definite; empty when it fired. */
+  readonly unknowns: readonly Cause[];
+}
+
+const quiet = Object.freeze({ state: "quiet" });
+const notApplicable = Object.freeze({ state: "not_applicable" });
+
+/** The outcome of one policy: a finding, or one of two constants that say there is none. */
+export type RuleOutcome = Finding | { readonly state: "quiet" | "not_applicable" };
+
+/**
+ * Evaluates one policy. It fires when `when` holds and `require`, if there is one, does not. Stale facts are unknown at
+ * first; if they leave it undecided and the raw facts alone make it fire, it fires: stale bad news counts, stale good
+ * news does not.
+ * Source: policies.md §3 rule 3.
+ */
+export function evaluateRule(policy: CompiledPolicy, scene: Scene): RuleOutcome {
+  const outcome = evaluateOn(policy, scene.fresh, scene);
+  if (outcome.state === "fired" || scene.raw === null) return outcome;
+  // Not only when unknown: a host function may read a stale fact as a missing one and answer definitely.
+  const raw = evaluateOn(policy, scene.raw, scene);
+  if (raw.state === "fired") return raw;
+  // What is definite without a fact is so with it, save for such a function: then what it would have said is unknown.
+  return raw.state === "unknown" && outcome.state !== "unknown" ? raw : outcome;
+}
+
+function evaluateOn(policy: CompiledPolicy, bindings: SceneBindings, scene: Scene): RuleOutcome {
+  bindVariables(policy, bindings);
+  let open: readonly Cause[] | null = null;
+  if (policy.when !== null) {
+    const applies = policy.when.evaluate(bindings, scene.options);
+    if (applies.kind !== "value") open = causesOf(applies);
+    else if (applies.value !== true) return notApplicable;
+  }
+  if (policy.require !== null) {
+    const holds = policy.require.evaluate(bindings, scene.options);
+    if (holds.kind === "value") {
+      if (holds.value === true) return quiet;
+    } else open = open === null ? causesOf(holds) : mergeCauses(open, causesOf(holds));
+  }
+  return open === null ? { policy, state: "fired", unknowns: [] } : { policy, state: "unknown", unknowns: open };
+}
+
+/** Puts this policy's variables into the bindings: computed when first read, at most once. */
+export function bindVariables(policy: CompiledPolicy, bindings: SceneBindings): void {
+  bindings.vars = policy.thunks === null ? null : (lazy(policy.thunks) as unknown as LazyObject<never>);
+}
+
+/** The value of a program on the raw facts where there are stale ones, or undefined when it has none. */
+export function valueShown(program: Program, policy: CompiledPolicy, scene: Scene): unknown {
+  const bindings = scene.raw ?? scene.fresh;
+  bindVariables(policy, bindings);
+  const result = program.evaluate(bindings, scene.options);
+  return result.kind === "value" ? result.value : undefined;
+}
+
+/** What kept a result from being a value. An expression without a value names itself as its cause. */
+export function causesOf(result: Result): readonly Cause[] {
+  if (result.kind === "unknown") return result.unknowns;
+  return result.kind === "error" ? [{ path: "", reason: result.message.slice(0, 64) }] : [];
+}
+
+function mergeCauses(a: readonly Cause[], b: readonly Cause[]): readonly Cause[] {
+  const known = new Set(a.map((cause) => `${cause.path}\0${cause.reason}`));
+  return [...a, ...b.filter((cause) => !known.has(`${cause.path}\0${cause.reason}`))].sort(byPath);
+}
+
+function byPath(a: Cause, b: Cause): number {
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.reason < b.reason ? -1 : a.reason > b.reason ? 1 : 0;
+}

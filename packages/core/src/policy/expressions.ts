@@ -1,0 +1,66 @@
+import { BOOL, DOUBLE, type Environment, type Type } from "@countersign/cel";
+import type { PolicyDocument } from "./document.ts";
+import { policyEnvironment } from "./environment.ts";
+import { parseTemplate } from "./message.ts";
+
+/** One expression of a document: where it stands, and what it must give (null: anything). */
+export interface PlacedExpression {
+  readonly path: string;
+  /** UTF-16 units before it in the text at `path`. */
+  readonly offset: number;
+  readonly source: string;
+  readonly result: Type | null;
+}
+
+/**
+ * All expressions of a document but its variables, in the order of the document. Messages that cannot be cut have none.
+ */
+export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
+  const found: PlacedExpression[] = [];
+  const add = (path: string, source: string | undefined, result: Type | null, offset = 0): void => {
+    if (source !== undefined) found.push({ path, source, result, offset });
+  };
+  add("/spec/when", spec.when, BOOL);
+  add("/spec/require", spec.require, BOOL);
+  if (typeof spec.risk?.add === "string") add("/spec/risk/add", spec.risk.add, DOUBLE);
+  const template = parseTemplate(spec.message ?? "");
+  for (const part of template.ok ? template.parts : []) {
+    if (part.kind === "expression") add("/spec/message", part.source, null, part.offset);
+  }
+  add("/spec/modify_when", spec.modify_when, BOOL);
+  for (const [index, step] of (spec.modify ?? []).entries()) add(`/spec/modify/${index}/value`, step.value, null);
+  return found;
+}
+
+/**
+ * Walks through the variables in order, each seeing the ones before it, and returns the environment of everything else.
+ * `visit` gets each variable with its environment and says what type the variable has.
+ */
+export function declareVariables(
+  document: PolicyDocument,
+  visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
+): Environment {
+  return finish(variableSteps(document, visit));
+}
+
+/** The same in steps: one for each variable. */
+export function* variableSteps(
+  { spec }: PolicyDocument,
+  visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
+): Generator<void, Environment> {
+  const types: Record<string, Type> = {};
+  for (const [index, variable] of (spec.variables ?? []).entries()) {
+    const placed = { path: `/spec/variables/${index}/expr`, offset: 0, source: variable.expr, result: null };
+    types[variable.name] = visit(variable.name, placed, policyEnvironment(types));
+    yield;
+  }
+  return policyEnvironment(types);
+}
+
+/** Takes all steps at once. */
+export function finish<R>(steps: Generator<void, R>): R {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}

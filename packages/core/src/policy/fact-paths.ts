@@ -1,0 +1,86 @@
+import { type Expr, parse } from "@countersign/cel";
+import { type FactCategoryName, factCategoryNames } from "@countersign/contract";
+
+/** One fact that an expression may read. */
+export interface FactPath {
+  readonly category: FactCategoryName;
+  readonly field: string;
+}
+
+/** What the functions that take all facts read of them. */
+const readsOfFunctions: ReadonlyMap<string, readonly string[]> = new Map([
+  ["framework", ["regulatory.applicable_frameworks"]],
+  [
+    "aiVoice",
+    [
+      "environmental.ai_voice_detected",
+      "environmental.communication_method",
+      "regulatory.ai_voice_detected",
+      "regulatory.tcpa",
+    ],
+  ],
+  ["aiDisclosed", ["environmental.ai_voice_disclosure", "regulatory.ai_voice_disclosure", "regulatory.tcpa"]],
+  ["recipientStates", ["environmental.recipient_state", "regulatory.recipient_state", "regulatory.tcpa"]],
+]);
+
+/** What one expression mentions: facts as `category.field`, and its policy's variables. */
+export interface Mentions {
+  readonly facts: ReadonlySet<string>;
+  readonly variables: ReadonlySet<string>;
+}
+
+/** Stands for the field of a path when an expression takes a whole category. */
+export const every_field = "*";
+
+/**
+ * Everything of `facts` and `vars` that an expression mentions, whether or not an evaluation gets there. The source
+ * must parse. A category taken as a whole is `category.*`, and all facts taken as a whole are so for every category,
+ * save where they go to a function that is known to read only some of them.
+ */
+export function mentionsOf(source: string): Mentions {
+  const facts = new Set<string>();
+  const variables = new Set<string>();
+  const queue: unknown[] = [parse(source).root];
+  while (queue.length > 0) {
+    const node = queue.pop();
+    if (Array.isArray(node)) queue.push(...node);
+    else if (typeof node === "object" && node !== null && !(node instanceof Uint8Array)) {
+      queue.push(...mention(node as Expr, facts, variables));
+    }
+  }
+  return { facts, variables };
+}
+
+/** Notes what one node mentions and returns the nodes below that are still to be looked at. */
+function mention(expr: Expr, facts: Set<string>, variables: Set<string>): unknown[] {
+  const [root, first, second] = namesOf(expr) ?? [];
+  if (root === "vars" && first !== undefined) variables.add(first);
+  if (root === "facts") {
+    for (const category of first === undefined ? factCategoryNames : [first])
+      facts.add(`${category}.${second ?? every_field}`);
+    return [];
+  }
+  const reads = expr.kind === "call" ? readsOfFunctions.get(expr.name) : undefined;
+  if (expr.kind !== "call" || reads === undefined) return Object.values(expr);
+  for (const path of reads) facts.add(path);
+  return expr.args.filter((arg) => !(arg.kind === "ident" && arg.name === "facts"));
+}
+
+/** The names along `a.b["c"].d`, or null when the chain does not begin with a name. */
+function namesOf(expr: Expr): string[] | null {
+  if (expr.kind === "ident") return [expr.name];
+  if (expr.kind === "select") {
+    const before = namesOf(expr.operand);
+    return before === null ? null : [...before, expr.field];
+  }
+  if (expr.kind !== "index" || expr.index.kind !== "literal") return null;
+  const before = namesOf(expr.operand);
+  return before === null ? null : [...before, String(expr.index.value)];
+}
+
+/** Splits `category.field`; null when there is no such category. */
+export function factPath(text: string): FactPath | null {
+  const dot = text.indexOf(".");
+  const category = factCategoryNames.find((name) => name === text.slice(0, dot));
+  return category === undefined ? null : { category, field: text.slice(dot + 1) };
+}

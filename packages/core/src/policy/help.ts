@@ -1,0 +1,19 @@
+import type { DiagnosticCode } from "@countersign/cel";
+
+/** What to do about a finding in an expression, where the finding itself has no closer advice. */
+export const helpOfCode: Readonly<Record<DiagnosticCode, string>> = {
+  syntax: "Write the condition as a CEL expression, such as params.amount > 500.",
+  limit: "Write it shorter, or give parts of it names under variables.",
+  literal: 'Write numbers like 5 or 0.5, and texts between quotes, with \\" for a quote inside.',
+  undeclared_name:
+    "Expressions read intent, agent, action, target, params, impact, data_classes, facts, vars, mode and now.",
+  undeclared_field: "Use one of its fields; everything else that an agent sends is in params.",
+  undeclared_function: "Use a function of CEL or one of the domain functions, such as documented(x) or daysSince(x).",
+  wrong_argument: "Give the function what it takes, converted where needed: string(x), double(x), int(x).",
+  wrong_operand: "Give both sides one type, converted where needed: string(x), double(x), int(x).",
+  wrong_result: "Make it true or false: compare it with something.",
+  macro: "Write it like list.exists(x, x == 1) or has(params.amount).",
+  pattern: "Write the pattern in RE2 syntax; it has no lookahead and no back-references.",
+  unguarded: "Ask with has() before, or let on_unknown decide.",
+  constant: "Compare something that differs from action to action.",
+};

@@ -1,0 +1,64 @@
+import { limits } from "@countersign/contract";
+
+/**
+ * One part of a message template: text as it stands, or the source of an expression with its offset in the template.
+ */
+export type MessagePart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "expression"; readonly source: string; readonly offset: number };
+
+/** A template cut into parts, or the offset of the `{{` that is never closed. */
+export type MessageTemplate =
+  | { readonly ok: true; readonly parts: readonly MessagePart[] }
+  | { readonly ok: false; readonly offset: number; readonly message: string };
+
+/** Cuts a template at `{{expr}}`. Source: policies.md §2. */
+export function parseTemplate(template: string): MessageTemplate {
+  const parts: MessagePart[] = [];
+  let at = 0;
+  for (;;) {
+    const open = template.indexOf("{{", at);
+    if (open < 0) break;
+    const close = closing(template, open + 2);
+    if (close < 0) return { ok: false, offset: open, message: "This {{ has no }}." };
+    const raw = template.slice(open + 2, close);
+    const source = raw.trim();
+    if (source === "") return { ok: false, offset: open, message: "There is no expression between {{ and }}." };
+    if (open > at) parts.push({ kind: "text", text: template.slice(at, open) });
+    parts.push({ kind: "expression", source, offset: open + 2 + raw.indexOf(source) });
+    at = close + 2;
+  }
+  if (at < template.length) parts.push({ kind: "text", text: template.slice(at) });
+  return { ok: true, parts };
+}
+
+/** The `}}` that ends an expression: not one inside its texts, and the last two of `}}}` (a map literal may end it). */
+function closing(template: string, from: number): number {
+  let quote = "";
+  for (let at = from; at < template.length; at += 1) {
+    const char = template.charAt(at);
+    if (quote !== "") {
+      if (char === "\\") at += 1;
+      else if (char === quote) quote = "";
+    } else if (char === '"' || char === "'") quote = char;
+    else if (char === "}" && template.charAt(at + 1) === "}" && template.charAt(at + 2) !== "}") return at;
+  }
+  return -1;
+}
+
+/** A value as a message shows it: texts bare, everything else as JSON, an absent value as `unknown`. */
+export function shownValue(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined ? "unknown" : JSON.stringify(value);
+}
+
+/** Cuts a message to what an answer carries (2 KiB in UTF-8), never inside a character. */
+export function clipMessage(text: string): string {
+  // Three bytes a unit at most, so short texts need no counting.
+  if (text.length * 3 <= limits.policy_message_bytes_max) return text;
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.length <= limits.policy_message_bytes_max) return text;
+  let end = limits.policy_message_bytes_max - 3;
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return `${bytes.toString("utf8", 0, end)}…`;
+}

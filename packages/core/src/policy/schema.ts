@@ -1,0 +1,293 @@
+/**
+ * The JSON Schema of the policy document: published as it stands, and the table that the reader checks against. Only
+ * the keywords that `schema-check.ts` knows are used. Every field has a description: it is the help line of a
+ * diagnostic.
+ * Source: policies.md §2.
+ */
+
+/** The JSON Schema keywords that a policy schema may use. */
+export interface Schema {
+  readonly description?: string;
+  readonly type?: "object" | "array" | "string" | "number" | "integer" | "boolean" | readonly ("number" | "string")[];
+  readonly const?: string;
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: false | Schema;
+  readonly propertyNames?: Schema;
+  readonly maxProperties?: number;
+}
+
+const expression = (description: string): Schema => ({ description, type: "string", minLength: 1, maxLength: 16_384 });
+const dateTime = (description: string): Schema => ({ description, type: "string", minLength: 20, maxLength: 40 });
+const duration = (description: string): Schema => ({
+  description,
+  type: "string",
+  pattern: "^(?=.)(\\d{1,6}d)?(\\d{1,6}h)?(\\d{1,6}m)?(\\d{1,6}s)?$",
+});
+const patterns = (what: string): Schema => ({
+  description: `${what}: exact names, or a prefix and a final *`,
+  type: "array",
+  maxItems: 200,
+  items: { type: "string", pattern: "^[^*]{0,128}\\*?$", minLength: 1, maxLength: 129 },
+});
+const texts = (description: string, maxItems: number, maxLength: number): Schema => ({
+  description,
+  type: "array",
+  maxItems,
+  items: { type: "string", minLength: 1, maxLength },
+});
+
+const match = {
+  actions: patterns("action types"),
+  verbs: patterns("verbs (tool names)"),
+  agents: patterns("agent ids"),
+};
+
+const policyName: Schema = {
+  description: "a name of lower-case letters, digits, dots, dashes and underscores; it is what reasons show",
+  type: "string",
+  pattern: "^[a-z0-9][a-z0-9._-]{0,127}$",
+};
+
+const metadata: Schema = {
+  description: "what the policy is called and where it comes from",
+  type: "object",
+  required: ["name"],
+  additionalProperties: false,
+  properties: {
+    name: policyName,
+    title: { description: "one line for people", type: "string", minLength: 1, maxLength: 256 },
+    description: { description: "as much as there is to say", type: "string", maxLength: 8_192 },
+    tags: texts("words to find it by", 32, 64),
+    severity: {
+      description: "low, medium, high or critical",
+      type: "string",
+      enum: ["low", "medium", "high", "critical"],
+    },
+    citations: texts("the paragraphs it rests on", 32, 256),
+    effective_from: dateTime("RFC 3339 date-time from which it counts, for example 2026-01-01T00:00:00Z"),
+    effective_until: dateTime("RFC 3339 date-time from which it no longer counts"),
+  },
+};
+
+const modify: Schema = {
+  description: "what an approval changes in payload.content; each value is computed from the original",
+  type: "array",
+  minItems: 1,
+  maxItems: 32,
+  items: {
+    type: "object",
+    required: ["op", "path"],
+    additionalProperties: false,
+    properties: {
+      op: {
+        description: "remove, redact, set, cap or floor",
+        type: "string",
+        enum: ["remove", "redact", "set", "cap", "floor"],
+      },
+      path: {
+        description: "a JSON Pointer into payload.content, for example /amount_usd",
+        type: "string",
+        pattern: "^(/([^~/]|~[01])+)+$",
+        maxLength: 512,
+      },
+      value: expression("a CEL expression; only for set, cap and floor"),
+    },
+  },
+};
+
+const escalation: Schema = {
+  description: "who reviews, how many must agree, and until when",
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    reviewers: {
+      description: "role:<role> or user:<id>",
+      type: "array",
+      minItems: 1,
+      maxItems: 50,
+      items: { type: "string", pattern: "^(role:(admin|operator|reviewer)|user:[A-Za-z0-9_.@-]{1,128})$" },
+    },
+    quorum: { description: "how many different people must approve", type: "integer", minimum: 1, maximum: 10 },
+    timeout: duration("a duration such as 30m, 4h or 2d"),
+    on_timeout: { description: "block or approve", type: "string", enum: ["block", "approve"] },
+  },
+};
+
+const spec: Schema = {
+  description: "what it matches, when it fires and what it does then",
+  type: "object",
+  required: ["effect"],
+  additionalProperties: false,
+  properties: {
+    match: {
+      description: "which actions it is evaluated for; everything when left out",
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        ...match,
+        exclude: {
+          description: "what it is not evaluated for",
+          type: "object",
+          additionalProperties: false,
+          properties: match,
+        },
+      },
+    },
+    variables: {
+      description: "named expressions, read as vars.<name>; later ones may use earlier ones",
+      type: "array",
+      maxItems: 64,
+      items: {
+        type: "object",
+        required: ["name", "expr"],
+        additionalProperties: false,
+        properties: {
+          name: { description: "a CEL identifier", type: "string", pattern: "^[a-z_][a-zA-Z0-9_]{0,63}$" },
+          expr: expression("a CEL expression"),
+        },
+      },
+    },
+    when: expression(
+      "a CEL condition: the rule fires when it is true (with require: the rule applies when it is true)",
+    ),
+    require: expression("a CEL condition that must be provably true where the rule applies"),
+    effect: {
+      description: "block, escalate, approve_modified or none",
+      type: "string",
+      enum: ["block", "escalate", "approve_modified", "none"],
+    },
+    on_unknown: {
+      description: "fire, escalate, block or skip",
+      type: "string",
+      enum: ["fire", "escalate", "block", "skip"],
+    },
+    risk: {
+      description: "how much risk a firing adds; only the largest of a group counts",
+      type: "object",
+      required: ["add"],
+      additionalProperties: false,
+      properties: {
+        add: {
+          description: "a number from 0 to 1, or a CEL expression that gives one",
+          type: ["number", "string"],
+          minimum: 0,
+          maximum: 1,
+          minLength: 1,
+          maxLength: 16_384,
+        },
+        group: {
+          description: "rules about the same danger share a group",
+          type: "string",
+          pattern: "^[a-z0-9][a-z0-9._-]{0,63}$",
+        },
+      },
+    },
+    override: {
+      description: "reviewer, two_person or never",
+      type: "string",
+      enum: ["reviewer", "two_person", "never"],
+    },
+    facts_max_age: {
+      description: "maximum age by category or by single fact, for example {organizational: 24h}",
+      type: "object",
+      maxProperties: 100,
+      propertyNames: {
+        description: "a category (security) or one of its facts (security.siem_ref)",
+        pattern: "^(environmental|entity_state|regulatory|organizational|identity|security)(\\.[a-z][a-z0-9_]{0,63})?$",
+      },
+      additionalProperties: duration("a duration such as 30s, 15m, 24h or 7d"),
+    },
+    message: {
+      description: "text for people; {{expr}} puts in the value of a CEL expression",
+      type: "string",
+      minLength: 1,
+      maxLength: 2_048,
+    },
+    escalation,
+    modify_when: expression("a CEL condition: when the rule fires and this is true, it modifies instead of its effect"),
+    modify,
+    suppresses: {
+      description: "names of rules of the same pack that stand back when this one fires",
+      type: "array",
+      maxItems: 64,
+      uniqueItems: true,
+      items: policyName,
+    },
+    explain: { description: "false withholds what would have been approved", type: "boolean" },
+  },
+};
+
+const test: Schema = {
+  description: "one case that runs at every save",
+  type: "object",
+  required: ["name", "intent", "expect"],
+  additionalProperties: false,
+  properties: {
+    name: { description: "what the case shows", type: "string", minLength: 1, maxLength: 256 },
+    now: dateTime("the clock of the case; 2026-01-01T12:00:00Z when left out"),
+    mode: { description: "live, shadow or test", type: "string", enum: ["live", "shadow", "test"] },
+    human_reviewed: { description: "whether the service itself has seen a person's review", type: "boolean" },
+    intent: { description: "an intent as POST /v1/intents takes it", type: "object" },
+    facts: {
+      description: "facts by category",
+      type: "object",
+      additionalProperties: { description: "facts of one category", type: "object" },
+      maxProperties: 6,
+    },
+    as_of: {
+      description: "as-of times by category",
+      type: "object",
+      additionalProperties: dateTime("an RFC 3339 date-time"),
+      maxProperties: 6,
+    },
+    expect: {
+      description: "what must come out; what is left out is not compared",
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        verdict: {
+          description: "approve, approve_modified, escalate or block",
+          type: "string",
+          enum: ["approve", "approve_modified", "escalate", "block"],
+        },
+        fired: { description: "names of the rules in the reasons", type: "array", maxItems: 64, items: policyName },
+        risk: { description: "the risk score", type: "number", minimum: 0, maximum: 1 },
+        modified_content: { description: "payload.content afterwards", type: "object" },
+        unknown_facts: {
+          description: "paths that were unknown",
+          type: "array",
+          maxItems: 64,
+          items: { type: "string" },
+        },
+      },
+    },
+  },
+};
+
+/** The schema of a policy document, draft 2020-12. */
+export const policySchema: Schema & { readonly $schema: string; readonly title: string } = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "Countersign policy",
+  description: "one rule",
+  type: "object",
+  required: ["apiVersion", "kind", "metadata", "spec"],
+  additionalProperties: false,
+  properties: {
+    apiVersion: { description: "the text countersign/v1", type: "string", const: "countersign/v1" },
+    kind: { description: "the text Policy", type: "string", const: "Policy" },
+    metadata,
+    spec,
+    tests: { description: "cases beside the policy", type: "array", maxItems: 200, items: test },
+  },
+};

@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { combineRisk } from "./risk.ts";
+
+const contribution = fc.record({
+  source: fc.constantFrom("a", "b", "c", "d"),
+  group: fc.constantFrom("g", "h", "i"),
+  value: fc.double({ min: 0, max: 1, noNaN: true }),
+});
+
+describe("risk", () => {
+  test("is a noisy-or over groups with the greatest of each group", () => {
+    const risk = combineRisk([
+      { source: "b", group: "amount", value: 0.3 },
+      { source: "a", group: "amount", value: 0.4 },
+      { source: "c", group: "channel", value: 0.5 },
+    ]);
+    expect(risk.score).toBe(0.7);
+    expect(risk.contributions.map((one) => one.source)).toEqual(["a", "b", "c"]);
+  });
+
+  test("of nothing is 0, with a certainty is 1", () => {
+    expect(combineRisk([]).score).toBe(0);
+    expect(combineRisk([{ source: "a", group: "a", value: 1 }]).score).toBe(1);
+  });
+
+  test("is the same to the bit in whatever order the contributions come, and never falls when one is added", () => {
+    const shuffled = fc
+      .array(contribution, { maxLength: 8 })
+      .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })));
+    fc.assert(
+      fc.property(shuffled, contribution, ([all, other], added) => {
+        expect(JSON.stringify(combineRisk(other))).toBe(JSON.stringify(combineRisk(all)));
+        expect(combineRisk([...all, added]).score).toBeGreaterThanOrEqual(combineRisk(all).score);
+        expect(combineRisk(all).score).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});

@@ -1,0 +1,49 @@
+/** What one rule adds to the risk of an action; `value` is from 0 to 1. */
+export interface RiskContribution {
+  readonly source: string;
+  readonly group: string;
+  readonly value: number;
+}
+
+/** The risk of an action, from 0 to 1 with four decimals, and what it is made of. */
+export interface Risk {
+  readonly score: number;
+  readonly contributions: readonly RiskContribution[];
+}
+
+const none: Risk = Object.freeze({ score: 0, contributions: Object.freeze([]) });
+
+/**
+ * The noisy-or of all contributions: `1 − ∏(1 − r)` over groups, r being the greatest value of the group. Groups are
+ * sorted by name before multiplying, because floating-point products depend on their order: the same contributions give
+ * the same bits in whatever order they come. Source: policies.md §3 rule 6.
+ */
+export function combineRisk(contributions: readonly RiskContribution[]): Risk {
+  if (contributions.length === 0) return none;
+  const sorted = [...contributions].sort(byGroup);
+  let safe = 1;
+  let group = "";
+  let greatest = 0;
+  for (const contribution of sorted) {
+    if (contribution.group !== group) {
+      safe *= 1 - greatest;
+      group = contribution.group;
+      greatest = 0;
+    }
+    greatest = Math.max(greatest, contribution.value);
+  }
+  safe *= 1 - greatest;
+  const shown = sorted.map(({ source, group, value }) => ({ source, group, value: fourDecimals(value) }));
+  return { score: fourDecimals(1 - safe), contributions: shown };
+}
+
+/** Rounded to four decimals. */
+export function fourDecimals(value: number): number {
+  return Math.round(value * 10_000) / 10_000;
+}
+
+function byGroup(a: RiskContribution, b: RiskContribution): number {
+  if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+  if (a.source !== b.source) return a.source < b.source ? -1 : 1;
+  return a.value - b.value;
+}

@@ -1,0 +1,83 @@
+import { Timestamp, unknown } from "@countersign/cel";
+import { limits as contractLimits } from "@countersign/contract";
+import type { DecidedAction } from "./action.ts";
+import type { DecideInput } from "./decision.ts";
+import { freshView, rawView } from "./facts/staleness.ts";
+import type { Scene, SceneBindings } from "./policy/evaluate.ts";
+import type { PreparedMembrane } from "./policy-set.ts";
+import { us_per_second } from "./time.ts";
+
+type Content = Readonly<Record<string, unknown>>;
+
+const nothing: Content = Object.freeze({});
+
+/** A claim that only the service itself or an attesting role may make. Source: policies.md §6. */
+const attested_claim = "human_reviewed";
+
+/**
+ * payload.content as policies see it: what the service knows about a person's review stands in for what a submitter
+ * claims, and an unattested claim is not there at all. Null when there is no content.
+ */
+export function attestedContent(input: DecideInput): Content | null {
+  const content = input.intent.payload?.content ?? null;
+  if (input.human_reviewed === true) return { ...content, [attested_claim]: true };
+  if (content === null || input.attested === true || !Object.hasOwn(content, attested_claim)) return content;
+  const { [attested_claim]: _, ...rest } = content;
+  return rest;
+}
+
+/**
+ * The scenes of one action with one content: one per staleness profile, made when a policy of that profile is first
+ * evaluated. All share one cost budget.
+ */
+export function scenesOf(
+  input: DecideInput,
+  prepared: PreparedMembrane,
+  action: DecidedAction,
+  content: Content | null,
+): (profile: number) => Scene {
+  const made: Scene[] = [];
+  const raw = rawView(input.facts);
+  const seconds = Math.floor(input.now_us / us_per_second);
+  const now = new Timestamp(seconds, (input.now_us - seconds * us_per_second) * 1000);
+  const options = { now, budget: input.budget ?? { left: input.cost_budget ?? contractLimits.policy_cost_budget } };
+  return (profile) => {
+    const known = made[profile];
+    if (known !== undefined) return known;
+    const ages = prepared.limits[profile];
+    if (ages === undefined) throw new RangeError(`no staleness profile ${profile}`);
+    const fresh = freshView(input.facts, raw, ages, input.now_us, (path) => unknown(path, "stale"));
+    const scene: Scene = {
+      fresh: bindingsOf(input, action, content, fresh),
+      raw: fresh === raw ? null : bindingsOf(input, action, content, raw),
+      not_pulled: input.facts.not_pulled ?? null,
+      options,
+    };
+    made[profile] = scene;
+    return scene;
+  };
+}
+
+function bindingsOf(
+  input: DecideInput,
+  action: DecidedAction,
+  content: Content | null,
+  facts: SceneBindings["facts"],
+): SceneBindings {
+  const { intent } = input;
+  const target = intent.action.target ?? nothing;
+  return {
+    intent:
+      content === (intent.payload?.content ?? null) ? intent : { ...intent, payload: { ...intent.payload, content } },
+    agent: intent.agent,
+    action: { type: action.type, verb: intent.action.verb, target },
+    target,
+    params: content ?? nothing,
+    impact: intent.estimated_impact ?? nothing,
+    data_classes: action.data_classes,
+    facts,
+    vars: null,
+    memo: [],
+    mode: input.mode,
+  };
+}

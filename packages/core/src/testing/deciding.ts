@@ -1,0 +1,87 @@
+import { decide } from "../decide.ts";
+import type { Decided, DecideInput, MembraneSettings } from "../decision.ts";
+import { type FactDocument, type FactSource, mergeFacts } from "../facts/merge.ts";
+import { checkPolicy } from "../policy/check.ts";
+import type { PolicySource } from "../policy/compile.ts";
+import { plain_membrane } from "../policy/run-tests.ts";
+import { compilePolicySet } from "../policy-set.ts";
+import { parseTimestampUs } from "../time.ts";
+
+/** A policy as tests write it: its spec, and whatever else differs from a live policy without metadata. */
+export interface TestPolicy {
+  readonly name: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly mode?: "live" | "shadow";
+  readonly pack?: string;
+}
+
+/** What a test decides on; everything has a default. */
+export interface TestCase {
+  readonly now?: string;
+  readonly intent?: { readonly action?: object; readonly content?: Record<string, unknown> | null } & Readonly<
+    Record<string, unknown>
+  >;
+  readonly facts?: object;
+  readonly as_of?: object;
+  readonly sources?: readonly {
+    readonly source: FactSource;
+    readonly facts: object;
+    readonly as_of?: object;
+    readonly received?: string;
+  }[];
+  readonly membrane?: Partial<MembraneSettings>;
+  readonly mode?: "live" | "shadow" | "test";
+  readonly overrides?: readonly string[];
+  readonly attested?: boolean;
+  readonly human_reviewed?: boolean;
+  readonly cost_budget?: number;
+}
+
+/** The clock of tests that name none. */
+export const noon = "2026-11-18T12:00:00Z";
+
+/** Checks the policy and gives it the id `pol_<name>`. Throws with all diagnostics when it is wrong. */
+export function policySource({ name, spec, metadata, mode, pack }: TestPolicy): PolicySource {
+  const checked = checkPolicy({ apiVersion: "countersign/v1", kind: "Policy", metadata: { name, ...metadata }, spec });
+  if (checked.document === null) throw new Error(`${name}: ${JSON.stringify(checked.diagnostics, null, 1)}`);
+  return { policy_id: `pol_${name}`, version: 1, document: checked.document, mode: mode ?? "live", pack: pack ?? null };
+}
+
+/** The input that a test case stands for. */
+export function inputOf(policies: readonly TestPolicy[], given: TestCase = {}): DecideInput {
+  const now_us = parseTimestampUs(given.now ?? noon) ?? Number.NaN;
+  const { content, action, ...intent } = given.intent ?? {};
+  const sources = given.sources ?? [{ source: "org" as const, facts: given.facts ?? {}, as_of: given.as_of ?? {} }];
+  return {
+    intent: {
+      agent: { id: "agent-1" },
+      action: { type: "payment.transfer", verb: "send_money", ...action },
+      ...(content === null ? {} : { payload: { content: content ?? {} } }),
+      ...intent,
+    },
+    facts: mergeFacts(
+      sources.map((source) => ({
+        source: source.source,
+        document: { facts: source.facts, as_of: source.as_of ?? {} } as FactDocument,
+        received_us:
+          (source as { received?: string }).received === undefined
+            ? now_us
+            : (parseTimestampUs((source as { received: string }).received) ?? 0),
+      })),
+    ),
+    policySet: compilePolicySet({ policies: policies.map(policySource), version: 1 }),
+    membrane: { ...plain_membrane, ...given.membrane },
+    mode: given.mode ?? "live",
+    now_us,
+    overrides: given.overrides ?? [],
+    attested: given.attested ?? false,
+    human_reviewed: given.human_reviewed ?? false,
+    ...(given.cost_budget === undefined ? {} : { cost_budget: given.cost_budget }),
+  };
+}
+
+/** Decides a test case. */
+export function decideCase(policies: readonly TestPolicy[], given: TestCase = {}): Decided {
+  return decide(inputOf(policies, given));
+}

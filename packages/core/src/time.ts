@@ -1,0 +1,61 @@
+const timestampPattern =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+
+/** Microseconds in one second; every time in core is a whole number of microseconds since 1970 (safe until 2255). */
+export const us_per_second = 1_000_000;
+
+const seconds_min = Date.parse("0000-01-01T00:00:00Z") / 1000;
+const seconds_max = Date.parse("9999-12-31T23:59:59Z") / 1000;
+
+/**
+ * The microseconds since 1970 that an RFC 3339 date-time names, or null for anything else. A day that the calendar does
+ * not have (30 February) is null, not the day after; so is a moment outside of the years 0000 to 9999 of UTC, which
+ * RFC 3339 cannot write in UTC. Digits beyond the sixth are cut; a leap second counts as the last
+ * microsecond of its minute.
+ */
+export function parseTimestampUs(text: string): number | null {
+  const match = timestampPattern.exec(text);
+  if (match === null) return null;
+  const [, year, month, day, hour, minute, second, fraction, sign, zoneHour, zoneMinute] = match;
+  const h = Number(hour);
+  const m = Number(minute);
+  const s = Number(second);
+  if (h > 23 || m > 59 || s > 60) return null;
+  const offsetHours = Number(zoneHour ?? 0);
+  const offsetMinutes = Number(zoneMinute ?? 0);
+  if (offsetHours > 23 || offsetMinutes > 59) return null;
+  const midnight = new Date(0);
+  midnight.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  if (midnight.getUTCMonth() !== Number(month) - 1 || midnight.getUTCDate() !== Number(day)) return null;
+  const offset = (offsetHours * 60 + offsetMinutes) * (sign === "-" ? -60 : 60);
+  const seconds = midnight.getTime() / 1000 + h * 3600 + m * 60 + Math.min(s, 59) - offset;
+  if (seconds < seconds_min || seconds > seconds_max) return null;
+  const micros = s === 60 ? us_per_second - 1 : Number((fraction ?? "").slice(0, 6).padEnd(6, "0"));
+  return seconds * us_per_second + micros;
+}
+
+/** The RFC 3339 text of a moment in UTC, with six fractional digits and `Z`. Source: api.md §2. */
+export function formatTimestampUs(at_us: number): string {
+  const second = Math.floor(at_us / us_per_second);
+  if (second !== lastSecond) {
+    lastText = new Date(second * 1000).toISOString().slice(0, -4);
+    lastSecond = second;
+  }
+  return `${lastText}${String(at_us - second * us_per_second).padStart(6, "0")}Z`;
+}
+
+/** The last second that was formatted, and its text up to the dot: most moments are of the same one. */
+let lastSecond = Number.NaN;
+let lastText = "";
+
+const durationPattern = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;
+
+/** The seconds that a duration such as `90s`, `15m`, `4h`, `7d` or `1h30m` names, or null for anything else. */
+export function parseDurationSeconds(text: string): number | null {
+  const match = durationPattern.exec(text);
+  if (match === null || text === "") return null;
+  const [, days, hours, minutes, seconds] = match;
+  const total =
+    Number(days ?? 0) * 86_400 + Number(hours ?? 0) * 3_600 + Number(minutes ?? 0) * 60 + Number(seconds ?? 0);
+  return Number.isSafeInteger(total) ? total : null;
+}

@@ -1,0 +1,46 @@
+import type { MergedFacts } from "./facts/merge.ts";
+import { type FactLimits, freshUntilUs } from "./facts/staleness.ts";
+import { every_field } from "./policy/fact-paths.ts";
+import type { PlacedPolicy, PolicySet, PreparedMembrane } from "./policy-set.ts";
+import { candidate_states, type Round } from "./round.ts";
+
+/**
+ * The moment at which the first of the facts behind a decision grows stale, in microseconds; null when none does.
+ * `deciding` narrows the facts to those of some policies; with null all that were evaluated count. Facts that were
+ * stale already do not: what rests on them is bad news, and bad news does not expire. Which facts a policy used is read
+ * off its expressions, and only `when` counts where the rule did not apply.
+ * Source: policies.md §3 rule 7.
+ */
+export function validUntilUs(
+  facts: MergedFacts,
+  now_us: number,
+  policySet: PolicySet,
+  prepared: PreparedMembrane,
+  round: Round,
+  deciding: ReadonlySet<PlacedPolicy> | null,
+): number | null {
+  const seen = new Uint8Array(policySet.slots.length);
+  let earliest = Infinity;
+  const look = (slots: readonly number[]): void => {
+    for (const number of slots) {
+      if (seen[number] === 1) continue;
+      seen[number] = 1;
+      const slot = policySet.slots[number];
+      if (slot === undefined) continue;
+      const ages = prepared.limits[slot.profile] as FactLimits;
+      const fields = slot.field === every_field ? Object.keys(facts[slot.category]?.values ?? {}) : [slot.field];
+      for (const field of fields) {
+        const until_us = freshUntilUs(facts, ages, slot.category, field);
+        if (until_us !== null && until_us >= now_us && until_us < earliest) earliest = until_us;
+      }
+    }
+  };
+  for (let i = 0; i < round.candidates.length; i += 1) {
+    const placed = round.group.placed[round.candidates[i] as number] as PlacedPolicy;
+    const state = round.states[i];
+    if (state === candidate_states.not_in_force || (deciding !== null && !deciding.has(placed))) continue;
+    look(placed.when_slots);
+    if (state !== candidate_states.not_applicable) look(placed.require_slots);
+  }
+  return earliest === Infinity ? null : earliest;
+}

@@ -1,0 +1,76 @@
+import type { ErrorCode } from "@countersign/contract";
+
+/** What the service said when it refused a request. */
+export interface ApiErrorFields {
+  readonly status: number;
+  readonly code: ErrorCode | (string & {});
+  readonly message: string;
+  readonly details: readonly Readonly<Record<string, unknown>>[];
+  readonly request_id: string | null;
+  readonly retry_after_seconds: number | null;
+}
+
+/**
+ * The service answered with an error. `code` is one of docs/errors.md (or `http_<status>` when something between the
+ * client and the service answered instead), `request_id` finds the request in the service's log, and
+ * `retry_after_seconds` is what its Retry-After header said, null without one.
+ */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: ErrorCode | (string & {});
+  readonly details: readonly Readonly<Record<string, unknown>>[];
+  readonly request_id: string | null;
+  readonly retry_after_seconds: number | null;
+
+  constructor(fields: ApiErrorFields) {
+    super(fields.message);
+    this.name = "ApiError";
+    this.status = fields.status;
+    this.code = fields.code;
+    this.details = fields.details;
+    this.request_id = fields.request_id;
+    this.retry_after_seconds = fields.retry_after_seconds;
+  }
+}
+
+/** No answer came: the address is wrong, the service is down, or the connection broke. `cause` says which. */
+export class ConnectionError extends Error {
+  constructor(url: string, cause: unknown) {
+    const reason = cause instanceof Error ? causeText(cause) : String(cause);
+    super(`no answer from ${url}: ${reason}`, { cause });
+    this.name = "ConnectionError";
+  }
+}
+
+/** fetch hides what happened ("fetch failed") one level down, and an AggregateError has no message at all. */
+function causeText(error: Error): string {
+  const inner = error.cause;
+  if (inner instanceof AggregateError && inner.errors[0] instanceof Error) return inner.errors[0].message;
+  return inner instanceof Error && inner.message !== "" ? inner.message : error.message;
+}
+
+/** Reads the error object of an answer; anything that is not one (a proxy's page) becomes `http_<status>`. */
+export async function apiErrorOf(response: Response): Promise<ApiError> {
+  const text = await response.text();
+  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const error = errorObject(text);
+  return new ApiError({
+    status: response.status,
+    code: typeof error.code === "string" ? error.code : `http_${response.status}`,
+    message:
+      typeof error.message === "string" ? error.message : `the answer was ${response.status} ${response.statusText}`,
+    details: Array.isArray(error.details) ? error.details : [],
+    request_id: typeof error.request_id === "string" ? error.request_id : response.headers.get("x-request-id"),
+    retry_after_seconds: Number.isFinite(retryAfter) ? retryAfter : null,
+  });
+}
+
+function errorObject(text: string): Record<string, unknown> {
+  try {
+    const body: unknown = JSON.parse(text);
+    const error = (body as { error?: unknown } | null)?.error;
+    return typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
+  } catch {
+    return {}; // not JSON: the status is all there is to say
+  }
+}

@@ -1,0 +1,45 @@
+import type {
+  CancelInput,
+  Escalation,
+  EscalationStatus,
+  PipelineMode,
+  ReassignInput,
+  RulingInput,
+} from "@countersign/contract";
+import type { Page, PageQuery } from "./page.ts";
+import type { CallOptions, Transport } from "./transport.ts";
+
+/** Filters of `listEscalations`. Without `mode`, escalations of test mode are left out. */
+export interface EscalationQuery extends PageQuery {
+  readonly status?: EscalationStatus;
+  readonly agent_id?: string;
+  readonly reviewer?: string;
+  readonly mode?: PipelineMode;
+}
+
+/** The methods on human review. Source: api.md §6. */
+export function escalationCalls(call: Transport) {
+  const path = (escalation_id: string, part = "") => `/v1/escalations/${encodeURIComponent(escalation_id)}${part}`;
+  const one = async (method: string, at: string, options: CallOptions = {}) =>
+    (await call<{ escalation: Escalation }>(method, at, options)).escalation;
+
+  return {
+    /** Escalations, newest first. */
+    listEscalations: (query: EscalationQuery = {}) =>
+      call<Page<"escalations", Escalation>>("GET", "/v1/escalations", { query: { ...query } }),
+
+    getEscalation: (escalation_id: string) => one("GET", path(escalation_id)),
+
+    /** Votes. One rejection closes the escalation; approvals close it at the quorum of distinct people. */
+    decideEscalation: (escalation_id: string, ruling: RulingInput) =>
+      one("POST", path(escalation_id, "/decision"), { body: ruling, idempotency_key: crypto.randomUUID() }),
+
+    /** Closes the escalation; its action stays blocked. */
+    cancelEscalation: (escalation_id: string, input: CancelInput = {}) =>
+      one("POST", path(escalation_id, "/cancel"), { body: input }),
+
+    /** Hands the escalation to other reviewers; it stays open. */
+    reassignEscalation: (escalation_id: string, input: ReassignInput) =>
+      one("POST", path(escalation_id, "/reassign"), { body: input }),
+  };
+}

@@ -1,0 +1,10 @@
+/** The typed client of Countersign. It needs `fetch` and nothing else. */
+export { type Client, createClient } from "./client.ts";
+export type { ContextTarget } from "./context.ts";
+export { ApiError, ConnectionError } from "./errors.ts";
+export type { EscalationQuery } from "./escalations.ts";
+export type { DecisionOptions, IntentQuery, SubmitOptions } from "./intents.ts";
+export type { Page, PageQuery } from "./page.ts";
+export type { TransportOptions } from "./transport.ts";
+export { type ContextRequest, verifyContextRequest } from "./verify-context-request.ts";
+export { type VerifiedWebhook, type VerifyOptions, verifyWebhook, WebhookRejected } from "./verify-webhook.ts";

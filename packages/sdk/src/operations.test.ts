@@ -1,0 +1,133 @@
+import { deliveredOperations, type OperationId } from "@countersign/contract";
+import { expect, test } from "vitest";
+import { type Client, createClient } from "./index.ts";
+
+const input = {} as never; // what is sent does not matter here, only where
+const context = { contract_version: "1" as const, facts: {} };
+const target = { type: "a", identifier: "b" };
+
+/** One call of every operation, by its operation_id. */
+const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> = {
+  quickstart: (client) => client.quickstart(input),
+  intake: (client) => client.intake(input),
+  createApiKey: (client) => client.createApiKey(input),
+  listApiKeys: (client) => client.listApiKeys({ limit: 1 }),
+  revokeApiKey: (client) => client.revokeApiKey("key_id"),
+  rotateApiKey: (client) => client.rotateApiKey("key_id"),
+  submitIntent: (client) => client.submitIntent(input),
+  submitIntentBatch: (client) => client.submitIntentBatch([input]),
+  listIntents: (client) => client.listIntents({ verdict: "block" }),
+  getIntent: (client) => client.getIntent("intent_id"),
+  getDecision: (client) => client.getDecision("intent_id", { wait: 1 }),
+  listIntentAudit: (client) => client.listIntentAudit("intent_id"),
+  recordObservation: (client) => client.recordObservation("intent_id", { status: "executed" }),
+  validateContext: (client) => client.validateContext(context),
+  putOrgContext: (client) => client.putOrgContext(context),
+  getOrgContext: (client) => client.getOrgContext(),
+  deleteOrgContext: (client) => client.deleteOrgContext(),
+  putAgentContext: (client) => client.putAgentContext("agent_id", context),
+  getAgentContext: (client) => client.getAgentContext("agent_id"),
+  deleteAgentContext: (client) => client.deleteAgentContext("agent_id"),
+  putTargetContext: (client) => client.putTargetContext(target, context),
+  getTargetContext: (client) => client.getTargetContext(target),
+  deleteTargetContext: (client) => client.deleteTargetContext(target),
+  putContextSource: (client) => client.putContextSource(input),
+  getContextSource: (client) => client.getContextSource(),
+  deleteContextSource: (client) => client.deleteContextSource(),
+  listMembranes: (client) => client.listMembranes(),
+  createMembrane: (client) => client.createMembrane(input),
+  getMembrane: (client) => client.getMembrane("membrane_id"),
+  changeMembrane: (client) => client.changeMembrane("membrane_id", {}),
+  goLive: (client) => client.goLive("membrane_id"),
+  returnToShadow: (client) => client.returnToShadow("membrane_id"),
+  listEscalations: (client) => client.listEscalations({ status: "pending" }),
+  getEscalation: (client) => client.getEscalation("escalation_id"),
+  decideEscalation: (client) => client.decideEscalation("escalation_id", input),
+  cancelEscalation: (client) => client.cancelEscalation("escalation_id"),
+  reassignEscalation: (client) => client.reassignEscalation("escalation_id", input),
+  overrideBlock: (client) => client.overrideBlock("intent_id", input),
+  listOverrides: (client) => client.listOverrides({ agent_id: "a" }),
+  revokeOverride: (client) => client.revokeOverride("override_id"),
+  registerWebhook: (client) => client.registerWebhook(input),
+  listWebhooks: (client) => client.listWebhooks({ limit: 1 }),
+  getWebhook: (client) => client.getWebhook("webhook_id"),
+  changeWebhook: (client) => client.changeWebhook("webhook_id", {}),
+  deleteWebhook: (client) => client.deleteWebhook("webhook_id"),
+  listFailedDeliveries: (client) => client.listFailedDeliveries({ webhook_id: "webhook_id" }),
+  retryDelivery: (client) => client.retryDelivery("delivery_id"),
+  createPolicy: (client) => client.createPolicy(input),
+  listPolicies: (client) => client.listPolicies({ status: "live" }),
+  getPolicy: (client) => client.getPolicy("policy_id"),
+  listPolicyVersions: (client) => client.listPolicyVersions("policy_id"),
+  replacePolicy: (client) => client.replacePolicy("policy_id", input),
+  activatePolicy: (client) => client.activatePolicy("policy_id", "shadow"),
+  retirePolicy: (client) => client.retirePolicy("policy_id"),
+  checkPolicy: (client) => client.checkPolicy(input),
+  getPolicySchema: (client) => client.getPolicySchema(),
+  backtest: (client) => client.backtest(input),
+  listPacks: (client) => client.listPacks({ limit: 1 }),
+  getPack: (client) => client.getPack("security"),
+  getCaller: (client) => client.getCaller(),
+  getOverview: (client) => client.getOverview({ mode: "live" }),
+  listAudit: (client) => client.listAudit({ type: "decided" }),
+  getUsage: (client) => client.getUsage(),
+  signup: (client) => client.signup(input),
+  verifyEmail: (client) => client.verifyEmail("token"),
+  login: (client) => client.login(input),
+  verifyMfa: (client) => client.verifyMfa("123456"),
+  logout: (client) => client.logout(),
+  getSession: (client) => client.getSession(),
+  listSessions: (client) => client.listSessions(),
+  endSession: (client) => client.endSession("session_id"),
+  endAllSessions: (client) => client.endAllSessions(),
+  changeProfile: (client) => client.changeProfile({ notify: false }),
+  changePassword: (client) => client.changePassword(input),
+  forgotPassword: (client) => client.forgotPassword("a@example.com"),
+  resetPassword: (client) => client.resetPassword(input),
+  enrolTotp: (client) => client.enrolTotp(),
+  confirmTotp: (client) => client.confirmTotp("123456"),
+  disableTotp: (client) => client.disableTotp("123456"),
+  replaceRecoveryCodes: (client) => client.replaceRecoveryCodes("123456"),
+  inviteUser: (client) => client.inviteUser(input),
+  listInvitations: (client) => client.listInvitations({ limit: 1 }),
+  revokeInvitation: (client) => client.revokeInvitation("invitation_id"),
+  acceptInvitation: (client) => client.acceptInvitation(input),
+  beginPasskeyRegistration: (client) => client.beginPasskeyRegistration(),
+  finishPasskeyRegistration: (client) => client.finishPasskeyRegistration(input),
+  listPasskeys: (client) => client.listPasskeys(),
+  deletePasskey: (client) => client.deletePasskey("passkey_id"),
+  beginPasskeyLogin: (client) => client.beginPasskeyLogin(),
+  finishPasskeyLogin: (client) => client.finishPasskeyLogin(input),
+  putSingleSignOn: (client) => client.putSingleSignOn(input),
+  getSingleSignOn: (client) => client.getSingleSignOn(),
+  deleteSingleSignOn: (client) => client.deleteSingleSignOn(),
+  beginSingleSignOn: (client) => client.beginSingleSignOn({ email: "a@example.com" }),
+  finishSingleSignOn: (client) => client.finishSingleSignOn("code=c&state=s"),
+  listPeople: (client) => client.listPeople({ role: "admin" }),
+  changeRole: (client) => client.changeRole("user_id", "reviewer"),
+  removePerson: (client) => client.removePerson("user_id"),
+  unsubscribe: (client) => client.unsubscribe("token"),
+};
+
+// Probes, metrics and the API's description are for machines that run the service, not for its callers.
+const called = deliveredOperations.filter(([, operation]) => operation.tag !== "Operating");
+
+test.each(called)("%s: the client has this method and sends it where the contract says", async (id, operation) => {
+  const call = calls[id];
+  if (call === undefined) throw new Error(`the client has no method ${id}`);
+  let sent: Request | undefined;
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    sent = new Request(url, init);
+    return Response.json({});
+  };
+  await call(createClient({ base_url: "http://service", api_key: "k", fetch }));
+  if (sent === undefined) throw new Error("nothing was sent");
+  const pattern = new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+  expect(sent.method).toBe(operation.method);
+  expect(new URL(sent.url).pathname).toMatch(pattern);
+  expect(sent.headers.get("idempotency-key") !== null).toBe(operation.idempotent === true);
+  expect(sent.headers.get("content-type")).toBe(operation.body === undefined ? null : "application/json");
+  expect(sent.headers.get("x-api-key")).toBe("k");
+  for (const name of new URL(sent.url).searchParams.keys())
+    expect(Object.keys(operation.query?.properties ?? {})).toContain(name);
+});

@@ -1,0 +1,73 @@
+import type {
+  Backtest,
+  BacktestInput,
+  BacktestProgress,
+  Pack,
+  Policy,
+  PolicyCheck,
+  PolicyInput,
+  PolicyVersion,
+} from "@countersign/contract";
+import type { Page, PageQuery } from "./page.ts";
+import type { CallOptions, Transport } from "./transport.ts";
+
+/** The methods on policies and packs. Source: api.md §10. */
+export function policyCalls(call: Transport) {
+  const one = async (method: string, path: string, options: CallOptions = {}) =>
+    (await call<{ policy: Policy }>(method, `/v1/policies${path}`, options)).policy;
+  const id = (policy_id: string) => `/${encodeURIComponent(policy_id)}`;
+
+  return {
+    /** Saves version 1 of a new policy, as a draft. */
+    createPolicy: (input: PolicyInput) => one("POST", "", { body: input, idempotency_key: crypto.randomUUID() }),
+
+    listPolicies: (query: PageQuery & { readonly status?: Policy["status"] } = {}) =>
+      call<Page<"policies", Policy>>("GET", "/v1/policies", { query: { ...query } }),
+
+    getPolicy: (policy_id: string) => one("GET", id(policy_id)),
+
+    /** Every version of a policy, newest first. */
+    listPolicyVersions: (policy_id: string, query: PageQuery = {}) =>
+      call<Page<"versions", PolicyVersion>>("GET", `/v1/policies${id(policy_id)}/versions`, { query: { ...query } }),
+
+    /** Saves a new version; what is in force stays in force until it is activated. */
+    replacePolicy: (policy_id: string, input: PolicyInput) => one("PUT", id(policy_id), { body: input }),
+
+    /** Puts the newest version in force, or in shadow: evaluated and reported, never enforced. */
+    activatePolicy: (policy_id: string, mode: "live" | "shadow") =>
+      one("POST", `${id(policy_id)}/activate`, { body: { mode } }),
+
+    /** Takes a policy out of force for good. */
+    retirePolicy: (policy_id: string) => one("POST", `${id(policy_id)}/retire`),
+
+    /** The diagnostics of a document, without saving it. */
+    checkPolicy: (input: PolicyInput) => call<PolicyCheck>("POST", "/v1/policies/check", { body: input }),
+
+    /** The JSON Schema of the policy document. */
+    getPolicySchema: () => call<Record<string, unknown>>("GET", "/v1/policies/schema"),
+
+    listPacks: (query: PageQuery = {}) => call<Page<"packs", Pack>>("GET", "/v1/packs", { query: { ...query } }),
+
+    /**
+     * Decides recorded intents again with a candidate. It may take a minute; `on_progress` hears how far it is, and
+     * aborting `signal` cancels it.
+     */
+    backtest: async (
+      input: BacktestInput,
+      {
+        on_progress,
+        signal,
+      }: { readonly on_progress?: (progress: BacktestProgress) => void; readonly signal?: AbortSignal } = {},
+    ) => {
+      const onLine = (line: unknown) => {
+        const { progress } = line as { readonly progress?: BacktestProgress };
+        if (progress !== undefined) on_progress?.(progress);
+      };
+      const options = { body: input, repeatable: true, signal, ...(on_progress === undefined ? {} : { onLine }) };
+      return (await call<{ backtest: Backtest }>("POST", "/v1/learning/backtest", options)).backtest;
+    },
+
+    /** A pack with its rules and their citations. */
+    getPack: async (name: string) => (await call<{ pack: Pack }>("GET", `/v1/packs/${encodeURIComponent(name)}`)).pack,
+  };
+}

@@ -1,0 +1,185 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { ApiError, ConnectionError, createClient } from "./index.ts";
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+});
+
+interface Received {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** Serves the answers one after the other (the last again and again) and keeps what it was asked. */
+async function serve(...answers: ((response: ServerResponse) => void)[]) {
+  const received: Received[] = [];
+  server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    received.push({ method: request.method, url: request.url, headers: request.headers, body });
+    answers[Math.min(received.length, answers.length) - 1]?.(response);
+  });
+  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+  const waits: number[] = [];
+  const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const wait = async (wait_ms: number) => void waits.push(wait_ms);
+  return { received, waits, client: createClient({ base_url, api_key: "svc_test_org_x", wait }) };
+}
+
+const json =
+  (status: number, body: unknown, headers = {}) =>
+  (response: ServerResponse) =>
+    void response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+const refusal = (status: number, code: string, headers = {}) =>
+  json(status, { error: { code, message: `it is ${code}`, details: [{ a: 1 }], request_id: "req_1" } }, headers);
+const submission = { intent: { agent: { id: "a" }, action: { verb: "send_money" } } };
+
+test("a submission carries the key, JSON, and an idempotency key that its repeats share", async () => {
+  const { client, received } = await serve(
+    refusal(503, "unavailable", { "retry-after": "1" }),
+    json(201, { intent_id: "int_1" }),
+  );
+  expect(await client.submitIntent(submission, { mode: "shadow" })).toEqual({ intent_id: "int_1" });
+  expect(received).toHaveLength(2);
+  expect(received[0]?.url).toBe("/v1/intents?mode=shadow");
+  expect(received[0]?.headers).toMatchObject({ "x-api-key": "svc_test_org_x", "content-type": "application/json" });
+  expect(JSON.parse(received[0]?.body ?? "")).toEqual(submission);
+  expect(received[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
+  expect(received[1]?.headers["idempotency-key"]).toBe(received[0]?.headers["idempotency-key"]);
+});
+
+test("every item of a batch has an idempotency key; one that is given is kept", async () => {
+  const { client, received } = await serve(json(200, { results: [], total: 2, succeeded: 2, failed: 0 }));
+  await client.submitIntentBatch([submission, { ...submission, idempotency_key: "mine" }]);
+  const [first, second] = JSON.parse(received[0]?.body ?? "").intents;
+  expect(first.idempotency_key).toMatch(/^[0-9a-f-]{36}$/);
+  expect(second.idempotency_key).toBe("mine");
+});
+
+test("an error object becomes an ApiError with code, details, request_id and retry_after_seconds", async () => {
+  const { client, waits } = await serve(refusal(429, "rate_limit_exceeded", { "retry-after": "61" }));
+  const error = await client.getUsage().catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded", message: "it is rate_limit_exceeded" });
+  expect(error).toMatchObject({ details: [{ a: 1 }], request_id: "req_1", retry_after_seconds: 61 });
+  expect(waits).toEqual([]); // longer than retry_wait_seconds_max
+});
+
+test("an answer that is not the service's becomes http_<status>", async () => {
+  const { client } = await serve((response) => void response.writeHead(502).end("<html>Bad gateway</html>"));
+  await expect(client.getUsage()).rejects.toMatchObject({ code: "http_502", details: [], retry_after_seconds: null });
+});
+
+test("429 is waited for as long as Retry-After says, then sent again", async () => {
+  const { client, waits } = await serve(
+    refusal(429, "rate_limit_exceeded", { "retry-after": "7" }),
+    json(200, { usage: { plan_id: "p" } }),
+  );
+  expect(await client.getUsage()).toEqual({ plan_id: "p" });
+  expect(waits).toEqual([7000]);
+});
+
+test("a request is repeated at most twice", async () => {
+  const { client, received } = await serve(refusal(503, "unavailable", { "retry-after": "1" }));
+  await expect(client.getUsage()).rejects.toMatchObject({ code: "unavailable" });
+  expect(received).toHaveLength(3);
+});
+
+test("what may have taken effect is not repeated unless it is idempotent", async () => {
+  const { client, received } = await serve(refusal(503, "unavailable"));
+  await expect(client.rotateApiKey("key_1")).rejects.toMatchObject({ code: "unavailable" });
+  expect(received).toHaveLength(1);
+});
+
+test("overloaded means nothing was stored, so anything is repeated", async () => {
+  const { client, received } = await serve(refusal(503, "overloaded"), json(200, { key_id: "key_2" }));
+  await client.rotateApiKey("key_1");
+  expect(received).toHaveLength(2);
+});
+
+test("a broken connection is repeated and, in the end, a ConnectionError that says why", async () => {
+  const { client, received } = await serve((response) => void response.socket?.destroy());
+  const error = await client.getUsage().catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect((error as Error).message).toMatch(
+    /^no answer from http:\/\/127\.0\.0\.1:\d+\/v1\/usage: .*(closed|socket|hang)/,
+  );
+  expect(received).toHaveLength(3);
+});
+
+test("waitForOutcome asks until the decision is final", async () => {
+  const { client, received } = await serve(
+    json(200, { decision: { status: "pending" } }),
+    json(200, { decision: { status: "final", outcome: "block" } }),
+  );
+  expect(await client.waitForOutcome("int_1")).toMatchObject({ outcome: "block" });
+  expect(received.map(({ url }) => url)).toEqual(Array(2).fill("/v1/intents/int_1/decision?wait=55"));
+});
+
+test("an aborted signal ends a call at once and without repeats", async () => {
+  const { client, received } = await serve(() => {});
+  const abort = new AbortController();
+  const answer = client.getDecision("int_1", { signal: abort.signal });
+  await expect.poll(() => received.length).toBe(1);
+  abort.abort();
+  await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  expect(received).toHaveLength(1);
+});
+
+test("identifiers are escaped in paths", async () => {
+  const { client, received } = await serve(json(200, { context: {} }));
+  await client.getTargetContext({ type: "a/b", identifier: "x?y" });
+  expect(received[0]?.url).toBe("/v1/context/targets/a%2Fb/x%3Fy");
+});
+
+test("a redirect is an error: the key goes nowhere but to base_url", async () => {
+  const { client, received } = await serve(
+    (response) => void response.writeHead(307, { location: "/elsewhere" }).end(),
+  );
+  await expect(client.rotateApiKey("key_1")).rejects.toBeInstanceOf(ConnectionError);
+  expect(received.map(({ url }) => url)).toEqual(["/v1/api-keys/key_1/rotate"]);
+});
+
+test.each([202, 204])("an answer of %i without a body is null", async (status) => {
+  const { client } = await serve((response) => void response.writeHead(status).end());
+  expect(await client.forgotPassword("ann@example.com")).toBeNull();
+});
+
+const lines =
+  (...texts: readonly string[]) =>
+  (response: ServerResponse) =>
+    void response
+      .writeHead(200, { "content-type": "application/x-ndjson; charset=utf-8" })
+      .end(texts.map((text) => `${text}\n`).join(""));
+const window = { from: "2026-01-01T00:00:00Z", to: "2026-02-01T00:00:00Z" };
+const progress = { state: "running", evaluated: 1, done: 0.5, elapsed_ms: 3 } as const;
+
+test("an answer in lines is heard line by line; the last line is the answer", async () => {
+  const { client, received } = await serve(
+    lines(JSON.stringify({ progress }), JSON.stringify({ backtest: { evaluated: 2, note: "é€😀" } })),
+  );
+  const heard: unknown[] = [];
+  const result = await client.backtest({ window }, { on_progress: (each) => void heard.push(each) });
+  expect(result).toEqual({ evaluated: 2, note: "é€😀" });
+  expect(heard).toEqual([progress]);
+  expect(received[0]?.headers.accept).toBe("application/x-ndjson");
+});
+
+test("an error in the last line is thrown like one with a status of its own", async () => {
+  const error = { code: "unavailable", message: "it stops", details: [], request_id: "req_1" };
+  const { client } = await serve(lines(JSON.stringify({ progress }), JSON.stringify({ error })));
+  const asked = client.backtest({ window }, { on_progress: () => undefined });
+  await expect(asked).rejects.toMatchObject({ name: "ApiError", code: "unavailable", request_id: "req_1" });
+});
+
+test("lines that end without an answer are a broken connection", async () => {
+  const { client } = await serve(lines(JSON.stringify({ progress })));
+  await expect(client.backtest({ window }, { on_progress: () => undefined })).rejects.toBeInstanceOf(ConnectionError);
+});

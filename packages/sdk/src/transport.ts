@@ -1,0 +1,142 @@
+import { type ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
+
+/** How to reach the service. */
+export interface TransportOptions {
+  readonly base_url: string;
+  /** Sent as X-API-Key; leave it out for the operations that need none. */
+  readonly api_key?: string | undefined;
+  /** Another `fetch`, for tests, proxies and older runtimes. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** How often a request is sent again after 429, 503 or a broken connection. Default 2; 0 never repeats. */
+  readonly retries_max?: number;
+  /** The longest Retry-After that is waited for; a longer one is thrown to the caller at once. Default 60. */
+  readonly retry_wait_seconds_max?: number;
+  /** How a wait is spent, in milliseconds. Default setTimeout. */
+  readonly wait?: (wait_ms: number) => Promise<void>;
+}
+
+/** What a call may carry. */
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: unknown;
+  /** Makes a POST safe to repeat: the service gives the first answer again. */
+  readonly idempotency_key?: string;
+  /** True: the request changes nothing, or is made safe to repeat in its body. GET and PUT are anyway. */
+  readonly repeatable?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** Asks for the answer line by line and hears every line; the last one is the answer. */
+  readonly onLine?: (line: unknown) => void;
+}
+
+/** Sends one request and gives the parsed answer; null for an answer without a body. */
+export type Transport = <T>(method: string, path: string, options?: CallOptions) => Promise<T>;
+
+/** Builds the function that every method of the client goes through. */
+export function createTransport(options: TransportOptions): Transport {
+  const base = options.base_url.replace(/\/+$/, "");
+  const send = options.fetch ?? globalThis.fetch;
+  const retriesMax = options.retries_max ?? 2;
+  const waitSecondsMax = options.retry_wait_seconds_max ?? 60;
+  const wait = options.wait ?? ((wait_ms: number) => new Promise<void>((resolve) => setTimeout(resolve, wait_ms)));
+
+  return async <T>(method: string, path: string, call: CallOptions = {}): Promise<T> => {
+    const url = `${base}${path}${queryText(call.query)}`;
+    const repeatable =
+      method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
+    for (let retry = 0; ; retry += 1) {
+      const answer = await attempt(send, url, request(method, call, options.api_key));
+      if (!(answer instanceof ConnectionError)) {
+        if (answer.ok && answer.headers.get("content-type")?.startsWith(lines_type) === true)
+          return (await lastLine(answer, url, call.onLine)) as T;
+        if (answer.ok) return (await bodyOf(answer)) as T;
+        const error = await apiErrorOf(answer);
+        const wait_seconds = secondsToWait(error, repeatable, retry);
+        if (retry >= retriesMax || wait_seconds === null || wait_seconds > waitSecondsMax) throw error;
+        await wait(wait_seconds * 1000);
+      } else {
+        if (retry >= retriesMax || !repeatable || call.signal?.aborted === true) throw answer;
+        await wait(backoffSeconds(retry) * 1000);
+      }
+      call.signal?.throwIfAborted();
+    }
+  };
+}
+
+/** The parsed body; null without one, which 202 may be as well as 204. */
+async function bodyOf(answer: Response): Promise<unknown> {
+  const text = await answer.text();
+  return text === "" ? null : JSON.parse(text);
+}
+
+const lines_type = "application/x-ndjson";
+
+type Line = { readonly error?: unknown; readonly progress?: unknown };
+
+/** The last line of an answer, when the others have been heard. Throws the error that it may be, as for a status. */
+async function lastLine(answer: Response, url: string, onLine: CallOptions["onLine"]): Promise<unknown> {
+  const decoder = new TextDecoder();
+  const reader = answer.body?.getReader();
+  let rest = "";
+  let last: Line = { progress: null };
+  try {
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+      const parts = (rest + decoder.decode(read.value, { stream: true })).split("\n");
+      rest = parts.pop() ?? "";
+      for (const part of parts) {
+        last = JSON.parse(part) as Line;
+        onLine?.(last);
+      }
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === "AbortError") throw error;
+    throw new ConnectionError(url, error);
+  }
+  if (last.progress !== undefined || rest !== "") throw new ConnectionError(url, "the answer ended early");
+  if (last.error === undefined) return last;
+  throw await apiErrorOf(new Response(JSON.stringify(last), { status: 500, headers: answer.headers }));
+}
+
+function request(method: string, call: CallOptions, api_key: string | undefined): RequestInit {
+  const headers: Record<string, string> = { accept: call.onLine === undefined ? "application/json" : lines_type };
+  if (api_key !== undefined) headers["x-api-key"] = api_key;
+  if (call.idempotency_key !== undefined) headers["idempotency-key"] = call.idempotency_key;
+  if (call.body !== undefined) headers["content-type"] = "application/json";
+  return {
+    method,
+    headers,
+    redirect: "error", // the service never redirects; following one would hand the key to somebody else
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    ...(call.signal === undefined ? {} : { signal: call.signal }),
+  };
+}
+
+async function attempt(
+  send: typeof globalThis.fetch,
+  url: string,
+  init: RequestInit,
+): Promise<Response | ConnectionError> {
+  try {
+    return await send(url, init);
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    return new ConnectionError(url, error);
+  }
+}
+
+/**
+ * 429 and `overloaded` mean that nothing was stored, so anything may be sent again. Another 503 leaves open whether
+ * the request took effect: only what is safe to repeat is repeated. Null: do not repeat.
+ */
+function secondsToWait(error: ApiError, repeatable: boolean, retry: number): number | null {
+  const nothingStored = error.status === 429 || error.code === "overloaded";
+  if (!nothingStored && !(error.status === 503 && repeatable)) return null;
+  return error.retry_after_seconds ?? backoffSeconds(retry);
+}
+
+const backoffSeconds = (retry: number) => Math.min(8, 0.25 * 2 ** retry);
+
+function queryText(query: CallOptions["query"]): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) params.set(name, String(value));
+  return params.size === 0 ? "" : `?${params}`;
+}

@@ -1,0 +1,81 @@
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { verifyWebhook, WebhookRejected } from "./index.ts";
+
+const vectors: {
+  id: string;
+  secret: string;
+  body_base64?: string;
+  signature: string;
+  must_not_equal: Record<string, string>;
+}[] = JSON.parse(readFileSync(new URL("../../../test/data/hmac-vectors.json", import.meta.url), "utf8")).vectors;
+
+const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+const body = '{"data":{},"event_type":"quota.exceeded","webhook_id":"wh_1"}';
+const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+const headers = {
+  "X-Service-Delivery": "dlv_1",
+  "X-Service-Event": "quota.exceeded",
+  "X-Service-Signature": signature,
+};
+
+describe("verifyWebhook", () => {
+  test("gives the event of a genuine delivery, whatever form the headers and the body have", async () => {
+    const expected = { event: JSON.parse(body), delivery_id: "dlv_1", manual_retry: false, repeated: false };
+    expect(await verifyWebhook(body, headers, secret)).toEqual(expected);
+    expect(await verifyWebhook(Buffer.from(body), new Headers(headers), secret)).toEqual(expected);
+    const retried = await verifyWebhook(body, { ...headers, "x-service-retry": "true" }, secret);
+    expect(retried.manual_retry).toBe(true);
+  });
+
+  test.each(vectors.filter((each) => each.body_base64 !== undefined).map((each) => [each.id, each] as const))(
+    "%s: accepts the right signature and none of the usual mistakes",
+    async (_id, vector) => {
+      const bytes = Buffer.from(vector.body_base64 ?? "", "base64");
+      const outcome = async (signed: string) => {
+        const given = { ...headers, "X-Service-Signature": signed };
+        return verifyWebhook(bytes, given, vector.secret).then(
+          () => "accepted",
+          (error: WebhookRejected) => error.reason,
+        );
+      };
+      // Some bodies are no events; what matters is that their signature is not what they are refused for.
+      expect(await outcome(vector.signature)).not.toBe("bad_signature");
+      for (const mistake of Object.values(vector.must_not_equal)) expect(await outcome(mistake)).toBe("bad_signature");
+    },
+  );
+
+  test.each<[string, string, Record<string, string>, string]>([
+    ["another body", `${body} `, headers, "bad_signature"],
+    ["no signature", body, { "X-Service-Delivery": "dlv_1" }, "missing_headers"],
+    ["no delivery id", body, { "X-Service-Signature": signature }, "missing_headers"],
+    ["a signature in capitals", body, { ...headers, "X-Service-Signature": signature.toUpperCase() }, "bad_signature"],
+    ["the event type of another event", body, { ...headers, "X-Service-Event": "decision.approved" }, "bad_body"],
+  ])("refuses %s", async (_title, given, sent, reason) => {
+    const refused = verifyWebhook(given, sent, secret);
+    await expect(refused).rejects.toThrow(WebhookRejected);
+    await expect(refused).rejects.toMatchObject({ reason });
+  });
+
+  test("refuses an empty secret: everybody knows it", async () => {
+    const forged = {
+      ...headers,
+      "X-Service-Signature": `sha256=${createHmac("sha256", "").update(body).digest("hex")}`,
+    };
+    await expect(verifyWebhook(body, forged, "")).rejects.toMatchObject({ reason: "bad_signature" });
+  });
+
+  test("asks the replay guard for genuine deliveries only, and says what it answers", async () => {
+    const asked: string[] = [];
+    const known = new Set<string>();
+    const seen = (id: string) => {
+      asked.push(id);
+      return known.has(id) || !known.add(id);
+    };
+    await verifyWebhook("forged", headers, secret, { seen }).catch(() => undefined);
+    expect(asked).toEqual([]);
+    expect((await verifyWebhook(body, headers, secret, { seen })).repeated).toBe(false);
+    expect((await verifyWebhook(body, headers, secret, { seen })).repeated).toBe(true);
+  });
+});

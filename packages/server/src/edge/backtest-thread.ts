@@ -1,0 +1,90 @@
+/** A thread of one backtest: its own session with the database, and nothing else of the service. */
+import { setPriority } from "node:os";
+import { performance } from "node:perf_hooks";
+import { setImmediate as breathe } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { replayRecorded, type Turn } from "../operations/replay-recorded.ts";
+import { isConnectionLost } from "../store/connection.ts";
+import { openDb } from "../store/db.ts";
+import type { ThreadData, ThreadSays } from "./backtest-threads.ts";
+
+const progress_ms = 200;
+const quiet = () => undefined;
+
+function say(message: ThreadSays): void {
+  parentPort?.postMessage(message);
+}
+
+/** Live traffic goes first. Only Linux lowers this thread alone; elsewhere it would be the whole process. */
+function standBack(): void {
+  if (process.platform !== "linux") return;
+  try {
+    setPriority(0, 5);
+  } catch {
+    // Not allowed here: it runs as it is.
+  }
+}
+
+/** Turns to read, as they come from the thread before this one in the ring and go to the one after it. */
+function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "first">) {
+  const arrived: Turn[] = first === null ? [] : [first];
+  let wake: () => void = quiet;
+  inbox.on("message", (turn: Turn) => {
+    arrived.push(turn);
+    wake();
+  });
+  return {
+    async turn(): Promise<Turn> {
+      for (let turn = arrived.shift(); ; turn = arrived.shift()) {
+        if (turn !== undefined) return turn;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    pass: (turn: Turn) => outbox.postMessage(turn),
+    close() {
+      inbox.close();
+      outbox.close();
+    },
+  };
+}
+
+async function work({ job, connection, packs, ...ports }: ThreadData): Promise<void> {
+  // One page is read while the other's overrides are; the statement's time limit is that of every other statement.
+  const db = openDb(
+    connection,
+    { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    { tenant_sessions_max: 2, system_sessions_max: 1 },
+  );
+  const { turn, pass, close } = ring(ports);
+  let told_ms = performance.now();
+  try {
+    const part = await replayRecorded(
+      {
+        read: (run) => db.tenant(job.org_id, run),
+        packs: new Map(packs),
+        turn,
+        pass,
+        async progress(evaluated, done) {
+          await breathe();
+          const now_ms = performance.now();
+          if (now_ms - told_ms < progress_ms) return;
+          told_ms = now_ms;
+          say({ kind: "progress", evaluated, done });
+        },
+      },
+      job,
+    );
+    say({ kind: "part", part });
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    say({ kind: "failed", lost: isConnectionLost(error), text });
+  } finally {
+    close();
+    await db.close();
+  }
+}
+
+standBack();
+await work(workerData as ThreadData);

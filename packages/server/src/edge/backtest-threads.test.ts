@@ -1,0 +1,199 @@
+import type { Verdict } from "@countersign/contract";
+import type { Fault } from "@countersign/core";
+import { describe, expect, test, vi } from "vitest";
+import { type BacktestJob, joinParts, replayRecorded, type Turn } from "../operations/replay-recorded.ts";
+import type { Query } from "../ports.ts";
+import { testDatabase } from "../testing/database.ts";
+import { call, testOrganization } from "../testing/http-node.ts";
+import { heldBody, reviewedOrganization } from "../testing/review.ts";
+import { serviceNode } from "../testing/service-node.ts";
+import { silentLog } from "../testing/silent-log.ts";
+import { createBacktestThreads, type ThreadProgram } from "./backtest-threads.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const database = await testDatabase();
+
+/** A thread's program as a text: these need nothing of ours. */
+const program = (source: string): ThreadProgram => ({
+  url: new URL(`data:text/javascript,${encodeURIComponent(source)}`),
+  execArgv: [],
+});
+const endless = program("setInterval(() => undefined, 1000)");
+const busy = program("for (;;) {}");
+const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
+
+const jobOf = (org_id: string): BacktestJob => ({
+  org_id,
+  filter: { ...window, membrane_id: null, agent_id: null, lineage_id: null },
+  candidate: null,
+  limit: 1_000,
+  asked_us: 0,
+});
+
+/** Starts a backtest; `code` is that of the fault it ends with. */
+function begin(threads: ReturnType<typeof createBacktestThreads>, org_id: string) {
+  const controller = new AbortController();
+  const states: string[] = [];
+  const ended = threads.run(jobOf(org_id), {
+    signal: controller.signal,
+    onProgress: (state) => void states.push(state),
+  });
+  const code = ended.then(
+    () => "none",
+    (error: Fault) => error.code,
+  );
+  return { states, code, cancel: () => controller.abort() };
+}
+
+describe("the threads of a node", () => {
+  test("a bounded number runs and waits; the next begins when one has ended", async () => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, endless);
+    const begun: ReturnType<typeof begin>[] = [];
+    const waiting = () => begun.filter(({ states }) => !states.includes("running")).length;
+    // Two organizations would be refused a third each; more of them fill the queue.
+    for (let org = 0; waiting() < 8; org += 1) begun.push(begin(threads, `org_${org}`));
+    expect(await begin(threads, "org_late").code).toBe("overloaded");
+    begun[0]?.cancel();
+    expect(await begun[0]?.code).toBe("unavailable");
+    await expect.poll(waiting, { timeout: 60_000 }).toBe(7);
+    await threads.stop();
+    expect(new Set(await Promise.all(begun.map(({ code }) => code)))).toEqual(new Set(["unavailable"]));
+    expect(await begin(threads, "org_0").code).toBe("unavailable");
+  });
+
+  test("an organization has at most two under way", async () => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, endless);
+    const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
+    expect(await begin(threads, "org_a").code).toBe("overloaded");
+    begun[1]?.cancel();
+    await begun[1]?.code;
+    const again = begin(threads, "org_a");
+    expect(again.states).toContain("waiting");
+    await threads.stop();
+  });
+
+  test.each([
+    ["that ends early", "process.exit(3)"],
+    ["that throws", "throw new Error('a thread died')"],
+  ])("a thread %s is an internal error, and the place is free again", async (_name, source) => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, program(source));
+    for (let time = 0; time < 3; time += 1) expect(await begin(threads, "org_a").code).toBe("internal_error");
+    await threads.stop();
+  });
+});
+
+describe("over HTTP", () => {
+  const post = (url: string, key: string, signal?: AbortSignal) =>
+    fetch(`${url}/v1/learning/backtest`, {
+      method: "POST",
+      headers: { "X-API-Key": key, "Content-Type": "application/json", Accept: "application/x-ndjson" },
+      body: JSON.stringify({ window }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+
+  test("progress comes line by line, then the figures", async () => {
+    const { url } = await serviceNode(database);
+    const { api_key } = await (await testOrganization(database.db)).key();
+    const answer = await post(url, api_key);
+    expect(answer.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+    expect(answer.headers.get("ratelimit-limit")).not.toBeNull();
+    const lines = (await answer.text())
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toMatchObject({ progress: { evaluated: 0, done: 0 } });
+    expect(lines.at(-1)).toMatchObject({ backtest: { evaluated: 0 } });
+  });
+
+  test("a thread that dies is told, in a status or in the last line, and the service lives", async () => {
+    const { url } = await serviceNode(database, { backtestThread: program("process.exit(3)") });
+    const { api_key } = await (await testOrganization(database.db)).key();
+    const plain = await call(url, "POST", "/v1/learning/backtest", { key: api_key, body: { window } });
+    expect([plain.status, plain.json.error.code]).toEqual([500, "internal_error"]);
+    const lines = (await (await post(url, api_key)).text()).trimEnd().split("\n");
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ error: { code: "internal_error" } });
+    expect((await call(url, "GET", "/v1/packs", { key: api_key })).status).toBe(200);
+  });
+
+  test("closing the connection cancels; decisions are made meanwhile; too many are refused with a time to come again", async () => {
+    const { url } = await serviceNode(database, { backtestThread: busy });
+    const { admin, agent } = await reviewedOrganization(database.db, url);
+    const first = new AbortController();
+    const second = new AbortController();
+    expect((await post(url, admin, first.signal)).status).toBe(200);
+    expect((await post(url, admin, second.signal)).status).toBe(200);
+    expect((await call(url, "POST", "/v1/intents", { key: agent, body: heldBody })).status).toBe(201);
+    const refused = await call(url, "POST", "/v1/learning/backtest", { key: admin, body: { window } });
+    expect([refused.status, refused.json.error.code]).toEqual([503, "overloaded"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    first.abort();
+    second.abort();
+    const third = new AbortController();
+    await expect.poll(async () => (await post(url, admin, third.signal)).status, { timeout: 60_000 }).toBe(200);
+    third.abort();
+  });
+
+  test("stopping the service ends what runs", async () => {
+    const { url, close } = await serviceNode(database, { backtestThread: busy });
+    const { api_key } = await (await testOrganization(database.db)).key();
+    const answer = await post(url, api_key);
+    const [text] = await Promise.all([answer.text(), close()]);
+    expect(JSON.parse(text.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ error: { code: "unavailable" } });
+  });
+});
+
+test("no more than two pages are in memory, none larger than asked for, and every intent is met once", async () => {
+  const { url } = await serviceNode(database);
+  const { org, agent } = await reviewedOrganization(database.db, url);
+  const intents = Array.from({ length: 23 }, () => heldBody);
+  await call(url, "POST", "/v1/intents/batch", { key: agent, body: { intents } });
+  const sizes: number[] = [];
+  let in_memory = 0;
+  let most = 0;
+  const watched = (query: Query): Query => {
+    const wrapped = async (text: string, params?: readonly unknown[]) => {
+      const rows = await query<{ verdict?: Verdict }>(text, params);
+      if (text.includes("as decision_end") && rows.length > 0) {
+        sizes.push(rows.length);
+        in_memory += 1;
+        most = Math.max(most, in_memory);
+      }
+      return rows;
+    };
+    return wrapped as Query;
+  };
+  const turns: Turn[] = [{ before: null, left: 1_000 }];
+  let wake: () => void = () => undefined;
+  const part = await replayRecorded(
+    {
+      read: (work) => database.db.tenant(org.org_id, (query) => work(watched(query))),
+      packs: new Map(),
+      page_rows: 5,
+      async turn() {
+        while (turns.length === 0)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        return turns.shift() as Turn;
+      },
+      pass(turn) {
+        turns.push(turn);
+        wake();
+      },
+      // Called once for each page of fewer rows than a breath.
+      async progress() {
+        in_memory -= 1;
+      },
+    },
+    jobOf(org.org_id),
+  );
+  expect(sizes).toEqual([5, 5, 5, 5, 3]);
+  expect(most).toBeLessThanOrEqual(2);
+  const figures = joinParts(jobOf(org.org_id), [part]);
+  expect(figures.evaluated).toBe(23);
+  // This reader was given no packs, so none of the recorded sets can be made again: that is said of each.
+  expect(figures.not_reproduced.total).toBe(23);
+  expect(new Set(figures.not_reproduced.intents.map(({ because }) => because))).toEqual(new Set(["packs_changed"]));
+  expect(new Set(figures.not_reproduced.intents.map(({ intent_id }) => intent_id)).size).toBe(23);
+});

@@ -1,0 +1,207 @@
+/**
+ * Backtests in threads of their own: a bounded number runs, a bounded number waits, the others are told to come again. A
+ * thread that dies takes its backtest with it and nothing else.
+ */
+import { availableParallelism } from "node:os";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { limits } from "@countersign/contract";
+import { type BacktestFigures, Fault, type PackRules, type PolicyDocument } from "@countersign/core";
+import type { Backtests } from "../operations/backtest.ts";
+import { type BacktestJob, joinParts, type ReplayedPart, type Turn } from "../operations/replay-recorded.ts";
+import type { Log } from "../ports.ts";
+import type { ConnectionOptions } from "../store/connection.ts";
+
+/** What a thread is given. */
+export interface ThreadData {
+  readonly job: BacktestJob;
+  readonly connection: ConnectionOptions;
+  readonly packs: readonly (readonly [string, { readonly rules: readonly PolicyDocument[] }])[];
+  /** Where turns to read come from, and where they go. */
+  readonly inbox: MessagePort;
+  readonly outbox: MessagePort;
+  /** The first turn, for the thread that begins; null for the others. */
+  readonly first: Turn | null;
+}
+
+/** What a thread says. `lost`: the database could not be reached. */
+export type ThreadSays =
+  | { readonly kind: "progress"; readonly evaluated: number; readonly done: number }
+  | { readonly kind: "part"; readonly part: ReplayedPart }
+  | { readonly kind: "failed"; readonly lost: boolean; readonly text: string };
+
+/** The program of a thread. */
+export interface ThreadProgram {
+  readonly url: URL;
+  /** Absent: those of this process. */
+  readonly execArgv?: readonly string[];
+}
+
+/** The threads of a node. */
+export interface BacktestThreads extends Backtests {
+  /** Ends all that run or wait, and takes no more. Faults of those: unavailable. */
+  stop(): Promise<void>;
+}
+
+const heap_mb_max = 512;
+const retry_after_seconds = 10;
+
+/** From the sources (tests, benchmarks) a thread needs a loader for TypeScript, beside what was built from them it does not. */
+const own_program: ThreadProgram = import.meta.url.endsWith(".ts")
+  ? { url: new URL("./source-thread.mjs", import.meta.url), execArgv: ["--conditions=source"] }
+  : { url: new URL("./backtest-thread.js", import.meta.url) };
+
+/** A backtest whose turn has not come. */
+interface Waiting {
+  readonly org_id: string;
+  readonly begin: () => void;
+  readonly cancel: (fault: Fault) => void;
+}
+
+type Result = BacktestFigures | Fault;
+
+/** A backtest that runs; its place is free when all its threads have ended. */
+interface Running {
+  readonly org_id: string;
+  readonly workers: ReadonlySet<Worker>;
+  readonly cancel: (fault: Fault) => void;
+}
+
+/** Threads of one backtest: deciding takes twice as long as reading does, so a third would wait for the database. */
+const threads_max = 2;
+
+/** One backtest runs at once for every four cores, at least one. */
+export function createBacktestThreads(
+  connection: ConnectionOptions,
+  packs: PackRules,
+  log: Log,
+  program: ThreadProgram = own_program,
+): BacktestThreads {
+  const threads = Math.min(threads_max, availableParallelism());
+  const running_max = Math.max(1, Math.floor(availableParallelism() / 4));
+  const running = new Set<Running>();
+  const waiting: Waiting[] = [];
+  let stopped = false;
+
+  /** Faults: unavailable, overloaded. */
+  function demandRoom(org_id: string): void {
+    if (stopped) throw new Fault("unavailable");
+    const own = [...running, ...waiting].filter((each) => each.org_id === org_id).length;
+    const full = running.size >= running_max && waiting.length >= limits.backtests_waiting_max;
+    if (full || own >= limits.backtests_per_organization_max)
+      throw new Fault("overloaded", { headers: { "retry-after": String(retry_after_seconds) } });
+  }
+
+  function beginNext(): void {
+    while (running.size < running_max) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      next.begin();
+    }
+  }
+
+  /** Starts the threads of a job; the function that is given back ends them. */
+  function start(
+    job: BacktestJob,
+    onProgress: (evaluated: number, done: number) => void,
+    settle: (result: Result) => void,
+  ): (fault: Fault) => void {
+    const rules = [...packs].map(([name, pack]) => [name, { rules: pack.rules }] as const);
+    const parts: ReplayedPart[] = [];
+    const evaluated = new Map<Worker, number>();
+    // Told at once; the place is free only when the threads have ended.
+    const cancel = (fault: Fault) => {
+      settle(fault);
+      for (const worker of workers) void worker.terminate();
+    };
+    const begin = (inbox: MessagePort, outbox: MessagePort, first: Turn | null): Worker => {
+      const data: ThreadData = { job, connection, packs: rules, inbox, outbox, first };
+      const worker = new Worker(program.url, {
+        workerData: data,
+        transferList: [inbox, outbox],
+        ...(program.execArgv === undefined ? {} : { execArgv: [...program.execArgv] }),
+        resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
+      });
+      let delivered = false;
+      worker.on("message", (message: ThreadSays) => {
+        if (message.kind === "progress") {
+          evaluated.set(worker, message.evaluated);
+          onProgress(
+            [...evaluated.values()].reduce((sum, each) => sum + each, 0),
+            message.done,
+          );
+        } else if (message.kind === "failed")
+          cancel(new Fault(message.lost ? "unavailable" : "internal_error", { internal: message.text }));
+        else {
+          delivered = true;
+          if (parts.push(message.part) === threads) settle(joinParts(job, parts));
+        }
+      });
+      worker.on("error", (error) => {
+        log.error({ error }, "a thread of a backtest failed");
+        cancel(new Fault("internal_error", { internal: "a thread of the backtest failed", cause: error }));
+      });
+      worker.on("exit", (code) => {
+        workers.delete(worker);
+        if (!delivered)
+          cancel(new Fault("internal_error", { internal: `a thread of the backtest ended early with code ${code}` }));
+        if (workers.size > 0) return;
+        running.delete(run);
+        beginNext();
+      });
+      return worker;
+    };
+    const channels = Array.from({ length: threads }, () => new MessageChannel());
+    const workers = new Set<Worker>();
+    const run: Running = { org_id: job.org_id, workers, cancel };
+    running.add(run);
+    for (const [index, { port1: inbox }] of channels.entries()) {
+      const { port2: outbox } = channels[(index + 1) % threads] as MessageChannel;
+      workers.add(begin(inbox, outbox, index === 0 ? { before: null, left: job.limit } : null));
+    }
+    return cancel;
+  }
+
+  return {
+    run(job, { signal, onProgress }) {
+      return new Promise((resolve, reject) => {
+        demandRoom(job.org_id);
+        let settled = false;
+        const settle = (result: Result) => {
+          if (settled) return;
+          settled = true;
+          signal.removeEventListener("abort", onAbort);
+          if (result instanceof Fault) reject(result);
+          else resolve(result);
+        };
+        const entry: Waiting = {
+          org_id: job.org_id,
+          begin() {
+            onProgress("running", 0, 0);
+            cancel = start(job, (evaluated, done) => onProgress("running", evaluated, done), settle);
+          },
+          cancel(fault) {
+            waiting.splice(waiting.indexOf(entry), 1);
+            settle(fault);
+          },
+        };
+        let { cancel } = entry;
+        const onAbort = () => cancel(new Fault("unavailable", { internal: "the caller has left" }));
+        waiting.push(entry);
+        signal.addEventListener("abort", onAbort, { once: true });
+        if (signal.aborted) return onAbort();
+        onProgress("waiting", 0, 0);
+        beginNext();
+      });
+    },
+    async stop() {
+      stopped = true;
+      const fault = () => new Fault("unavailable", { internal: "the service is stopping" });
+      for (const each of [...waiting]) each.cancel(fault());
+      const ended = [...running].flatMap(({ workers }) =>
+        [...workers].map((worker) => new Promise((resolve) => worker.once("exit", resolve))),
+      );
+      for (const each of [...running]) each.cancel(fault());
+      await Promise.all(ended);
+    },
+  };
+}

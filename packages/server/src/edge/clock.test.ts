@@ -1,0 +1,69 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createClock } from "./clock.ts";
+
+function machineAt(wall_ms: number) {
+  const state = { wall_ms, elapsed_ms: 5 };
+  const clock = createClock({ wall_ms: () => Math.floor(state.wall_ms), elapsed_ms: () => state.elapsed_ms });
+  const pass = (ms: number) => {
+    state.wall_ms += ms;
+    state.elapsed_ms += ms;
+  };
+  return { state, clock, pass };
+}
+
+describe("the clock", () => {
+  test("tells microseconds between the wall clock's milliseconds", () => {
+    const { clock, pass } = machineAt(1_700_000_000_000);
+    pass(0.25);
+    expect(clock.now_us()).toBe(1_700_000_000_000_250);
+    pass(0.004);
+    expect(clock.now_us()).toBe(1_700_000_000_000_254);
+  });
+
+  test("is an integer within 2 ms of the machine's wall clock", () => {
+    const clock = createClock();
+    const now_us = clock.now_us();
+    expect(Number.isInteger(now_us)).toBe(true);
+    expect(Math.abs(now_us / 1000 - Date.now())).toBeLessThan(20);
+  });
+
+  test("follows a wall clock that jumps ahead at once, as after a sleep", () => {
+    const { clock, state } = machineAt(1_700_000_000_000);
+    state.wall_ms += 3_600_000;
+    expect(clock.now_us()).toBe(1_700_003_600_000_000);
+  });
+
+  test("runs at half speed after the wall clock was set back, until both agree again", () => {
+    const { clock, state, pass } = machineAt(1_700_000_000_000);
+    const before_us = clock.now_us();
+    state.wall_ms -= 10_000;
+    expect(clock.now_us()).toBe(before_us);
+    pass(4_000);
+    expect(clock.now_us()).toBe(before_us + 2_000_000);
+    pass(16_000);
+    clock.now_us();
+    pass(1_000);
+    expect(Math.abs(clock.now_us() / 1000 - state.wall_ms)).toBeLessThan(2.01);
+  });
+
+  test("never goes back, whatever the machine's clocks do", () => {
+    const step = fc.record({
+      wall: fc.double({ min: -5000, max: 5000, noNaN: true }),
+      elapsed: fc.double({ min: 0, max: 50, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const { clock, state } = machineAt(1_700_000_000_000);
+        let last_us = clock.now_us();
+        for (const { wall, elapsed } of steps) {
+          state.wall_ms += wall;
+          state.elapsed_ms += elapsed;
+          const now_us = clock.now_us();
+          expect(now_us).toBeGreaterThanOrEqual(last_us);
+          last_us = now_us;
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,65 @@
+/** The database of an instance opened from beside the service: what the command line works on. */
+import { randomBytes } from "node:crypto";
+import type { Sealer } from "../operations/sealer.ts";
+import type { Clock, Ids, Log } from "../ports.ts";
+import type { ConnectionOptions } from "../store/connection.ts";
+import { type Database, openDb } from "../store/db.ts";
+import { attachEmbedded } from "../store/embedded-postgres/attach.ts";
+import { migrate } from "../store/migrate.ts";
+import { startDatabase } from "../store/start-database.ts";
+import { createClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { createIds } from "./ids.ts";
+import { createSealer } from "./sealer.ts";
+
+/** What operations on keys, organizations and dumps need. */
+export interface Instance {
+  readonly db: Database;
+  readonly connection: ConnectionOptions;
+  /** `running`: the embedded server of a service that is up; else as `StartedDatabase`. */
+  readonly source: "url" | "embedded" | "system" | "running";
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Seals for this process only: the command line sends no idempotency keys, so nothing sealed is ever stored. */
+  readonly sealer: Sealer;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database of `DATABASE_URL`, else of the data directory: through the service that runs there, else by starting
+ * the embedded server until `close`. Brings the schema up to date. Throws `StartRefused` like the start of the service.
+ */
+export async function openInstance(
+  config: Pick<Config, "database_url" | "data_dir" | "path">,
+  log: Log,
+): Promise<Instance> {
+  const attached = config.database_url === null ? await attachEmbedded(config.data_dir) : null;
+  const database =
+    attached === null
+      ? await startDatabase({ ...config, search: { path: config.path } }, log)
+      : { connection: attached, source: "running" as const, stop: async () => undefined };
+  const db = openDb(database.connection, log);
+  const close = async () => {
+    await db.close();
+    await database.stop();
+  };
+  try {
+    await migrate(database.connection, log);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const clock = createClock();
+  const sealer = createSealer(randomBytes(32));
+  return {
+    db,
+    connection: database.connection,
+    source: database.source,
+    clock,
+    ids: createIds(clock),
+    log,
+    sealer,
+    close,
+  };
+}

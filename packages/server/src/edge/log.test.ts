@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { createLog, scrub } from "./log.ts";
+
+function captured() {
+  const lines: string[] = [];
+  return { lines, log: createLog("info", { write: (line: string) => void lines.push(line) }) };
+}
+const key = `svc_live_org_${"a1B2".repeat(9)}Zz`;
+
+describe("the log", () => {
+  test("writes one JSON line with level, time, message and fields", () => {
+    const { lines, log } = captured();
+    log.info({ request_id: "req_1" }, "request answered");
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: "info", msg: "request answered", request_id: "req_1" });
+    expect(JSON.parse(lines[0] ?? "").time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  });
+
+  test("leaves out what is below the level", () => {
+    const { lines, log } = captured();
+    log.debug({}, "detail");
+    expect(lines).toEqual([]);
+  });
+
+  test("censors fields named like a secret, at the top and inside", () => {
+    const { lines, log } = captured();
+    log.warn(
+      { api_key: "k-1", request: { headers: { "x-api-key": "k-2", cookie: "k-3" } }, smtp: { password: "k-4" } },
+      "x",
+    );
+    expect(lines[0]).not.toMatch(/k-\d/);
+    expect(lines[0]?.match(/"\*\*\*"/g)).toHaveLength(4);
+  });
+
+  test("does not change what it was given", () => {
+    const { log } = captured();
+    const fields = { request: { headers: { cookie: "k-3" } } };
+    log.warn(fields, "x");
+    expect(fields).toEqual({ request: { headers: { cookie: "k-3" } } });
+  });
+
+  test("censors keys, webhook secrets and URL passwords that stand in prose, messages and causes", () => {
+    const { lines, log } = captured();
+    const cause = new Error(`connecting postgres://app:hunter2@db/x`);
+    log.error({ error: new Error(`bad key ${key}`, { cause }), note: `whsec_${"QUJD".repeat(10)}=` }, `saw ${key}`);
+    expect(lines[0]).not.toContain(key);
+    expect(lines[0]).not.toContain("hunter2");
+    expect(lines[0]).not.toContain("QUJD");
+    expect(lines[0]).toContain("svc_live_org_***");
+    expect(() => JSON.parse(lines[0] ?? "")).not.toThrow();
+  });
+
+  test("leaves ordinary text, addresses and ids alone", () => {
+    const text =
+      '{"url":"https://example.com/a@b","at":"10:20","key_id":"key_01HF7YAT3V0123456789ABCDEF","svc_live_org_":1}';
+    expect(scrub(text)).toBe(text);
+  });
+});

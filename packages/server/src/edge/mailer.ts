@@ -1,0 +1,72 @@
+/** Mails go to the SMTP server of SMTP_URL; without one they are written as files, so that nothing is lost on a new machine. */
+import { randomBytes } from "node:crypto";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createTransport } from "nodemailer";
+import type { Log, Mail, Mailer } from "../ports.ts";
+import type { Config } from "./config.ts";
+
+const default_from = "Countersign <countersign@localhost>";
+const smtp_timeout_ms = 20_000;
+
+/** The mailer of one process. `MAIL_FROM` is the sender. */
+export function createMailer(
+  config: Pick<Config, "smtp_url" | "mail_from" | "data_dir">,
+  log: Log,
+): Mailer & { close(): void } {
+  const from = config.mail_from ?? default_from;
+  if (config.smtp_url === null) return fileMailer(from, join(config.data_dir, "outbox"), log);
+  const transport = createTransport(config.smtp_url, {
+    connectionTimeout: smtp_timeout_ms,
+    greetingTimeout: smtp_timeout_ms,
+    socketTimeout: smtp_timeout_ms,
+    dnsTimeout: smtp_timeout_ms,
+    // Nothing in a mail of ours is read from a file or another server.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  } as object);
+  return {
+    async send(mail) {
+      await transport.sendMail(messageOf(mail, from));
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** Writes `outbox/<time>-<random>.eml`, whole or not at all; its path is logged, its content never. */
+function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): void } {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
+  return {
+    async send(mail) {
+      const { message } = await transport.sendMail(messageOf(mail, from));
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      const name = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(4).toString("hex")}`;
+      const unfinished = join(dir, `.${name}.tmp`);
+      const file = join(dir, `${name}.eml`);
+      await writeFile(unfinished, message as Buffer, { mode: 0o600 });
+      await rename(unfinished, file);
+      log.info({ file, subject: mail.subject }, "SMTP_URL is not set: mail written to a file");
+    },
+    close: () => transport.close(),
+  };
+}
+
+function messageOf({ to, subject, text, html, unsubscribe_url }: Mail, from: string) {
+  return {
+    from,
+    // As an object: an address is never read as a list of addresses.
+    to: { name: "", address: to },
+    subject,
+    text,
+    html,
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      ...(unsubscribe_url === undefined
+        ? {}
+        : {
+            "List-Unsubscribe": `<${unsubscribe_url}>`,
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+          }),
+    },
+  };
+}

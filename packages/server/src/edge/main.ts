@@ -1,0 +1,108 @@
+/** The process: settings in, a listening service out, and an orderly end. */
+
+import { proxyTrust } from "@countersign/core";
+import { openDb } from "../store/db.ts";
+import { migrate } from "../store/migrate.ts";
+import { startDatabase } from "../store/start-database.ts";
+import { StartRefused } from "../store/start-refused.ts";
+import { createClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { loadConsole } from "./console-files.ts";
+import { createHttpOut } from "./http-out.ts";
+import { createIds } from "./ids.ts";
+import { createLog, type ProcessLog } from "./log.ts";
+import { createMailer } from "./mailer.ts";
+import { openMasterKey } from "./master-key.ts";
+import { assembleNode } from "./node.ts";
+import { loadPacks, packs_dir } from "./pack-files.ts";
+import { createPasswords } from "./passwords.ts";
+import { createSealer } from "./sealer.ts";
+import { timers } from "./timers.ts";
+
+/** A service that listens. */
+export interface Service {
+  /** `http://host:port`, with the port that was really chosen. */
+  readonly url: string;
+  /** SIGTERM's way out: finish what is in flight, settle the write queue, stop the embedded database. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts everything. Throws `StartRefused` with one line a problem when it cannot. Only the benchmark brings packs of its
+ * own: there is no setting for it, because a service decides by the packs it was released with.
+ */
+export async function startService(
+  config: Config,
+  log: ProcessLog = createLog(config.log_level),
+  packs_folder: string = packs_dir,
+): Promise<Service> {
+  for (const name of config.unknown_settings) log.warn({ name }, "this variable is no setting: is it misspelt?");
+  const clock = createClock();
+  // The packs are checked while the database's own process starts.
+  const loading = loadPacks(packs_folder);
+  loading.catch(() => undefined);
+  const database = await startDatabase({ ...config, search: { path: config.path } }, log);
+  const db = openDb(database.connection, log);
+  const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
+  const httpOut = createHttpOut({ rules: { allow_http, allow_networks: proxyTrust(webhook_allow_cidrs) } });
+  const mailer = createMailer(config, log);
+  // Loaded only when used: the libraries cost a tenth of a second of every start.
+  const tracing =
+    config.otel_endpoint === null ? null : (await import("./tracing.ts")).openTracing(config.otel_endpoint);
+  try {
+    await migrate(database.connection, log);
+    const packs = await loading;
+    const node = await assembleNode({
+      config,
+      db,
+      connection: database.connection,
+      clock,
+      ids: createIds(clock),
+      timers,
+      log,
+      packs,
+      sealer: createSealer(await openMasterKey(config)),
+      httpOut,
+      passwords: createPasswords(),
+      mailer,
+      console: await loadConsole(),
+      spans: tracing,
+    });
+    try {
+      await node.app.listen({ host: config.host, port: config.port });
+    } catch (error) {
+      await node.close();
+      throw listenRefusal(error, config);
+    }
+    const { port } = node.app.server.address() as { port: number };
+    const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+    return {
+      url,
+      async stop() {
+        await node.close();
+        mailer.close();
+        await Promise.all([httpOut.close(), tracing?.close()]);
+        await db.close();
+        await database.stop();
+      },
+    };
+  } catch (error) {
+    await db.close();
+    await database.stop();
+    throw error;
+  }
+}
+
+function listenRefusal(error: unknown, config: Config): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const place = `${config.host}:${config.port}`;
+  if (code === "EADDRINUSE")
+    return new StartRefused(
+      `PORT=${config.port}: another program listens on ${place}; stop it or choose another PORT (0 picks one)`,
+    );
+  if (code === "EACCES")
+    return new StartRefused(`PORT=${config.port}: this user may not listen on ${place}; choose a port of 1024 or more`);
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+    return new StartRefused(`HOST=${JSON.stringify(config.host)}: this machine has no such address`);
+  return error;
+}

@@ -1,0 +1,212 @@
+/** One node of the service, assembled around an open database; what tests and the simulation start too. */
+import { openModeOrgId } from "@countersign/contract";
+import { proxyTrust } from "@countersign/core";
+import type { FastifyInstance } from "fastify";
+import { buildApp } from "../http/app.ts";
+import { type ConsoleFiles, createConsole } from "../http/console.ts";
+import { sessionCookies } from "../http/cookie.ts";
+import { createKeyReader } from "../http/key-reader.ts";
+import { createKeyUses } from "../http/key-uses.ts";
+import { Keys } from "../http/keys.ts";
+import { createMetrics, type Metrics } from "../http/metrics.ts";
+import { rateLimitsUnder } from "../http/rate-limit.ts";
+import { allRoutes } from "../http/routes/index.ts";
+import { createSessions } from "../http/sessions.ts";
+import { createContextPulls } from "../operations/context-pulls.ts";
+import { ensureOpenModeOrganization } from "../operations/create-organization.ts";
+import { createDecisionWaits } from "../operations/decision-waits.ts";
+import { createOrgStates } from "../operations/org-state.ts";
+import { createReviewQueues } from "../operations/review-queue.ts";
+import type { Runtime } from "../operations/runtime.ts";
+import type { Sealer } from "../operations/sealer.ts";
+import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, Spans, Timers } from "../ports.ts";
+import { type CommitMetrics, createCommitWriter } from "../store/commit-writer.ts";
+import { connectCommit } from "../store/commit-writer-connection.ts";
+import type { ConnectionOptions } from "../store/connection.ts";
+import type { Database } from "../store/db.ts";
+import { NodeRateWindows, type RateWindows } from "../store/rate-windows.ts";
+import { type Deliveries, type DeliveryTerms, startDeliveries } from "../worker/deliveries.ts";
+import { type MailLoop, startMails } from "../worker/mails.ts";
+import { startWorker } from "../worker/tick.ts";
+import { startTimeLimits } from "../worker/time-limits.ts";
+import { createBacktestThreads, type ThreadProgram } from "./backtest-threads.ts";
+import type { Config } from "./config.ts";
+import { createOpenId } from "./open-id.ts";
+import type { PackLibrary } from "./pack-files.ts";
+import { createPasskeyChecks } from "./passkey-checks.ts";
+
+/** The parts that differ between a process, a test and the simulation. */
+export interface NodeParts {
+  readonly config: Pick<
+    Config,
+    "signup" | "rate_limits" | "trust_proxy" | "metrics_token" | "redis_url" | "public_url"
+  >;
+  readonly db: Database;
+  readonly connection: ConnectionOptions;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly packs: Pick<PackLibrary, "packs" | "policySetOf" | "refuseUnknownPacks">;
+  readonly sealer: Sealer;
+  /** Null: no traces. */
+  readonly spans: Spans | null;
+  readonly httpOut: HttpOut;
+  readonly passwords: Passwords;
+  readonly mailer: Mailer;
+  /** The built console; absent or null: none is served. */
+  readonly console?: ConsoleFiles | null;
+  /** Tests only. */
+  readonly deliveryTerms?: DeliveryTerms;
+  /** Tests only: another program for the threads of backtests. */
+  readonly backtestThread?: ThreadProgram;
+}
+
+/** A node that is ready to listen. */
+export interface ServiceNode {
+  readonly app: FastifyInstance;
+  readonly runtime: Runtime;
+  readonly metrics: Metrics;
+  /** Stops accepting, finishes what is in flight, settles the write queue. The database stays open. */
+  close(): Promise<void>;
+}
+
+/** Assembles a node and prepares the database's one-time rows. */
+export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
+  const { config, db, clock, ids, timers, log } = parts;
+  const metrics = createMetrics();
+  const writer = createCommitWriter({
+    connect: connectCommit(parts.connection),
+    log,
+    clock,
+    timers,
+    metrics: traced(metrics, parts),
+  });
+  metrics.watchQueue(() => writer.depth());
+  const uses = createKeyUses(db, timers, log);
+  const keys = new Keys(createKeyReader(db, openModeOrgId), clock, uses, config.rate_limits);
+  const windows = await openWindows(config.redis_url, log, metrics);
+  const waits = createDecisionWaits(db, timers, log);
+  const { sealer, httpOut } = parts;
+  const pulls = createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics });
+  const backtests = createBacktestThreads(parts.connection, parts.packs.packs, log, parts.backtestThread);
+  let stopping = false;
+  let deliveries: Deliveries | undefined;
+  let mails: MailLoop | undefined;
+
+  const runtime: Runtime = {
+    db,
+    clock,
+    ids,
+    timers,
+    log,
+    writer,
+    orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
+    callers: keys,
+    waits,
+    pulls,
+    reviewQueues: createReviewQueues(db, clock),
+    metrics,
+    sealer: parts.sealer,
+    httpOut: parts.httpOut,
+    deliveries: { poke: () => deliveries?.poke() },
+    passwords: parts.passwords,
+    passkeys: createPasskeyChecks(),
+    openId: createOpenId(parts.httpOut),
+    mailer: parts.mailer,
+    mails: { poke: () => mails?.poke() },
+    backtests,
+    settings: {
+      signup_open: config.signup === "open",
+      public_url: () => config.public_url ?? listenAddress(app),
+    },
+    refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
+  };
+  await ensureOpenModeOrganization(runtime);
+  const cookies = sessionCookies(runtime.settings.public_url);
+  const app: FastifyInstance = buildApp({
+    ids,
+    clock,
+    log,
+    metrics,
+    spans: parts.spans,
+    console: createConsole(parts.console ?? null),
+    gate: {
+      keys,
+      sessions: createSessions(runtime, config.rate_limits),
+      cookies,
+      public_url: runtime.settings.public_url,
+      windows: windows.windows,
+      limits: rateLimitsUnder(config.rate_limits),
+      trust: proxyTrust(config.trust_proxy),
+    },
+    handlers: allRoutes({
+      runtime,
+      packs: parts.packs.packs,
+      cookies,
+      metrics,
+      metrics_token: config.metrics_token,
+      stopping: () => stopping,
+    }),
+  });
+  const worker = startWorker(runtime);
+  const timeLimits = startTimeLimits(runtime);
+  deliveries = startDeliveries(runtime, parts.deliveryTerms);
+  mails = startMails(runtime);
+
+  return {
+    app,
+    runtime,
+    metrics,
+    async close() {
+      stopping = true;
+      waits.stop();
+      await Promise.all([backtests.stop(), app.close()]);
+      await Promise.all([worker.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()]);
+      await writer.close();
+      await uses.flush();
+      windows.close();
+    },
+  };
+}
+
+/** The Redis client is loaded only where it is used. */
+async function openWindows(
+  redis_url: string | null,
+  log: Log,
+  metrics: Metrics,
+): Promise<{ windows: RateWindows; close(): void }> {
+  if (redis_url === null) return { windows: new NodeRateWindows(), close: () => undefined };
+  const { openRedisRateWindows } = await import("../store/rate-windows-redis.ts");
+  const windows = openRedisRateWindows({
+    url: redis_url,
+    log,
+    onDegraded: (degraded) => metrics.rateLimitsDegraded(degraded),
+  });
+  return { windows, close: () => windows.close() };
+}
+
+function listenAddress(app: FastifyInstance): string {
+  const address = app.server.address();
+  if (address === null || typeof address === "string") return "http://127.0.0.1:8080";
+  const host = address.address === "::" || address.address === "0.0.0.0" ? "127.0.0.1" : address.address;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+}
+
+/** The commit writer's statements as spans too: what a request waits for, and how many wait together. */
+function traced(metrics: Metrics, { spans, clock }: NodeParts): CommitMetrics {
+  if (spans === null) return metrics;
+  return {
+    statement(rows, statement_ms, queue_rows) {
+      metrics.statement(rows, statement_ms, queue_rows);
+      const ended_us = clock.now_us();
+      const started_us = ended_us - Math.round(statement_ms * 1000);
+      const attributes = {
+        "db.system.name": "postgresql",
+        "countersign.batch_rows": rows,
+        "countersign.queue_rows": queue_rows,
+      };
+      spans.ended({ name: "commit_decisions", kind: "client", started_us, ended_us, failed: false, attributes });
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** The packs that come with the service, read and checked once at the start. Source: policies.md §4. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Membrane } from "@countersign/contract";
+import {
+  compilePolicySet,
+  Fault,
+  knownPacks,
+  loadPack,
+  type PackFiles,
+  type ParsedPack,
+  type PolicySet,
+  type PolicySource,
+  packSources,
+} from "@countersign/core";
+import { LRUCache } from "lru-cache";
+import { StartRefused } from "../store/start-refused.ts";
+
+/** The folder `packs` of the repository, as seen from src/edge as well as from dist/edge. */
+export const packs_dir: string = fileURLToPath(new URL("../../../../packs/", import.meta.url));
+
+/** Compiled sets kept in memory; one that is missing is compiled again. */
+const sets_max = 2_000;
+
+/** The packs of one process, by name. */
+export interface PackLibrary {
+  readonly packs: ReadonlyMap<string, ParsedPack>;
+  /**
+   * The compiled set of a membrane's packs and the organization's own policies in force; compiled once for each
+   * combination of packs, ids, versions and modes. Packs that no longer exist add nothing.
+   */
+  policySetOf(membrane: Pick<Membrane, "packs">, own?: readonly PolicySource[]): PolicySet;
+  /** Faults: invalid_request naming each pack that does not exist. */
+  refuseUnknownPacks(packs: readonly string[]): void;
+}
+
+/**
+ * Reads every pack of a folder. Throws `StartRefused` with one line a finding when a pack is not well formed or one of
+ * its cases is red: a service that would decide otherwise than its packs say must not start.
+ */
+export async function loadPacks(dir: string = packs_dir): Promise<PackLibrary> {
+  const folders = (await readdir(dir, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  const packs = new Map<string, ParsedPack>();
+  const findings: string[] = [];
+  for (const folder of folders.sort()) {
+    const { pack, diagnostics } = loadPack(await readPackFiles(dir, folder));
+    if (pack !== null) packs.set(pack.name, pack);
+    for (const { file, line, message, help } of diagnostics) {
+      findings.push(`packs/${folder}/${file}${line === null ? "" : `:${line}`}: ${message} ${help}`);
+    }
+  }
+  if (findings.length > 0) throw new StartRefused(findings.join("\n"));
+  return createLibrary(packs);
+}
+
+async function readPackFiles(dir: string, folder: string): Promise<PackFiles> {
+  const at = join(dir, folder);
+  const names = (await readdir(join(at, "policies"))).filter((name) => name.endsWith(".yaml")).sort();
+  const texts = await Promise.all(names.map((name) => readFile(join(at, "policies", name), "utf8")));
+  return {
+    folder,
+    manifest: await readFile(join(at, "pack.yaml"), "utf8"),
+    policies: new Map(names.map((name, index) => [name, texts[index] as string])),
+    cases: await readFile(join(at, "cases.jsonl"), "utf8"),
+  };
+}
+
+function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
+  const compiled = new LRUCache<string, PolicySet>({ max: sets_max });
+  return {
+    packs,
+    policySetOf(membrane, own = []) {
+      const names = knownPacks(packs, membrane.packs);
+      // Ids are unique among organizations and versions never change, so this says what the set consists of.
+      const key = [...names, ...own.map(({ policy_id, version, mode }) => `${policy_id}@${version}:${mode}`)].join(" ");
+      let set = compiled.get(key);
+      if (set === undefined) {
+        set = compilePolicySet({ policies: [...packSources(packs, names), ...own], version: 1 });
+        compiled.set(key, set);
+      }
+      return set;
+    },
+    refuseUnknownPacks(names) {
+      const details = names.flatMap((name, index) =>
+        packs.has(name)
+          ? []
+          : [
+              {
+                path: `/packs/${index}`,
+                code: "not_allowed",
+                message: `There is no pack ${name}. There are ${[...packs.keys()].join(", ")}.`,
+              },
+            ],
+      );
+      if (details.length > 0) throw new Fault("invalid_request", { details });
+    },
+  };
+}

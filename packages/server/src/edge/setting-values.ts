@@ -1,0 +1,80 @@
+/** The text of a setting, read as its format says; or what was expected instead. */
+import { type RateCategory, rateCategories, type SettingFormat } from "@countersign/contract";
+import ipaddr from "ipaddr.js";
+
+/** What a text stands for, or a description of what would have been right, to follow "expected". */
+export type Reading = { readonly value: unknown } | { readonly expected: string };
+
+/** Reads one text that is not empty. Nothing is coerced: `yes` is no boolean, `8e3` no number. */
+export function readValue(text: string, format: SettingFormat): Reading {
+  if (hasControls(text)) return { expected: "text without control characters" };
+  switch (format.kind) {
+    case "text":
+    case "path":
+      return { value: text };
+    case "url":
+      return readUrl(text, format.schemes);
+    case "integer":
+      return readInteger(text, format.min, format.max);
+    case "choice":
+      return format.of.includes(text) ? { value: text } : { expected: `one of ${format.of.join(", ")}` };
+    case "boolean":
+      return text === "true" || text === "false" ? { value: text === "true" } : { expected: "true or false" };
+    case "cidr_list":
+      return readList(text, readCidr, "a comma list of CIDRs such as 10.0.0.0/8,fd00::/8");
+    case "base64_bytes":
+      return readBase64(text, format.bytes);
+    case "rate_limits":
+      return readRateLimits(text);
+    default:
+      return format satisfies never;
+  }
+}
+
+function hasControls(text: string): boolean {
+  return [...text].some((c) => c < " " || c === "\u007f");
+}
+
+function readUrl(text: string, schemes: readonly string[]): Reading {
+  const expected = `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
+  const scheme = /^([a-z]+):\/\//.exec(text)?.[1];
+  if (scheme === undefined || !schemes.includes(scheme)) return { expected };
+  // postgres://user@/db?host=/run/postgresql is a database on a socket, and no URL to WHATWG.
+  if (!URL.canParse(text) && !URL.canParse(text.replace("@/", "@socket/"))) return { expected };
+  return { value: text };
+}
+
+function readInteger(text: string, min: number, max: number): Reading {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max ? { value } : { expected: `a whole number from ${min} to ${max}` };
+}
+
+function readBase64(text: string, bytes: number): Reading {
+  const value = Buffer.from(text, "base64");
+  // Buffer skips what is no base64; only the text that these bytes are written as will do.
+  if (value.length === bytes && value.toString("base64") === text) return { value };
+  return { expected: `${bytes} bytes in base64, as \`openssl rand -base64 ${bytes}\` prints them` };
+}
+
+function readCidr(text: string): string | null {
+  return ipaddr.isValidCIDR(text) ? text : null;
+}
+
+function readRateLimits(text: string): Reading {
+  const names = Object.keys(rateCategories) as RateCategory[];
+  const expected = `category=requests pairs such as intents=6000,general=600; categories: ${names.join(", ")}; 1 to 1000000 requests per minute`;
+  const limits: Partial<Record<RateCategory, number>> = {};
+  for (const pair of text.split(",")) {
+    const [, name, digits] = /^([a-z_]+)=(\d{1,7})$/.exec(pair.trim()) ?? [];
+    const category = names.find((known) => known === name);
+    const limit = Number(digits);
+    if (category === undefined || limit < 1 || limit > 1_000_000 || limits[category] !== undefined) return { expected };
+    limits[category] = limit;
+  }
+  return { value: limits };
+}
+
+function readList(text: string, readItem: (item: string) => string | null, expected: string): Reading {
+  const items = text.split(",").map((item) => readItem(item.trim()));
+  return items.includes(null) ? { expected } : { value: items };
+}

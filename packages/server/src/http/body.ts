@@ -1,0 +1,84 @@
+/** The body of a request as a JSON value. Source: api.md §2. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Fault, parseJson } from "@countersign/core";
+
+/** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
+const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*"?(?!utf-8["; \t]|utf-8$))|$)/i;
+
+/**
+ * The body as a JSON value. Reads nothing that cannot be accepted.
+ * Faults: unsupported_media_type, payload_too_large, invalid_json, invalid_request (see `problemsOf`).
+ * Rejects with `ClientGone` when the client leaves before its body is complete.
+ */
+export async function readJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytes_max: number,
+): Promise<unknown> {
+  const { headers } = request;
+  const length = headers["content-length"];
+  const empty = length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
+  const type = headers["content-type"];
+  if (type === undefined ? !empty : !jsonType.test(type)) throw new Fault("unsupported_media_type");
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    throw new Fault("unsupported_media_type", {
+      details: [{ path: "", code: "not_allowed", message: "Send the body without Content-Encoding." }],
+    });
+  }
+  if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
+  // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
+  if (headers.expect !== undefined) response.writeContinue();
+  return parseJson(await readBytes(request, bytes_max));
+}
+
+/** The client closed the connection, or was cut off for being slow, before its request was complete. */
+export class ClientGone extends Error {}
+
+function readBytes(request: IncomingMessage, bytes_max: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes <= bytes_max) return void chunks.push(chunk);
+      stop();
+      // What still comes is read and dropped, so that a client that is busy sending gets to see the answer.
+      request.resume();
+      reject(tooLarge(bytes_max));
+    };
+    const onEnd = (): void => {
+      stop();
+      handOn(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
+    };
+    const onGone = (): void => {
+      stop();
+      reject(new ClientGone("the client left before its body was complete"));
+    };
+    function stop(): void {
+      request.off("data", onData).off("end", onEnd).off("close", onGone);
+    }
+    request.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
+  });
+}
+
+const complete: (() => void)[] = [];
+const turn_bodies_max = 64;
+
+/**
+ * Bodies that were completed in one turn of the event loop are handed on together, after the last one. What follows
+ * then runs for all of them step by step, each step's code and data in the processor's caches: one by one, between reads
+ * from sockets, a decision took a fifth more time.
+ */
+function handOn(resume: () => void): void {
+  if (complete.push(resume) === 1) setImmediate(handOnAll);
+}
+
+function handOnAll(): void {
+  for (const resume of complete.splice(0, turn_bodies_max)) resume();
+  if (complete.length > 0) setImmediate(handOnAll);
+}
+
+function tooLarge(bytes_max: number): Fault {
+  return new Fault("payload_too_large", { details: [{ body_bytes_max: bytes_max }] });
+}

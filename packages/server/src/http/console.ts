@@ -1,0 +1,113 @@
+/**
+ * The console's files over HTTP: a closed set that was read into memory at the start. No path of a request ever reaches a
+ * file system, so there is nothing to climb out of.
+ */
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
+
+/** The built console: path as in the URL (`/assets/main-Ab3d.js`) to content. */
+export type ConsoleFiles = ReadonlyMap<string, Buffer>;
+
+/** One file, ready to be sent. */
+interface Served {
+  readonly type: string;
+  readonly body: Buffer;
+  readonly etag: string;
+  readonly cache: string;
+  /** Made when first asked for; null: not worth it. */
+  zipped: Buffer | null | undefined;
+}
+
+/** The console of a node. */
+export interface Console {
+  /** The file that answers this request, or null: it is not for the console. */
+  find(request: IncomingMessage): Served | null;
+  /** Writes it; gives the status. */
+  send(request: IncomingMessage, response: ServerResponse, served: Served, request_id: string): number;
+}
+
+const types: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  json: "application/json; charset=utf-8",
+  txt: "text/plain; charset=utf-8",
+};
+
+/** Paths of the API and of operating: a page there would hide a mistyped call. */
+const not_pages = /^\/(?:v1|healthz|readyz|metrics|openapi\.json|assets)(?:\/|$)/;
+
+/**
+ * Nothing inline, nothing evaluated, nothing from elsewhere, in nobody's frame. `data:` images are the QR code of TOTP.
+ * Trusted Types close the DOM's ways from a text to markup, so that a hostile payload cannot become some by mistake.
+ */
+const security_headers: readonly string[] = [
+  "Content-Security-Policy",
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+    "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+  "X-Frame-Options",
+  "DENY",
+  "X-Content-Type-Options",
+  "nosniff",
+  "Referrer-Policy",
+  "no-referrer",
+  "Cross-Origin-Opener-Policy",
+  "same-origin",
+  "Cross-Origin-Resource-Policy",
+  "same-origin",
+  "Permissions-Policy",
+  "camera=(), microphone=(), geolocation=(), payment=(), usb=(), clipboard-write=(self)",
+];
+
+/** The console, or null when there is none: it was not built. */
+export function createConsole(files: ConsoleFiles | null): Console | null {
+  const index = files?.get("/index.html");
+  if (files === null || index === undefined) return null;
+  const served = new Map<string, Served>();
+  for (const [path, body] of files) {
+    const type = types[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream";
+    // The names under /assets hold a hash of the content: what is kept under one never changes.
+    const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
+    const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
+    served.set(path, { type, body, etag, cache, zipped: undefined });
+  }
+  const page = served.get("/index.html") as Served;
+
+  return {
+    find(request) {
+      if (request.method !== "GET" && request.method !== "HEAD") return null;
+      const path = (request.url ?? "").split("?", 1)[0] as string;
+      const file = served.get(path);
+      if (file !== undefined) return file;
+      if (path === "/") return page;
+      // Every other address that a person opens is a page of the console; programs do not ask for HTML.
+      const wanted = request.headers.accept?.includes("text/html") === true;
+      return wanted && !not_pages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
+    },
+
+    send(request, response, file, request_id) {
+      const head = ["X-Request-Id", request_id, ...security_headers, "Cache-Control", file.cache, "ETag", file.etag];
+      head.push("Vary", "Accept-Encoding");
+      if (request.headers["if-none-match"]?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === file.etag)) {
+        response.writeHead(304, head).end();
+        return 304;
+      }
+      head.push("Content-Type", file.type);
+      let body = file.body;
+      if (/(?:^|,)\s*gzip\s*(?:,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$))|$)/i.test(String(request.headers["accept-encoding"]))) {
+        if (file.zipped === undefined) file.zipped = body.length < 1_024 ? null : gzipSync(body);
+        if (file.zipped !== null) {
+          body = file.zipped;
+          head.push("Content-Encoding", "gzip");
+        }
+      }
+      head.push("Content-Length", String(body.length));
+      // `end` leaves the body away by itself where the request was a HEAD.
+      response.writeHead(200, head).end(body);
+      return 200;
+    },
+  };
+}

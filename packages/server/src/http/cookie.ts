@@ -1,0 +1,66 @@
+/** The cookie that holds a session. Source: api.md §9. */
+import { isLoopback } from "@countersign/core";
+
+/**
+ * Over https the name carries the `__Host-` prefix, which ties the cookie to this host and to encrypted connections.
+ * Browsers refuse that prefix without `Secure`, so on http on the loopback address, for development, it has none.
+ */
+export interface SessionCookies {
+  /** The text of the session in a Cookie header; null: there is none. */
+  read(header: string | undefined): string | null;
+  /** The Set-Cookie header that begins a session. */
+  set(token: string, max_age_seconds: number): string;
+  /** The Set-Cookie header that ends one. */
+  clear(): string;
+}
+
+const token_pattern = /^[0-9A-Za-z]{20,128}$/;
+
+/** Cookies of one name. `public_url` is asked at each use: a node that chooses its port learns it late. */
+export function sessionCookies(public_url: () => string, name = "countersign_session"): SessionCookies {
+  function form(): { readonly name: string; readonly attributes: string } {
+    const { protocol, hostname } = new URL(public_url());
+    const plain = protocol === "http:" && (hostname === "localhost" || isLoopback(hostname.replace(/^\[|\]$/g, "")));
+    return plain
+      ? { name, attributes: "Path=/; HttpOnly; SameSite=Lax" }
+      : { name: `__Host-${name}`, attributes: "Path=/; Secure; HttpOnly; SameSite=Lax" };
+  }
+  return {
+    read(header) {
+      if (header === undefined) return null;
+      const { name } = form();
+      const values = header
+        .split(";")
+        .map((pair) => pair.trim())
+        .filter((pair) => pair.startsWith(`${name}=`))
+        .map((pair) => pair.slice(name.length + 1));
+      // Two of one name: somebody else set one of them.
+      const [value] = values;
+      return values.length === 1 && value !== undefined && token_pattern.test(value) ? value : null;
+    },
+    set(token, max_age_seconds) {
+      const { name, attributes } = form();
+      return `${name}=${token}; Max-Age=${max_age_seconds}; ${attributes}`;
+    },
+    clear() {
+      const { name, attributes } = form();
+      return `${name}=; Max-Age=0; ${attributes}`;
+    },
+  };
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Whether a write comes from the service's own pages. Browsers say where every write comes from; where nothing does, it is
+ * no browser, and nobody's cookie was borrowed (they are SameSite=Lax besides).
+ */
+export function isSameOrigin(headers: Headers, public_url: string): boolean {
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined) return site === "same-origin";
+  const from = headers["origin"] ?? headers["referer"];
+  if (from === undefined) return true;
+  if (typeof from !== "string" || !URL.canParse(from)) return false;
+  const { host } = new URL(from);
+  return host === headers["host"] || host === new URL(public_url).host;
+}

@@ -1,0 +1,172 @@
+/**
+ * Everything that is decided about a request before its body is read, in this order and nowhere else:
+ *
+ *   key → role → rate window → (then, in `serve`: query → body → validation → handler)
+ *
+ * Whoever has no valid key learns nothing about what it sent or what exists. A refusal of the first two steps still takes
+ * its place in a rate window: without a valid key the client address' window, with one the key's. A full window answers
+ * 429 instead of whatever else was wrong, and that costs nothing.
+ * Source: api.md §2 "Order of refusals" and "Rate windows"; contract §5 and §8.
+ */
+import type { IncomingMessage } from "node:http";
+import { type Operation, rateCategories, roleMeets } from "@countersign/contract";
+import { clientIp, Fault, type ProxyTrust } from "@countersign/core";
+import type { RateWindows } from "../store/rate-windows.ts";
+import { isSameOrigin, type SessionCookies } from "./cookie.ts";
+import { faultOf } from "./faults.ts";
+import type { Keys } from "./keys.ts";
+import type { Known } from "./known.ts";
+import { isLocal } from "./local.ts";
+import {
+  clientBucket,
+  keyBucket,
+  type RateLimits,
+  type RateUse,
+  rateFault,
+  refundRate,
+  useRate,
+} from "./rate-limit.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** What the gate of one node works with. */
+export interface GateDeps {
+  readonly keys: Keys;
+  readonly sessions: Sessions;
+  readonly cookies: SessionCookies;
+  /** Base address of this service: where its own pages come from. */
+  readonly public_url: () => string;
+  readonly windows: RateWindows;
+  /** The limits of callers without a key. */
+  readonly limits: RateLimits;
+  readonly trust: ProxyTrust;
+}
+
+/** How a request left the gate. */
+export interface Admission {
+  /** Null: the operation asks for no key, or no valid one came. */
+  readonly known: Known | null;
+  /** The caller came from memory: refusals have to be checked against the database before they are answered. */
+  readonly recalled: boolean;
+  /** Why the request goes no further; null: it may. */
+  readonly fault: Fault | null;
+  /** Null: the operation is not rate-limited. */
+  readonly use: RateUse | null;
+}
+
+/** One request at the gate. */
+export interface Visit {
+  readonly operation: Operation;
+  /** A known key may be taken from memory. */
+  readonly recall: boolean;
+  readonly request: IncomingMessage;
+  readonly now_us: number;
+}
+
+/**
+ * Lets a request in or says why not. Never rejects. Answers at once when nothing has to be asked of the database or of
+ * Redis.
+ */
+export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admission> {
+  if (visit.operation.auth === "none") return count(deps, visit, { known: null, recalled: false, fault: null });
+  const key = visit.request.headers["x-api-key"];
+  if (visit.recall && typeof key === "string") {
+    const known = deps.keys.recall(key, visit.now_us);
+    if (known !== undefined) return admitKnown(deps, visit, known, true);
+  }
+  return identify(deps, visit.request, key).then(
+    (known) => admitKnown(deps, visit, known, false),
+    (error: unknown) => count(deps, visit, { known: null, recalled: false, fault: faultOf(error) }),
+  );
+}
+
+/**
+ * Asks the database about a caller that came from memory before anything but a commit under its epoch is answered. Null:
+ * the key is valid. Otherwise the request is what it would have been at the gate: one without a valid key.
+ */
+export async function recheck(deps: GateDeps, visit: Visit, admission: Admission): Promise<Admission | null> {
+  if (!admission.recalled || admission.known === null) return null;
+  try {
+    await deps.keys.reload(admission.known.caller);
+    return null;
+  } catch (error) {
+    if (admission.use !== null) await refundRate(deps.windows, admission.use, nowMs(visit));
+    return count(deps, visit, { known: null, recalled: false, fault: faultOf(error) });
+  }
+}
+
+/** In open mode no key is asked for, so a wrong one is no harm there: it is only looked at once open mode is over. */
+async function identify(deps: GateDeps, request: IncomingMessage, key: string | string[] | undefined): Promise<Known> {
+  const given = typeof key === "string" && key !== "";
+  try {
+    if (given) return await deps.keys.identify(key);
+  } catch (error) {
+    if (!isLocal(request) || faultOf(error).code !== "invalid_api_key") throw error;
+    return await deps.keys.openMode().catch(() => {
+      throw error;
+    });
+  }
+  const session = deps.cookies.read(request.headers.cookie);
+  if (session !== null) {
+    try {
+      return await deps.sessions.identify(session);
+    } catch (error) {
+      if (!isLocal(request) || faultOf(error).code !== "missing_api_key") throw error;
+    }
+  }
+  if (!isLocal(request)) throw new Fault("missing_api_key");
+  return deps.keys.openMode();
+}
+
+function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolean): Admission | Promise<Admission> {
+  return count(deps, visit, { known, recalled, fault: forbidden(deps, visit, known) });
+}
+
+/** Why a caller that is known may not do this; null: it may. */
+function forbidden(deps: GateDeps, { operation, request }: Visit, { caller }: Known): Fault | null {
+  if (!roleMeets(caller.role, operation.auth)) return new Fault("forbidden");
+  if (operation.auth === "session" && caller.user_id === null) return new Fault("forbidden");
+  // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough: there the page that
+  // a browser writes for has to be ours.
+  if (caller.key_id !== null) return null;
+  if (operation.method === "GET" || isSameOrigin(request.headers, deps.public_url())) return null;
+  const message = "Without an API key a browser may write for the service's own pages only.";
+  return new Fault("forbidden", { details: [{ path: "/Origin", code: "cross_origin", message }] });
+}
+
+function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {
+  const category = visit.operation.rate;
+  if (category === null) return { ...so_far, use: null };
+  const caller = so_far.known?.caller;
+  const bucket =
+    caller?.lineage_id != null && rateCategories[category].counted_by === "key"
+      ? keyBucket(category, caller.org_id, caller.lineage_id)
+      : clientBucket(category, ipOf(deps, visit.request));
+  const limit = (so_far.known?.limits ?? deps.limits)[category];
+  const use = useRate(deps.windows, category, bucket, limit, nowMs(visit));
+  return use instanceof Promise
+    ? use.then((each) => counted(deps, visit, so_far, each))
+    : counted(deps, visit, so_far, use);
+}
+
+function counted(
+  deps: GateDeps,
+  visit: Visit,
+  { known, recalled, fault }: Omit<Admission, "use">,
+  use: RateUse,
+): Admission | Promise<Admission> {
+  if (!use.taken.allowed) return { known, recalled, fault: rateFault(use), use };
+  // A key that could not be read is nobody's request: an outage must not use up the budget of a whole office.
+  if (fault?.code !== "unavailable" && fault?.code !== "internal_error") return { known, recalled, fault, use };
+  return refundRate(deps.windows, use, nowMs(visit)).then((refunded) => ({ known, recalled, fault, use: refunded }));
+}
+
+/** Rate windows count in whole milliseconds. */
+function nowMs(visit: Visit): number {
+  return Math.floor(visit.now_us / 1000);
+}
+
+/** The address of the client, as far as it can be believed. */
+export function ipOf(deps: Pick<GateDeps, "trust">, { socket, headers }: IncomingMessage): string {
+  const forwarded = headers["x-forwarded-for"];
+  return clientIp(socket.remoteAddress ?? null, Array.isArray(forwarded) ? forwarded.join() : forwarded, deps.trust);
+}

@@ -1,0 +1,52 @@
+/** What the HTTP layer hands to a use case and takes back: everything checked, nothing of HTTP left but status and headers. */
+import type { DeliveredOperationId, operations } from "@countersign/contract";
+import type { Static, TSchema } from "typebox";
+import type { Caller } from "../operations/caller.ts";
+
+type Table = typeof operations;
+type SchemaOf<Row, Part extends string> = Row extends Record<Part, infer S extends TSchema> ? Static<S> : undefined;
+
+/** One request that has passed the gate; `params`, `query` and `body` fit the schemas of the operation's row. */
+export interface OperationRequest<Id extends DeliveredOperationId = DeliveredOperationId> {
+  /** Null exactly where the operation asks for no key. */
+  readonly caller: Table[Id]["auth"] extends "none" ? null : Caller;
+  readonly params: SchemaOf<Table[Id], "params">;
+  readonly query: SchemaOf<Table[Id], "query">;
+  readonly body: SchemaOf<Table[Id], "body">;
+  /** The Idempotency-Key header, checked; only on operations that take one. */
+  readonly idempotency_key: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly request_id: string;
+  /** Aborted once the client has left before it had its whole answer. Asked for only by what takes long. */
+  readonly left: () => AbortSignal;
+  /** The peer of the connection is this machine, and nothing says that it speaks for another. */
+  readonly local: boolean;
+  /** The address of the client, as far as it can be believed. */
+  readonly client_ip: () => string;
+}
+
+/**
+ * What a use case answers; refusals are thrown as `Fault`. The status is below 400. `json_text` is a finished JSON text and
+ * is sent as it stands; otherwise `body` is serialised; neither: no body. On operations with `conditional` the HTTP layer
+ * adds the ETag and turns a match into 304.
+ */
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly json_text?: string;
+  /**
+   * JSON texts that are sent as they come, one a line (application/x-ndjson). Where they end with a fault, its error object
+   * is the last line: the status has been sent by then.
+   */
+  readonly lines?: AsyncIterable<string>;
+  /** Header names in their usual capitals. Content-Type replaces application/json for a `json_text` that is none. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One use case as HTTP sees it. */
+export type Handler<Id extends DeliveredOperationId = DeliveredOperationId> = (
+  request: OperationRequest<Id>,
+) => Promise<Answer>;
+
+/** A handler for every delivered operation; `buildApp` makes the routes from it. */
+export type Handlers = { readonly [Id in DeliveredOperationId]: Handler<Id> };

@@ -1,0 +1,78 @@
+/** Whose budget a request takes from, how large it is, and the headers that say so. Source: contract §8, api.md §2. */
+import { limits, type RateCategory, rateCategories } from "@countersign/contract";
+import { clientNetwork, Fault, type RateTake } from "@countersign/core";
+import type { RateWindows } from "../store/rate-windows.ts";
+
+/** Requests per minute by category. */
+export type RateLimits = Readonly<Record<RateCategory, number>>;
+
+/** Another agreement for some categories: of the instance (COUNTERSIGN_RATE_LIMITS) or of one key. */
+export type RateAgreement = Readonly<Partial<Record<RateCategory, number>>>;
+
+/** The contract's limits with agreements laid over them, later ones first. */
+export function rateLimitsUnder(...agreements: readonly (RateAgreement | null)[]): RateLimits {
+  const agreed = Object.fromEntries(
+    Object.entries(rateCategories).map(([category, { requests_max }]) => [category, requests_max]),
+  );
+  return Object.assign(agreed, ...agreements) as RateLimits;
+}
+
+/** One request in one window. */
+export interface RateUse {
+  readonly category: RateCategory;
+  readonly bucket: string;
+  readonly taken: RateTake;
+}
+
+/** The budget of a key: its chain of rotations shares one, so rotating is no way to fresh budget. */
+export function keyBucket(category: RateCategory, org_id: string, lineage_id: string): string {
+  return `${category} ${org_id} ${lineage_id}`;
+}
+
+/** The budget of a client without a (valid) key. */
+export function clientBucket(category: RateCategory, ip: string): string {
+  return `${category} ip ${clientNetwork(ip)}`;
+}
+
+/** Counts a request. Answers at once while the windows are this node's own. */
+export function useRate(
+  windows: RateWindows,
+  category: RateCategory,
+  bucket: string,
+  limit: number,
+  now_ms: number,
+): RateUse | Promise<RateUse> {
+  const taken = windows.take(bucket, limit, now_ms);
+  return taken instanceof Promise
+    ? taken.then((each) => ({ category, bucket, taken: each }))
+    : { category, bucket, taken };
+}
+
+/** Takes a request back out of the count: a 304, or a request that never was one. */
+export async function refundRate(windows: RateWindows, use: RateUse, now_ms: number): Promise<RateUse> {
+  return use.taken.allowed ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) } : use;
+}
+
+/** The 429 for a request that found its window full. */
+export function rateFault({ taken }: RateUse): Fault {
+  return new Fault("rate_limit_exceeded", {
+    details: [{ retry_after_seconds: taken.retry_after }],
+    headers: { "retry-after": String(taken.retry_after) },
+  });
+}
+
+/** Appends the contract's three headers and the IETF pair (draft-ietf-httpapi-ratelimit-headers) to a flat header list. */
+export function pushRateHeaders(headers: string[], { category, taken }: RateUse): void {
+  headers.push(
+    "RateLimit-Limit",
+    String(taken.limit),
+    "RateLimit-Remaining",
+    String(taken.remaining),
+    "RateLimit-Reset",
+    String(taken.reset_unix),
+    "RateLimit-Policy",
+    `"${category}";q=${taken.limit};w=${limits.rate_window_seconds}`,
+    "RateLimit",
+    `"${category}";r=${taken.remaining};t=${taken.retry_after}`,
+  );
+}

@@ -1,0 +1,58 @@
+/** The first look at a request: whether its head can be read in one way only. Source: sharp edges of RFC 9112. */
+import type { IncomingMessage } from "node:http";
+import { Fault } from "@countersign/core";
+
+/** Headers that mean something here and can only mean one thing; a second one is a doubt about who reads which. */
+const single = new Set([
+  "host",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+  "authorization",
+  "x-api-key",
+  "idempotency-key",
+  "expect",
+]);
+
+/** Node stops counting headers at its own limit without a word, so ours has to lie below it. */
+const headersMax = 100;
+
+/** Node's own limit, to be set on the server: one more than ours, so that too many can be seen. */
+export const nodeHeadersMax = headersMax + 1;
+
+/**
+ * What is wrong with the head of a request, or null. Node 20 itself lets two Host headers, absolute targets,
+ * `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any number of headers pass (measured).
+ */
+export function headFault(request: IncomingMessage): Fault | null {
+  const { headers, rawHeaders, url, httpVersion } = request;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformed("Use HTTP/1.1.");
+  if (url === undefined || url.charCodeAt(0) !== 47) return malformed("Send the path as the request target.");
+  if (rawHeaders.length > headersMax * 2) return malformed(`Send at most ${headersMax} headers.`);
+  if (headers.host === undefined && httpVersion === "1.1") return malformed("Send a Host header.");
+  const encoding = headers["transfer-encoding"];
+  if (encoding !== undefined && (encoding.toLowerCase() !== "chunked" || httpVersion !== "1.1")) {
+    return malformed("Send no Transfer-Encoding but chunked.");
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
+    return malformed("Expect nothing but 100-continue.");
+  }
+  return repeatsAny(rawHeaders) ? malformed("Send each of the headers that govern the request once.") : null;
+}
+
+function malformed(message: string): Fault {
+  return new Fault("invalid_request", { details: [{ path: "", code: "bad_format", message }] });
+}
+
+function repeatsAny(rawHeaders: readonly string[]): boolean {
+  let seen: string[] | undefined;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] as string).toLowerCase();
+    if (!single.has(name)) continue;
+    if (seen === undefined) seen = [name];
+    else if (seen.includes(name)) return true;
+    else seen.push(name);
+  }
+  return false;
+}

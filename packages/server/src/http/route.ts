@@ -1,0 +1,67 @@
+/** One row of the operations table, ready to serve: its checks compiled, its handler at hand. */
+import type { DeliveredOperationId, Operation } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+import type { Handler } from "./handler.ts";
+import { queryReader, type ReadQuery } from "./query.ts";
+import { type Check, compileCheck } from "./validate.ts";
+
+/** A route, made once at the start. */
+export interface Route {
+  readonly id: DeliveredOperationId;
+  readonly operation: Operation;
+  /** Callers may come from memory: only where the commit checks their epoch. */
+  readonly recall: boolean;
+  readonly readQuery: ReadQuery;
+  readonly checkParams: Check;
+  readonly checkBody: Check;
+  readonly handler: Handler;
+}
+
+const anything: Check = () => null;
+
+/** Prepares a row. */
+export function routeOf(id: DeliveredOperationId, operation: Operation, handler: Handler): Route {
+  return {
+    id,
+    operation,
+    // Not the batch: it answers 200 also when no item was committed, so a revoked key could succeed from memory. One
+    // query for up to 50 decisions is no loss.
+    recall: id === "submitIntent",
+    readQuery: operation.rate === null ? () => ({ query: {} }) : queryReader(operation.query),
+    checkParams: operation.params === undefined ? anything : compileCheck(operation.params),
+    checkBody: operation.body === undefined ? anything : compileCheck(operation.body),
+    handler,
+  };
+}
+
+/** The checked query. Faults: invalid_request. */
+export function queryOf(route: Route, url: string): object {
+  const read = route.readQuery(url);
+  if ("query" in read) return read.query;
+  throw new Fault("invalid_request", { details: read.problems });
+}
+
+/**
+ * The checked path parameters. What cannot name anything is not found; only where a PUT would create it, it is a mistake
+ * that the caller has to hear of. Faults: not_found, invalid_request.
+ */
+export function paramsOf(route: Route, params: unknown): object {
+  // The router's own object has a class of its own, which canonical JSON refuses.
+  const given: Readonly<Record<string, string>> = { ...(params as object) };
+  const problems = route.checkParams(given, 0);
+  const unstorable = Object.values(given).some((value) => /\0|\p{Surrogate}/u.test(value));
+  if (problems === null && !unstorable) return given;
+  if (route.operation.method !== "PUT") throw new Fault("not_found");
+  const character = { path: "", code: "forbidden_character", message: "Remove NUL characters from the path." };
+  throw new Fault("invalid_request", { details: problems ?? [character] });
+}
+
+const printable = /^[\x20-\x7e]{1,255}$/;
+
+/** The checked Idempotency-Key, where the operation takes one. Faults: invalid_request. Source: api.md §2. */
+export function idempotencyKeyOf(route: Route, header: string | string[] | undefined): string | undefined {
+  if (header === undefined || route.operation.idempotent !== true) return undefined;
+  if (typeof header === "string" && printable.test(header)) return header;
+  const message = "Send an Idempotency-Key of 1 to 255 printable ASCII characters.";
+  throw new Fault("invalid_request", { details: [{ path: "/Idempotency-Key", code: "bad_format", message }] });
+}

@@ -1,0 +1,307 @@
+import type { Backtest, BacktestInput } from "@countersign/contract";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { loadPacks } from "../../edge/pack-files.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
+import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const { url } = await serviceNode(database);
+
+// Each backtest starts threads, from the sources with a TypeScript loader of their own: seconds on a busy machine.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
+const path = "/v1/learning/backtest";
+
+function ask(key: string, input: Partial<BacktestInput> = {}) {
+  return call(url, "POST", path, { key, body: { window, ...input } });
+}
+
+async function figuresOf(key: string, input: Partial<BacktestInput> = {}): Promise<Backtest> {
+  const { status, json, text } = await ask(key, input);
+  if (status !== 200) throw new Error(text);
+  return json.backtest as Backtest;
+}
+
+const payment = (amount_usd: number, agent_id = "agent-1") => ({
+  intent: {
+    agent: { id: agent_id },
+    action: { type: "payment.transfer", verb: "pay" },
+    payload: { content: { amount_usd } },
+  },
+});
+
+const limitOf = (amount: number, spec: object = {}, name = "limit") => ({
+  apiVersion: "countersign/v1",
+  kind: "Policy",
+  metadata: { name },
+  spec: {
+    match: { actions: ["payment.*"] },
+    when: `params.amount_usd > ${amount}.0`,
+    effect: "block",
+    message: "Amount {{params.amount_usd}} is too much",
+    ...spec,
+  },
+});
+
+async function ok(answer: ReturnType<typeof call>) {
+  const { status, json, text } = await answer;
+  if (status >= 400) throw new Error(text);
+  return json;
+}
+
+async function submit(
+  key: string,
+  body: object,
+  query = "",
+): Promise<{ intent_id: string; verdict: string; escalation_id: string }> {
+  const { intent_id, decision } = await ok(call(url, "POST", `/v1/intents${query}`, { key, body }));
+  return { intent_id, verdict: decision.verdict, escalation_id: decision.escalation_id };
+}
+
+async function policy(key: string, document: object, mode: "live" | "shadow" = "live"): Promise<string> {
+  const { policy: saved } = await ok(call(url, "POST", "/v1/policies", { key, body: { policy: document } }));
+  await ok(call(url, "POST", `/v1/policies/${saved.policy_id}/activate`, { key, body: { mode } }));
+  return saved.policy_id;
+}
+
+/** A past in which everything that bears on verdicts changes between decisions. Resolves with how many there are. */
+async function recordPast({ org, membrane_id, admin, agent, operator, reviewer }: Reviewed): Promise<number> {
+  const packs = (await loadPacks()).packs;
+  const membrane = (change: object) =>
+    ok(call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: change }));
+  let submitted = 0;
+  const decided = async (key: string, body: object, query = "") => {
+    submitted += 1;
+    return submit(key, body, query);
+  };
+
+  await decided(agent, payment(80));
+  await membrane({ packs: [] });
+  await decided(agent, payment(80, "agent-2"));
+  const limit = await policy(admin, limitOf(100));
+  await decided(agent, payment(80));
+  const blocked = await decided(agent, payment(150));
+  expect(blocked.verdict).toBe("block");
+  await ok(
+    call(url, "POST", `/v1/intents/${blocked.intent_id}/override`, { key: operator, body: { reason: "agreed" } }),
+  );
+  expect((await decided(agent, payment(150))).verdict).toBe("approve");
+  expect((await decided(agent, payment(150))).verdict).toBe("block");
+
+  await ok(call(url, "PUT", `/v1/policies/${limit}`, { key: admin, body: { policy: limitOf(50) } }));
+  expect((await decided(agent, payment(80))).verdict).toBe("approve");
+  await ok(call(url, "POST", `/v1/policies/${limit}/activate`, { key: admin, body: { mode: "live" } }));
+  expect((await decided(agent, payment(80))).verdict).toBe("block");
+  await policy(admin, limitOf(10, {}, "tried"), "shadow");
+  await decided(agent, payment(20));
+
+  await membrane({ packs: ["security"] });
+  const held = await decided(agent, heldBody);
+  expect(held.verdict).toBe("escalate");
+  const ruling = { outcome: "approve_modified", modifications: [{ op: "replace", path: "/replicas", value: 1 }] };
+  await ok(call(url, "POST", `/v1/escalations/${held.escalation_id}/decision`, { key: reviewer, body: ruling }));
+  const refused = await decided(agent, heldBody);
+  await ok(
+    call(url, "POST", `/v1/escalations/${refused.escalation_id}/decision`, {
+      key: reviewer,
+      body: { outcome: "block" },
+    }),
+  );
+  await decided(agent, blockedBody);
+  await membrane({ packs: [] });
+
+  const cap = { effect: "approve_modified", modify: [{ op: "cap", path: "/amount_usd", value: "30.0" }] };
+  const capping = await policy(admin, limitOf(30, cap, "cap"));
+  await ok(call(url, "POST", `/v1/policies/${limit}/retire`, { key: admin }));
+  expect((await decided(agent, payment(80))).verdict).toBe("approve_modified");
+  await ok(call(url, "POST", `/v1/policies/${capping}/retire`, { key: admin }));
+
+  await membrane({ action_catalogue: [{ verb: "pay", type: "data.export", data_classes: ["phi"] }] });
+  await decided(agent, payment(80));
+  await membrane({ action_catalogue: [], default_verdict: "escalate" });
+  await decided(agent, payment(80));
+  await membrane({ default_verdict: "approve", thresholds: { escalate_at: 0.1, block_at: 0.9 } });
+  await policy(admin, limitOf(0, { effect: "none", risk: { add: 0.3 } }, "risky"));
+  expect((await decided(agent, payment(80))).verdict).toBe("escalate");
+  await decided((await org.key({ environment: "test", role: "agent" })).api_key, payment(80));
+  await decided(agent, payment(80), "?mode=shadow");
+
+  await membrane({ packs: [...packs.keys()], facts_max_age: { security: 1 } });
+  await ok(
+    call(url, "PUT", "/v1/context/org", {
+      key: operator,
+      body: {
+        contract_version: "1",
+        facts: { security: { siem_ref: "siem-1" }, organizational: { ato_status: "authorized" } },
+        as_of: { security: "2026-01-01T00:00:00Z" },
+      },
+    }),
+  );
+  const cases = [...packs.values()].flatMap((pack) => pack.cases.filter((_, index) => index % 5 === 0));
+  for (let at = 0; at < cases.length; at += 50) {
+    const intents = cases
+      .slice(at, at + 50)
+      .map(({ intent, facts }) => ({ intent, context: { contract_version: "1", facts } }));
+    const { succeeded } = await ok(call(url, "POST", "/v1/intents/batch", { key: reviewer, body: { intents } }));
+    submitted += succeeded;
+  }
+  expect(submitted).toBeGreaterThan(60);
+  const { membrane: second } = await ok(
+    call(url, "POST", "/v1/membranes", { key: admin, body: { name: "second", packs: ["security"] } }),
+  );
+  await decided(agent, { ...heldBody, membrane_id: second.membrane_id });
+  await ok(call(url, "POST", `/v1/membranes/${membrane_id}/return-to-shadow`, { key: admin }));
+  await decided(agent, heldBody);
+  return submitted;
+}
+
+describe("a varied past", () => {
+  let people: Reviewed;
+  let count: number;
+  beforeAll(async () => {
+    people = await reviewedOrganization(database.db, url);
+    count = await recordPast(people);
+  }, 240_000);
+
+  test("every recorded verdict comes out again, whatever has changed since", async () => {
+    const figures = await figuresOf(people.admin);
+    expect(figures.not_reproduced).toEqual({ total: 0, intents: [] });
+    expect(figures).toMatchObject({ evaluated: count, reproduced: 1, flips: [], flips_total: 0 });
+    expect(figures.backtest_id).toMatch(/^bkt_/);
+    const verdicts = await database.db.tenant(people.org.org_id, (query) =>
+      query<{ verdict: string; count: number }>(
+        "select verdict, count(*)::int as count from intents where org_id = $1 group by verdict",
+        [people.org.org_id],
+      ),
+    );
+    expect(verdicts.length).toBe(4);
+    const told = figures.transitions.map(({ from, to, count: times }) => ({ verdict: from, to, count: times }));
+    expect(told.toSorted((a, b) => (a.verdict < b.verdict ? -1 : 1))).toEqual(
+      verdicts.map((each) => ({ ...each, to: each.verdict })).sort((a, b) => (a.verdict < b.verdict ? -1 : 1)),
+    );
+    expect(figures.escalations_per_day.recorded).toBe(figures.escalations_per_day.candidate);
+    expect(figures.unknown_facts.length).toBeGreaterThan(0);
+    // One block was overridden, which the block that comes out again contradicts.
+    expect(figures.human_agreement).toBe(0);
+  });
+
+  test("a limit takes the newest, a filter takes its own", async () => {
+    expect(await figuresOf(people.admin, { limit: 7 })).toMatchObject({ evaluated: 7, reproduced: 1 });
+    expect(await figuresOf(people.admin, { agent_id: "nobody" })).toMatchObject({ evaluated: 0, reproduced: null });
+    const part = await figuresOf(people.admin, { membrane_id: people.membrane_id });
+    expect(part).toMatchObject({ evaluated: count - 1, reproduced: 1 });
+    const before = { from: "2020-01-01T00:00:00Z", to: "2020-02-01T00:00:00Z" };
+    expect(await figuresOf(people.admin, { window: before })).toMatchObject({ evaluated: 0, human_agreement: null });
+  });
+
+  test("a key sees of it what it may read", async () => {
+    const own = await figuresOf((await people.org.key({ scope: "agent", role: "agent", agent_id: "agent-1" })).api_key);
+    expect(own.evaluated).toBe(count - 1);
+    const stranger = await people.org.key({ role: "agent" });
+    expect((await figuresOf(stranger.api_key)).evaluated).toBe(0);
+    expect((await figuresOf((await people.org.key({ role: "auditor" })).api_key)).evaluated).toBe(count);
+    const bound = await people.org.key({ scope: "agent", role: "agent", agent_id: "agent-2" });
+    expect((await ask(bound.api_key, { agent_id: "agent-1" })).status).toBe(403);
+    const other = (await (await testOrganization(database.db)).key()).api_key;
+    expect((await figuresOf(other)).evaluated).toBe(0);
+  });
+
+  test("without its packs, what only they stopped is let through, and people's approvals agree", async () => {
+    const figures = await figuresOf(people.admin, { candidate: { packs: [] } });
+    expect(figures.reproduced).toBeNull();
+    const loosened = figures.flips.filter(({ from, to }) => from === "escalate" && to === "approve");
+    expect(loosened.length).toBeGreaterThan(0);
+    expect(loosened.some(({ policies }) => policies.some((name) => name.startsWith("security.")))).toBe(true);
+    // Of the two reviews one let the action through: the other is now contradicted, and so is the block that was overridden.
+    expect(figures.human_agreement).toBeCloseTo(1 / 3);
+  });
+});
+
+describe("a candidate", () => {
+  let people: Reviewed;
+  let org: TestOrganization;
+  beforeAll(async () => {
+    people = await reviewedOrganization(database.db, url, { packs: [] });
+    org = people.org;
+    await policy(people.admin, limitOf(100));
+    for (const amount of [10, 60, 150]) await submit(people.agent, payment(amount));
+  });
+
+  test("flips what it decides otherwise, with reasons", async () => {
+    const figures = await figuresOf(people.admin, { candidate: { policies: [limitOf(50)] } });
+    expect(figures.transitions).toEqual([
+      { from: "approve", to: "approve", count: 1 },
+      { from: "approve", to: "block", count: 1 },
+      { from: "block", to: "block", count: 1 },
+    ]);
+    expect(figures.flips).toEqual([
+      {
+        intent_id: expect.stringMatching(/^int_/),
+        from: "approve",
+        to: "block",
+        policies: ["limit"],
+        reasons: [{ policy: "limit", effect: "block", message: "Amount 60 is too much" }],
+      },
+    ]);
+    expect(figures).toMatchObject({ flips_total: 1, per_policy: [{ policy: "limit", fired: 2, decisive: 2 }] });
+  });
+
+  test("stands in for the policy of its name, and beside those of others", async () => {
+    const looser = await figuresOf(people.admin, { candidate: { policies: [limitOf(500)] } });
+    expect(looser.flips).toMatchObject([{ from: "block", to: "approve", policies: ["limit"], reasons: [] }]);
+    const beside = await figuresOf(people.admin, {
+      candidate: { policies: [limitOf(5, { effect: "escalate" }, "more")] },
+    });
+    expect(beside.flips.map(({ from, to }) => [from, to])).toEqual([
+      ["approve", "escalate"],
+      ["approve", "escalate"],
+    ]);
+    expect(beside.escalations_per_day.recorded).toBe(0);
+    expect(beside.escalations_per_day.candidate).toBeGreaterThan(0);
+    const without = await figuresOf(people.admin, { candidate: { without: ["limit"] } });
+    expect(without.flips).toMatchObject([{ from: "block", to: "approve", policies: ["limit"] }]);
+  });
+
+  test("tells which facts it asks for in vain", async () => {
+    const asking = limitOf(0, { when: "facts.identity.account_status == 'suspended'" }, "asking");
+    const figures = await figuresOf(people.admin, { candidate: { policies: [asking], without: ["limit"] } });
+    expect(figures.unknown_facts).toEqual([{ path: "facts.identity.account_status", count: 3 }]);
+  });
+
+  test("changes thresholds", async () => {
+    const risky = limitOf(0, { effect: "none", risk: { add: 0.5 } }, "risky");
+    const candidate = { policies: [risky], thresholds: { escalate_at: 0.4, block_at: null } };
+    const figures = await figuresOf(people.admin, { candidate });
+    expect(figures.transitions).toContainEqual({ from: "approve", to: "escalate", count: 2 });
+  });
+
+  test("is refused with every diagnostic where it has errors", async () => {
+    const broken = limitOf(1, { when: "params.amount_usd >" }, "broken");
+    const { status, json } = await ask(people.admin, { candidate: { policies: [limitOf(1), broken, limitOf(2)] } });
+    expect(status).toBe(422);
+    expect(json.error.code).toBe("policy_invalid");
+    expect(json.error.details).toMatchObject([
+      { path: "/candidate/policies/1/spec/when", code: "syntax" },
+      { path: "/candidate/policies/2/metadata/name", code: "not_allowed" },
+    ]);
+  });
+
+  test.each<[string, object, number, string]>([
+    ["a window that ends before it begins", { window: { from: window.to, to: window.from } }, 400, "/window"],
+    ["an unknown pack", { candidate: { packs: ["none"] } }, 400, "/candidate/packs/0"],
+    ["an unknown field", { candidate: { policy: [] } }, 400, "/candidate/policy"],
+    ["an unknown membrane", { membrane_id: "mem_01KAAAAAAAAAAAAAAAAAAAAAAA" }, 404, "/membrane_id"],
+  ])("refuses %s", async (_name, input, status, at) => {
+    const answer = await ask(people.admin, input as Partial<BacktestInput>);
+    expect(answer.status).toBe(status);
+    expect(answer.json.error.details.map(({ path: place }: { path: string }) => place)).toContain(at);
+  });
+
+  test("asks for a key", async () => {
+    expect((await call(url, "POST", path, { body: { window } })).status).toBe(401);
+    expect((await ask((await org.key()).api_key)).status).toBe(200);
+  });
+});

@@ -1,0 +1,75 @@
+/** Backtests over HTTP: one answer at the end, or lines while it runs. Source: api.md §10. */
+import type { BacktestProgress } from "@countersign/contract";
+import { backtest } from "../../operations/backtest.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { ClientGone } from "../body.ts";
+import type { Handlers } from "../handler.ts";
+
+export function backtestRoutes(runtime: Runtime): Pick<Handlers, "backtest"> {
+  return {
+    async backtest({ caller, body, headers, left }) {
+      const signal = left();
+      const news = createNews();
+      const result = backtest(runtime, caller, body, { signal, onProgress: news.tell }).catch((error: unknown) => {
+        throw signal.aborted ? new ClientGone() : error;
+      });
+      if (!wantsLines(headers["accept"])) return { status: 200, body: { backtest: await result } };
+      // Refusals that come before there is anything to tell have a status of their own.
+      await Promise.race([result, news.first]);
+      return { status: 200, lines: linesOf(result, news) };
+    },
+  };
+}
+
+const ignore = () => undefined;
+
+function wantsLines(accept: string | readonly string[] | undefined): boolean {
+  return typeof accept === "string" && /(?:^|,)\s*application\/x-ndjson\s*(?:;|,|$)/i.test(accept);
+}
+
+/** The latest progress; what nobody has taken yet is replaced. */
+function createNews() {
+  let latest: BacktestProgress | null = null;
+  let wake: () => void = ignore;
+  let told: () => void = ignore;
+  const first = new Promise<void>((resolve) => {
+    told = resolve;
+  });
+  return {
+    first,
+    tell(progress: BacktestProgress) {
+      latest = progress;
+      told();
+      wake();
+    },
+    take(): BacktestProgress | null {
+      const taken = latest;
+      latest = null;
+      return taken;
+    },
+    /** Resolves when there is something to take; at once when there already is. */
+    some: () =>
+      new Promise<void>((resolve) => {
+        wake = resolve;
+        if (latest !== null) resolve();
+      }),
+  };
+}
+
+async function* linesOf(result: Promise<object>, news: ReturnType<typeof createNews>): AsyncGenerator<string> {
+  let ended = false;
+  const end = result.then(
+    () => {
+      ended = true;
+    },
+    () => {
+      ended = true;
+    },
+  );
+  while (!ended) {
+    const progress = news.take();
+    if (progress !== null) yield JSON.stringify({ progress });
+    else await Promise.race([end, news.some()]);
+  }
+  yield JSON.stringify({ backtest: await result });
+}

@@ -1,0 +1,41 @@
+/** Human review over HTTP. Source: api.md §6. */
+import { cancelEscalation } from "../../operations/cancel-escalation.ts";
+import { decideEscalation } from "../../operations/decide-escalation.ts";
+import { getEscalation } from "../../operations/get-escalation.ts";
+import { listEscalations } from "../../operations/list-escalations.ts";
+import { reassignEscalation } from "../../operations/reassign-escalation.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { pageLimitDefault } from "../../store/cursor.ts";
+import type { Handlers } from "../handler.ts";
+
+type EscalationHandlers = Pick<
+  Handlers,
+  "listEscalations" | "getEscalation" | "decideEscalation" | "cancelEscalation" | "reassignEscalation"
+>;
+
+export function escalationRoutes(runtime: Runtime): EscalationHandlers {
+  return {
+    async listEscalations({ caller, query: { limit, cursor, ...filter } }) {
+      const { rows, next_cursor } = await listEscalations(runtime, caller, filter, limit ?? pageLimitDefault, cursor);
+      return { status: 200, body: { escalations: rows, next_cursor } };
+    },
+    async getEscalation({ caller, params }) {
+      return { status: 200, body: { escalation: await getEscalation(runtime, caller, params.escalation_id) } };
+    },
+    async decideEscalation({ caller, params, body, idempotency_key }) {
+      const { escalation_id } = params;
+      const { response, replayed } = await decideEscalation(runtime, caller, escalation_id, body, idempotency_key);
+      const headers: Record<string, string> = replayed ? { "Idempotent-Replayed": "true" } : {};
+      return { status: 200, body: { escalation: response }, headers };
+    },
+    async cancelEscalation({ caller, params, body }) {
+      return { status: 200, body: { escalation: await cancelEscalation(runtime, caller, params.escalation_id, body) } };
+    },
+    async reassignEscalation({ caller, params, body }) {
+      return {
+        status: 200,
+        body: { escalation: await reassignEscalation(runtime, caller, params.escalation_id, body) },
+      };
+    },
+  };
+}

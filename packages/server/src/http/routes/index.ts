@@ -1,0 +1,73 @@
+/** All routes of this version, by operation. */
+import { BatchItem, openapiDocument } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+import type { Packs } from "../../operations/read-packs.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import type { SessionCookies } from "../cookie.ts";
+import type { Handlers } from "../handler.ts";
+import type { Metrics } from "../metrics.ts";
+import { compileCheck } from "../validate.ts";
+import { backtestRoutes } from "./backtest.ts";
+import { contextRoutes } from "./context.ts";
+import { escalationRoutes } from "./escalations.ts";
+import { intentRoutes } from "./intents.ts";
+import { keyRoutes } from "./keys.ts";
+import { membraneRoutes } from "./membranes.ts";
+import { onboardingRoutes } from "./onboarding.ts";
+import { operatingHandlers } from "./operating.ts";
+import { organizationRoutes } from "./organization.ts";
+import { overrideRoutes } from "./overrides.ts";
+import { packRoutes } from "./packs.ts";
+import { passkeyRoutes } from "./passkeys.ts";
+import { peopleRoutes } from "./people.ts";
+import { policyRoutes } from "./policies.ts";
+import { singleSignOnRoutes } from "./single-sign-on.ts";
+import { webhookRoutes } from "./webhooks.ts";
+
+/** What routes need of their node beyond the runtime. */
+export interface RouteDeps {
+  readonly runtime: Runtime;
+  readonly packs: Packs;
+  readonly cookies: SessionCookies;
+  readonly metrics: Metrics;
+  /** Null: GET /metrics answers loopback peers only. */
+  readonly metrics_token: string | null;
+  /** True from the moment that the service is told to stop. */
+  readonly stopping: () => boolean;
+}
+
+/** The handlers of every delivered operation. */
+export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
+  const checkBatchItem = compileCheck(BatchItem);
+  // Measured only once it has failed: how many problems are worth collecting depends on its size.
+  const checkItem = (item: unknown, index: number): Fault | null => {
+    if (checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return null;
+    const details = checkBatchItem(item, JSON.stringify(item).length) ?? [];
+    return new Fault("invalid_request", {
+      details: details.map((each) => ({ ...each, path: `/intents/${index}${each["path"]}` })),
+    });
+  };
+  const ready = async () => {
+    if (stopping()) return false;
+    await runtime.db.system((query) => query("select instance_id from instance"));
+    return true;
+  };
+  return {
+    ...operatingHandlers({ ready, metrics, metrics_token, openapi_text: JSON.stringify(openapiDocument()) }),
+    ...onboardingRoutes(runtime),
+    ...keyRoutes(runtime),
+    ...intentRoutes(runtime, checkItem),
+    ...contextRoutes(runtime),
+    ...membraneRoutes(runtime),
+    ...escalationRoutes(runtime),
+    ...organizationRoutes(runtime),
+    ...overrideRoutes(runtime),
+    ...peopleRoutes(runtime, cookies),
+    ...passkeyRoutes(runtime, cookies),
+    ...singleSignOnRoutes(runtime, cookies),
+    ...packRoutes(packs),
+    ...policyRoutes(runtime),
+    ...backtestRoutes(runtime),
+    ...webhookRoutes(runtime),
+  };
+}

@@ -1,0 +1,92 @@
+/** Intents over HTTP. Source: contract §4, api.md §4. */
+import type { Fault } from "@countersign/core";
+import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/read-intents.ts";
+import { recordObservation } from "../../operations/record-observation.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { type BatchResult, batchTotals, submitBatch } from "../../operations/submit-batch.ts";
+import { submitIntent } from "../../operations/submit-intent.ts";
+import { pageLimitDefault } from "../../store/cursor.ts";
+import { faultText } from "../faults.ts";
+import type { Handlers } from "../handler.ts";
+
+type IntentHandlers = Pick<
+  Handlers,
+  | "submitIntent"
+  | "submitIntentBatch"
+  | "listIntents"
+  | "getIntent"
+  | "getDecision"
+  | "listIntentAudit"
+  | "recordObservation"
+>;
+
+/** `checkItem` gives the problems of one batch item, or null. */
+export function intentRoutes(
+  runtime: Runtime,
+  checkItem: (item: unknown, index: number) => Fault | null,
+): IntentHandlers {
+  return {
+    async submitIntent({ caller, body, query, idempotency_key }) {
+      const answer = await submitIntent(runtime, caller, {
+        submission: body,
+        mode: query.mode,
+        idempotency_key,
+        batch_size: 1,
+      });
+      const json_text = `{"intent_id":"${answer.intent_id}","decision":${answer.decision_text}}`;
+      const Location = `/v1/intents/${answer.intent_id}`;
+      if (answer.replayed) return { status: 200, json_text, headers: { Location, "Idempotent-Replayed": "true" } };
+      return { status: 201, json_text, headers: { Location } };
+    },
+
+    async submitIntentBatch({ caller, body, query, request_id }) {
+      const results = await submitBatch(runtime, caller, body.intents, query.mode, checkItem);
+      for (const result of results)
+        if (!result.success)
+          runtime.log.debug({ request_id, code: result.fault.code, err: result.fault.cause }, "batch item refused");
+      const { total, succeeded, failed } = batchTotals(results);
+      const texts = results.map((result) => resultText(result, request_id)).join(",");
+      return {
+        status: 200,
+        json_text: `{"results":[${texts}],"total":${total},"succeeded":${succeeded},"failed":${failed}}`,
+      };
+    },
+
+    async listIntents({ caller, query: { limit, cursor, ...filter } }) {
+      const { rows, next_cursor } = await listOwnIntents(runtime, caller, filter, limit ?? pageLimitDefault, cursor);
+      return { status: 200, body: { intents: rows, next_cursor } };
+    },
+
+    async getIntent({ caller, params }) {
+      return { status: 200, body: await getIntent(runtime, caller, params.intent_id) };
+    },
+
+    async getDecision({ caller, params, query }) {
+      const text = await getDecision(runtime, caller, params.intent_id, query.wait ?? 0);
+      return { status: 200, json_text: `{"decision":${text}}` };
+    },
+
+    async listIntentAudit({ caller, params, query: { limit, cursor } }) {
+      const { rows, next_cursor } = await listIntentAudit(
+        runtime,
+        caller,
+        params.intent_id,
+        limit ?? pageLimitDefault,
+        cursor,
+      );
+      return { status: 200, body: { audit: rows, next_cursor } };
+    },
+
+    async recordObservation({ caller, params, body, idempotency_key }) {
+      const { intent_id } = params;
+      const { response, replayed } = await recordObservation(runtime, caller, intent_id, body, idempotency_key);
+      const headers: Record<string, string> = replayed ? { "Idempotent-Replayed": "true" } : {};
+      return { status: replayed ? 200 : 201, body: { observation: response }, headers };
+    },
+  };
+}
+
+function resultText(result: BatchResult, request_id: string): string {
+  if (!result.success) return `{"success":false,"error":${faultText(result.fault, request_id)}}`;
+  return `{"success":true,"intent_id":"${result.answer.intent_id}","decision":${result.answer.decision_text}}`;
+}

@@ -1,0 +1,33 @@
+/** API keys over HTTP. Source: contract §4, api.md §3. */
+import { createKey } from "../../operations/create-key.ts";
+import { listKeys } from "../../operations/list-keys.ts";
+import { revokeKey } from "../../operations/revoke-key.ts";
+import { rotateKey } from "../../operations/rotate-key.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import type { Handlers } from "../handler.ts";
+
+type KeyRuntime = Pick<Runtime, "db" | "clock" | "ids" | "log" | "sealer">;
+type KeyHandlers = Pick<Handlers, "createApiKey" | "listApiKeys" | "revokeApiKey" | "rotateApiKey">;
+
+export function keyRoutes(runtime: KeyRuntime): KeyHandlers {
+  return {
+    async createApiKey({ caller, body, idempotency_key }) {
+      const { response, replayed } = await createKey(runtime, caller, body, idempotency_key);
+      if (replayed) return { status: 200, body: response, headers: { "Idempotent-Replayed": "true" } };
+      return { status: 201, body: response };
+    },
+
+    async listApiKeys({ caller, query }) {
+      return { status: 200, body: await listKeys(runtime, caller, query) };
+    },
+
+    async revokeApiKey({ caller, params }) {
+      await revokeKey(runtime, caller, params.key_id);
+      return { status: 204 };
+    },
+
+    async rotateApiKey({ caller, params }) {
+      return { status: 200, body: await rotateKey(runtime, caller, params.key_id) };
+    },
+  };
+}

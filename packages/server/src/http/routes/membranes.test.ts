@@ -1,0 +1,213 @@
+/** Membranes, usage and quota over HTTP. Source: api.md §7 and §10. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { changePlan } from "../../operations/change-plan.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const { db } = database;
+let node: Awaited<ReturnType<typeof serviceNode>>;
+let url: string;
+let second: string;
+let org: TestOrganization;
+let admin: string;
+beforeAll(async () => {
+  node = await serviceNode(database);
+  url = node.url;
+  ({ url: second } = await serviceNode(database));
+  org = await testOrganization(db);
+  admin = (await org.key()).api_key;
+});
+
+const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
+const submit = (key: string, base = url, query = "") =>
+  call(base, "POST", `/v1/intents${query}`, { key, body: { intent } });
+const defaultOf = async (key: string) =>
+  (await call(url, "GET", "/v1/membranes", { key })).json.membranes.at(-1).membrane_id;
+
+describe("membranes", () => {
+  test("an intent may name a membrane from the moment that its creation is answered, on every node", async () => {
+    const own = (await (await testOrganization(db)).key()).api_key;
+    // Both nodes know the organization as it was before.
+    for (const base of [url, second]) expect((await submit(own, base)).status).toBe(201);
+    const made = await call(url, "POST", "/v1/membranes", { key: own, body: { name: "new" } });
+    const { membrane_id } = made.json.membrane;
+    for (const base of [url, second]) {
+      const body = { intent, membrane_id };
+      const single = await call(base, "POST", "/v1/intents", { key: own, body });
+      expect([single.status, single.json.decision?.membrane_id]).toEqual([201, membrane_id]);
+      const batch = await call(base, "POST", "/v1/intents/batch", { key: own, body: { intents: [body] } });
+      expect(batch.json.results[0]).toMatchObject({ success: true, decision: { membrane_id } });
+    }
+    const unknown = { intent, membrane_id: "mem_00000000000000000000000000" };
+    const refused = await call(url, "POST", "/v1/intents", { key: own, body: unknown });
+    expect([refused.status, refused.json.error.details[0].path]).toEqual([404, "/membrane_id"]);
+  });
+
+  test("an organization starts with one default membrane in shadow, with the quickstart packs", async () => {
+    const { json } = await call(url, "GET", "/v1/membranes", { key: admin });
+    expect(json.next_cursor).toBeNull();
+    expect(json.membranes).toHaveLength(1);
+    expect(json.membranes[0]).toMatchObject({
+      name: "default",
+      status: "shadow",
+      is_default: true,
+      packs: ["security", "account", "meta"],
+    });
+  });
+
+  test("201 creates one in shadow with defaults; reads, pages and repetitions agree", async () => {
+    const headers = { "Idempotency-Key": "membrane-1" };
+    const body = { name: "payments", default_verdict: "escalate", facts_max_age: { security: 60 } };
+    const made = await call(url, "POST", "/v1/membranes", { key: admin, body, headers });
+    expect(made.status).toBe(201);
+    const { membrane } = made.json;
+    expect(membrane).toMatchObject({
+      ...body,
+      status: "shadow",
+      is_default: false,
+      thresholds: { escalate_at: null, block_at: null },
+      packs: [],
+    });
+    expect(made.headers.get("location")).toBe(`/v1/membranes/${membrane.membrane_id}`);
+    const again = await call(url, "POST", "/v1/membranes", { key: admin, body, headers });
+    expect([again.status, again.text]).toEqual([200, made.text]);
+    const read = await call(url, "GET", `/v1/membranes/${membrane.membrane_id}`, { key: admin });
+    expect(read.json).toEqual({ membrane });
+    const first = await call(url, "GET", "/v1/membranes?limit=1", { key: admin });
+    expect(first.json.membranes[0].membrane_id).toBe(membrane.membrane_id);
+    const rest = await call(url, "GET", `/v1/membranes?cursor=${first.json.next_cursor}`, { key: admin });
+    expect(rest.json.membranes.map((each: { name: string }) => each.name)).toEqual(["default"]);
+  });
+
+  test("409 for a name that is taken, 400 for a pack that does not exist, 404 for foreign and unknown ids", async () => {
+    const post = (body: object) => call(url, "POST", "/v1/membranes", { key: admin, body });
+    expect((await post({ name: "default" })).json.error.code).toBe("already_exists");
+    expect((await post({ name: "x", packs: ["security", "nope"] })).json.error.details[0].path).toBe("/packs/1");
+    const stranger = (await (await testOrganization(db)).key()).api_key;
+    const mine = await defaultOf(admin);
+    for (const [method, rest, body] of [
+      ["GET", "", undefined],
+      ["PATCH", "", {}],
+      ["POST", "/go-live", undefined],
+    ] as const) {
+      for (const [key, id] of [
+        [stranger, mine],
+        [admin, "mem_00000000000000000000000000"],
+      ] as const) {
+        expect((await call(url, method, `/v1/membranes/${id}${rest}`, { key, body })).status).toBe(404);
+      }
+    }
+  });
+
+  test("one hundred membranes, not one more", async () => {
+    const own = await testOrganization(db);
+    const key = (await own.key()).api_key;
+    const post = (n: number) => call(url, "POST", "/v1/membranes", { key, body: { name: `m${n}` } });
+    const made = await Promise.all(Array.from({ length: 110 }, (_, n) => post(n)));
+    expect(made.filter((answer) => answer.status === 201)).toHaveLength(99);
+    expect(made.filter((answer) => answer.status === 409)).toHaveLength(11);
+  });
+
+  test("going live and back govern the next decision on every node; a second time is 409", async () => {
+    const own = await testOrganization(db);
+    const key = (await own.key()).api_key;
+    const id = await defaultOf(key);
+    const modeOn = async (base: string) => (await submit(key, base)).json.decision.pipeline_mode;
+    expect(await modeOn(second)).toBe("shadow");
+    expect((await call(url, "POST", `/v1/membranes/${id}/go-live`, { key })).json.membrane.status).toBe("live");
+    expect(await modeOn(second)).toBe("live");
+    expect((await call(url, "POST", `/v1/membranes/${id}/go-live`, { key })).json.error.code).toBe("state_conflict");
+    expect((await call(second, "POST", `/v1/membranes/${id}/return-to-shadow`, { key })).status).toBe(200);
+    expect(await modeOn(url)).toBe("shadow");
+  });
+
+  test("settings bear on the next decision: default verdict, packs, thresholds", async () => {
+    const own = await testOrganization(db);
+    const key = (await own.key()).api_key;
+    const id = await defaultOf(key);
+    const patch = (body: object) => call(url, "PATCH", `/v1/membranes/${id}`, { key, body });
+    const verdict = async () => (await submit(key)).json.decision.verdict;
+    expect((await patch({ default_verdict: "block" })).status).toBe(200);
+    expect(await verdict()).toBe("block");
+    await patch({ default_verdict: "approve" });
+    expect(await verdict()).toBe("approve");
+    expect((await patch({ thresholds: { escalate_at: 2, block_at: null } })).status).toBe(400);
+    expect((await patch({ status: "live" })).status).toBe(400);
+  });
+
+  test("only admins change membranes; reviewers and auditors read them; agents do neither", async () => {
+    const id = await defaultOf(admin);
+    for (const role of ["operator", "reviewer", "auditor", "agent"] as const) {
+      const key = (await org.key({ role })).api_key;
+      expect((await call(url, "GET", "/v1/membranes", { key })).status).toBe(role === "agent" ? 403 : 200);
+      expect((await call(url, "PATCH", `/v1/membranes/${id}`, { key, body: {} })).status).toBe(403);
+      expect((await call(url, "POST", "/v1/membranes", { key, body: { name: "z" } })).status).toBe(403);
+      expect((await call(url, "POST", `/v1/membranes/${id}/go-live`, { key })).status).toBe(403);
+    }
+  });
+});
+
+describe("usage and quota", () => {
+  async function limited(hard_limit: number) {
+    const own = await testOrganization(db);
+    const key = (await own.key()).api_key;
+    await call(url, "POST", `/v1/membranes/${await defaultOf(key)}/go-live`, { key });
+    await changePlan(
+      node.runtime,
+      { org_id: own.org_id, actor: "system" },
+      { plan_id: "starter", included_actions: 5, hard_limit },
+    );
+    const usage = async () => (await call(url, "GET", "/v1/usage", { key })).json.usage;
+    return { own, key, usage };
+  }
+
+  test("a new organization is unlimited and has used nothing; the period is the calendar month in UTC", async () => {
+    const { json } = await call(url, "GET", "/v1/usage", { key: admin });
+    const month = new Date().toISOString().slice(0, 7);
+    expect(json.usage).toMatchObject({
+      plan_id: "unlimited",
+      included_actions: null,
+      hard_limit: null,
+      batch_size: null,
+    });
+    expect(json.usage.period_start).toBe(`${month}-01T00:00:00.000000Z`);
+    expect(json.usage.period_end > json.usage.period_start).toBe(true);
+  });
+
+  test("100 submissions at once on two nodes against a limit of 10: exactly 10 are decided, 90 are 402", async () => {
+    const { key, usage } = await limited(10);
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => submit(key, n % 2 === 0 ? url : second)));
+    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(10);
+    const refused = answers.filter((answer) => answer.status === 402);
+    expect(refused).toHaveLength(90);
+    expect(refused[0]?.json.error.code).toBe("quota_exceeded");
+    expect(await usage()).toMatchObject({
+      plan_id: "starter",
+      included_actions: 5,
+      used_actions: 10,
+      hard_limit: 10,
+      batch_size: 1,
+    });
+  });
+
+  test("shadow and test decisions count nothing, also beyond the limit", async () => {
+    const { own, key, usage } = await limited(1);
+    const testKey = (await own.key({ environment: "test" })).api_key;
+    expect((await submit(key, url, "?mode=shadow")).status).toBe(201);
+    expect((await submit(testKey)).status).toBe(201);
+    expect((await usage()).used_actions).toBe(0);
+    expect([(await submit(key)).status, (await submit(key)).status]).toEqual([201, 402]);
+    expect((await submit(key, url, "?mode=shadow")).status).toBe(201);
+  });
+
+  test("a batch across the limit: as many as fit, the rest fail singly, and its size is told", async () => {
+    const { key, usage } = await limited(3);
+    const body = { intents: Array.from({ length: 5 }, () => ({ intent })) };
+    const { json } = await call(url, "POST", "/v1/intents/batch", { key, body });
+    expect(json).toMatchObject({ total: 5, succeeded: 3, failed: 2 });
+    expect(json.results[4].error.code).toBe("quota_exceeded");
+    expect(await usage()).toMatchObject({ used_actions: 3, batch_size: 5 });
+  });
+});

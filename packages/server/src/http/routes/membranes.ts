@@ -1,0 +1,64 @@
+/** Membranes and usage over HTTP. Source: api.md §7 and §10. */
+import { idempotent } from "../../operations/idempotent.ts";
+import {
+  changeMembrane,
+  createMembrane,
+  getMembrane,
+  goLive,
+  listMembranes,
+  returnToShadow,
+} from "../../operations/membranes.ts";
+import { getUsage } from "../../operations/read-usage.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/cursor.ts";
+import type { Handlers } from "../handler.ts";
+
+type MembraneHandlers = Pick<
+  Handlers,
+  "listMembranes" | "createMembrane" | "getMembrane" | "changeMembrane" | "goLive" | "returnToShadow" | "getUsage"
+>;
+
+const isMembrane = idPlace("membrane");
+
+export function membraneRoutes(runtime: Runtime): MembraneHandlers {
+  return {
+    async listMembranes({ caller, query: { limit = pageLimitDefault, cursor } }) {
+      const before = decodeCursor(cursor, isMembrane);
+      const all = await listMembranes(runtime, caller);
+      const older = before === null ? all : all.filter((each) => each.membrane_id < before);
+      const { rows, next_cursor } = page(older.slice(0, limit + 1), limit, (row) => row.membrane_id);
+      return { status: 200, body: { membranes: rows, next_cursor } };
+    },
+
+    async createMembrane({ caller, body, idempotency_key }) {
+      const terms = { operation: "create_membrane", idempotency_key, request: body };
+      const { response, replayed } = await idempotent(runtime, caller, terms, (query) =>
+        createMembrane(runtime, caller, body, query),
+      );
+      const Location = `/v1/membranes/${response.membrane_id}`;
+      if (replayed)
+        return { status: 200, body: { membrane: response }, headers: { Location, "Idempotent-Replayed": "true" } };
+      return { status: 201, body: { membrane: response }, headers: { Location } };
+    },
+
+    async getMembrane({ caller, params }) {
+      return { status: 200, body: { membrane: await getMembrane(runtime, caller, params.membrane_id) } };
+    },
+
+    async changeMembrane({ caller, params, body }) {
+      return { status: 200, body: { membrane: await changeMembrane(runtime, caller, params.membrane_id, body) } };
+    },
+
+    async goLive({ caller, params }) {
+      return { status: 200, body: { membrane: await goLive(runtime, caller, params.membrane_id) } };
+    },
+
+    async returnToShadow({ caller, params }) {
+      return { status: 200, body: { membrane: await returnToShadow(runtime, caller, params.membrane_id) } };
+    },
+
+    async getUsage({ caller }) {
+      return { status: 200, body: { usage: await getUsage(runtime, caller) } };
+    },
+  };
+}

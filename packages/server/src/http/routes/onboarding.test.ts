@@ -1,0 +1,105 @@
+/** Onboarding over HTTP: from nothing to a first decision. Source: contract §2.1 and §4, api.md §10. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call } from "../../testing/http-node.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+let url: string;
+let closed: string;
+beforeAll(async () => {
+  ({ url } = await serviceNode(database));
+  ({ url: closed } = await serviceNode(database, { config: { signup: "closed" } }));
+});
+
+const quickstart = (body: object, base = url) => call(base, "POST", "/v1/onboarding/quickstart", { body });
+const acme = {
+  org_name: "Acme",
+  email: "dev@example.com",
+  description: "A clinic whose agents call patients in Texas by phone",
+};
+
+describe("POST /v1/onboarding/quickstart", () => {
+  test("201 answers flat with the seven fields of the contract, and the key works as admin of the new organization", async () => {
+    const { status, json } = await quickstart(acme);
+    expect(status).toBe(201);
+    expect(Object.keys(json).sort()).toEqual(
+      ["api_key", "key_id", "membrane_id", "membrane_status", "next_steps", "org_id", "quickstart_snippet"].sort(),
+    );
+    expect(json).toMatchObject({ membrane_status: "shadow" });
+    expect(json.api_key).toMatch(/^svc_live_org_[0-9A-Za-z]{38}$/);
+    expect(json.next_steps.join(" ")).toMatch(/tcpa/);
+    const keys = await call(url, "GET", "/v1/api-keys", { key: json.api_key });
+    expect(keys.json.api_keys.map((key: { key_id: string }) => key.key_id)).toEqual([json.key_id]);
+    const membranes = await call(url, "GET", "/v1/membranes", { key: json.api_key });
+    expect(membranes.json.membranes[0]).toMatchObject({
+      membrane_id: json.membrane_id,
+      status: "shadow",
+      is_default: true,
+    });
+  });
+
+  test("the snippet runs as it stands and prints the decision", async () => {
+    const { json } = await quickstart(acme);
+    const dir = await mkdtemp(join(tmpdir(), "countersign-snippet-"));
+    try {
+      await writeFile(join(dir, "first-intent.mjs"), json.quickstart_snippet);
+      const { stdout } = await promisify(execFile)(process.execPath, ["first-intent.mjs"], { cwd: dir });
+      expect(stdout).toMatch(/^approve risk 0 mode shadow/);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  test.each([
+    [{ ...acme, org_name: undefined }, "/org_name"],
+    [{ ...acme, org_name: "   " }, "/org_name"],
+    [{ ...acme, email: "nobody" }, "/email"],
+    [{ ...acme, description: 5 }, "/description"],
+    [{ ...acme, plan: "gold" }, "/plan"],
+  ])("400 for %j", async (body, path) => {
+    const { status, json } = await quickstart(body);
+    expect(status).toBe(400);
+    expect(json.error.details[0].path).toBe(path);
+  });
+
+  test("403 signup_closed where sign-up is closed, for intake too, and nothing is created", async () => {
+    const count = async () =>
+      (await database.db.query<{ count: number }>("select count(*) as count from organizations"))[0]?.count;
+    const before = await count();
+    expect((await quickstart(acme, closed)).json.error.code).toBe("signup_closed");
+    expect((await call(closed, "POST", "/v1/onboarding/intake", { body: { description: "x" } })).status).toBe(403);
+    expect(await count()).toBe(before);
+  });
+});
+
+describe("POST /v1/onboarding/intake", () => {
+  test("recommends with the words that led there, and quickstart takes the catalogue over, once", async () => {
+    const body = {
+      description: "healthcare call centre with AI agents for billing and scheduling in Texas and California",
+      tools: [
+        { name: "send_sms", description: "Send a text message to a patient" },
+        { name: "charge_card", description: "Charge a credit card" },
+      ],
+    };
+    const { status, json } = await call(url, "POST", "/v1/onboarding/intake", { body });
+    expect(status).toBe(200);
+    expect(json.intake_id).toMatch(/^ink_/);
+    const packs = json.recommended_packs.map((each: { pack: string }) => each.pack);
+    for (const pack of ["hipaa", "tcpa", "ccpa", "pci"]) expect(packs).toContain(pack);
+    expect(json.recommended_packs.every((each: { because: string }) => each.because.length > 0)).toBe(true);
+    expect(json.action_catalogue[0]).toMatchObject({ verb: "send_sms", type: "communication.sms" });
+    const started = await quickstart({ ...acme, intake_id: json.intake_id });
+    expect(started.status).toBe(201);
+    const key = started.json.api_key;
+    const membrane = (await call(url, "GET", `/v1/membranes/${started.json.membrane_id}`, { key })).json.membrane;
+    expect(membrane.action_catalogue.map((entry: { verb: string }) => entry.verb)).toEqual(["send_sms", "charge_card"]);
+    expect((await quickstart({ ...acme, intake_id: json.intake_id })).json.error.code).toBe("not_found");
+    expect((await quickstart({ ...acme, intake_id: "ink_00000000000000000000000000" })).status).toBe(404);
+  });
+});

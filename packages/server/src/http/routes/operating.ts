@@ -1,0 +1,52 @@
+/** Health, readiness, metrics, and the API's own description. None needs a key. Source: api.md §1. */
+import { createHash } from "node:crypto";
+import { equalInConstantTime, Fault } from "@countersign/core";
+import type { Handlers } from "../handler.ts";
+import type { Metrics } from "../metrics.ts";
+
+/** What operating a node needs to know of it. */
+export interface OperatingDeps {
+  /** Whether requests can be served: the database answers, its schema is ours, and the service is not stopping. */
+  readonly ready: () => Promise<boolean>;
+  readonly metrics: Metrics;
+  /** Null: loopback peers only. */
+  readonly metrics_token: string | null;
+  /** openapi.json as text. */
+  readonly openapi_text: string;
+}
+
+/** The handlers. Faults: unavailable (getReadiness), forbidden (getMetrics). */
+export function operatingHandlers(
+  deps: OperatingDeps,
+): Pick<Handlers, "getHealth" | "getReadiness" | "getMetrics" | "getOpenapi"> {
+  return {
+    getHealth: async () => ({ status: 200, json_text: '{"status":"ok"}' }),
+
+    getReadiness: async () => {
+      if (!(await deps.ready().catch(() => false))) throw new Fault("unavailable");
+      return { status: 200, json_text: '{"status":"ready"}' };
+    },
+
+    getMetrics: async ({ local, headers }) => {
+      if (!local && !bears(headers["authorization"], deps.metrics_token)) throw new Fault("forbidden");
+      return {
+        status: 200,
+        json_text: await deps.metrics.text(),
+        headers: { "Content-Type": deps.metrics.content_type },
+      };
+    },
+
+    getOpenapi: async () => ({
+      status: 200,
+      json_text: deps.openapi_text,
+      headers: { "Cache-Control": "public, max-age=300" },
+    }),
+  };
+}
+
+/** Compares hashes, so that the time taken says nothing about the token, not even its length. */
+function bears(header: string | readonly string[] | undefined, token: string | null): boolean {
+  if (token === null || typeof header !== "string") return false;
+  const hash = (text: string) => createHash("sha256").update(text).digest();
+  return equalInConstantTime(hash(header), hash(`Bearer ${token}`));
+}

@@ -1,0 +1,118 @@
+/** The organization as a whole over HTTP: who calls, the counts, the trail. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+let url: string;
+let org: TestOrganization;
+let admin: string;
+beforeAll(async () => {
+  ({ url } = await serviceNode(database));
+  org = await testOrganization(database.db);
+  admin = (await org.key()).api_key;
+});
+
+const get = async (path: string, key = admin) => await call(url, "GET", path, { key });
+const submit = (key: string, amount_usd: number, query = "") =>
+  call(url, "POST", `/v1/intents${query}`, {
+    key,
+    body: {
+      intent: {
+        agent: { id: "payer" },
+        action: { type: "other.thing", verb: "do_it" },
+        payload: { content: { amount_usd } },
+      },
+    },
+  });
+
+describe("who calls", () => {
+  test("a key learns its organization, role and scope, whatever its role", async () => {
+    const { api_key, key_id } = await org.key({ role: "agent", scope: "agent", agent_id: "a-1", environment: "test" });
+    expect((await get("/v1/me", api_key)).json.caller).toEqual({
+      type: "key",
+      id: key_id,
+      org_id: org.org_id,
+      org_name: "Test",
+      role: "agent",
+      scope: "agent",
+      agent_id: "a-1",
+      environment: "test",
+    });
+  });
+});
+
+describe("the overview", () => {
+  test("counts by time, verdict, mode, risk, policy and agent, and nothing of another organization", async () => {
+    const own = await testOrganization(database.db);
+    const key = (await own.key()).api_key;
+    const document = {
+      apiVersion: "countersign/v1",
+      kind: "Policy",
+      metadata: { name: "too-much", title: "Too much" },
+      spec: {
+        match: { actions: ["other.*"] },
+        when: "params.amount_usd > 100.0",
+        effect: "block",
+        risk: { add: 0.5, group: "amount" },
+        message: "Too much.",
+      },
+    };
+    const made = await call(url, "POST", "/v1/policies", { key, body: { policy: document } });
+    const { policy_id } = made.json.policy;
+    await call(url, "POST", `/v1/policies/${policy_id}/activate`, { key, body: { mode: "live" } });
+    for (const amount of [1, 2, 500]) expect((await submit(key, amount)).status).toBe(201);
+    const { overview } = (await get("/v1/overview", key)).json;
+    expect(overview.decisions).toBe(3);
+    expect(overview.complete).toBe(true);
+    const blocked = overview.buckets.filter((each: { verdict: string }) => each.verdict === "block");
+    expect(blocked.map((each: { mode: string; count: number }) => [each.mode, each.count])).toEqual([["shadow", 1]]);
+    expect(overview.risk.reduce((sum: number, count: number) => sum + count, 0)).toBe(3);
+    expect(overview.risk[5]).toBe(1);
+    expect(overview.policies).toEqual([{ policy_id, policy: "too-much", effect: "block", count: 1 }]);
+    expect(overview.agents).toEqual([{ agent_id: "payer", count: 3, held: 1 }]);
+    expect(overview.queue).toEqual({ pending: 0, oldest_at: null, next_expires_at: null });
+    expect((await get("/v1/overview?mode=live", key)).json.overview.decisions).toBe(0);
+    expect((await get("/v1/overview?membrane_id=mem_0", key)).json.overview.decisions).toBe(0);
+    expect((await get("/v1/overview")).json.overview.decisions).toBe(0);
+  });
+
+  test("a window that is empty, turned round, longer than 31 days or no time is refused", async () => {
+    for (const query of [
+      "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
+      "from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00Z",
+      "from=2026-01-01T00:00:00Z&to=2026-03-01T00:00:00Z",
+      "from=yesterday",
+    ]) {
+      const answer = await get(`/v1/overview?${query}`);
+      expect([answer.status, answer.json.error.code], query).toEqual([400, "invalid_request"]);
+    }
+  });
+});
+
+describe("the trail", () => {
+  test("shows every row of the organization, newest first, page by page, by type and by actor", async () => {
+    const own = await testOrganization(database.db);
+    const { api_key, key_id } = await own.key();
+    await submit(api_key, 1);
+    const whole = (await get("/v1/audit?limit=200", api_key)).json.audit;
+    const seqs = whole.map((row: { seq: number }) => row.seq);
+    expect(seqs).toEqual(Array.from({ length: seqs.length }, (_, index) => seqs.length - index));
+    expect(whole[0].intent_id).toMatch(/^int_/);
+    const paged: unknown[] = [];
+    let cursor = "";
+    do {
+      const page = (await get(`/v1/audit?limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`, api_key)).json;
+      paged.push(...page.audit);
+      cursor = page.next_cursor ?? "";
+    } while (cursor !== "");
+    expect(paged).toEqual(whole);
+    const decided = (await get("/v1/audit?type=decided", api_key)).json.audit;
+    expect(decided.map((row: { type: string }) => row.type)).toEqual(["decided"]);
+    const by = (await get(`/v1/audit?actor=${key_id}`, api_key)).json.audit;
+    expect(new Set(by.map((row: { actor: { id: string } }) => row.actor.id))).toEqual(new Set([key_id]));
+    expect((await get("/v1/audit?cursor=AAAA", api_key)).status).toBe(400);
+    expect((await get("/v1/audit?type=nothing", api_key)).status).toBe(400);
+  });
+});

@@ -1,0 +1,21 @@
+/** The organization as a whole, over HTTP. */
+import { listAudit, readCaller } from "../../operations/read-organization.ts";
+import { readOverview } from "../../operations/read-overview.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { pageLimitDefault } from "../../store/cursor.ts";
+import type { Handlers } from "../handler.ts";
+
+export function organizationRoutes(runtime: Runtime): Pick<Handlers, "getCaller" | "getOverview" | "listAudit"> {
+  return {
+    async getCaller({ caller }) {
+      return { status: 200, body: { caller: await readCaller(runtime, caller) } };
+    },
+    async getOverview({ caller, query }) {
+      return { status: 200, body: { overview: await readOverview(runtime, caller, query) } };
+    },
+    async listAudit({ caller, query: { limit = pageLimitDefault, cursor, ...filter } }) {
+      const { rows, next_cursor } = await listAudit(runtime, caller, filter, limit, cursor);
+      return { status: 200, body: { audit: rows, next_cursor } };
+    },
+  };
+}

@@ -1,0 +1,254 @@
+/** Overrides over HTTP, on two nodes. Source: contract §1, §2.6, §2.7 and §3, api.md §6. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call } from "../../testing/http-node.ts";
+import { blockedBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const { db } = database;
+let urls: string[];
+beforeAll(async () => {
+  urls = [(await serviceNode(database)).url, (await serviceNode(database)).url];
+});
+
+const post = (path: string, key: string, body: unknown, node = 0, headers = {}) =>
+  call(urls[node] ?? "", "POST", path, { key, body, headers });
+const get = (path: string, key: string) => call(urls[0] ?? "", "GET", path, { key });
+
+/** The membrane blocks what no policy speaks about, and one person may lift that. */
+const blocking = () => reviewedOrganization(db, urls[0] ?? "", { default_verdict: "block", packs: [] });
+const plain = { intent: blockedBody.intent };
+
+async function blocked(org: Reviewed, body: object = plain, key = org.agent): Promise<string> {
+  const { json } = await post("/v1/intents", key, body);
+  expect(json.decision).toMatchObject({ verdict: "block", human_override_id: null });
+  return json.intent_id;
+}
+const override = (org: Reviewed, intent_id: string, key = org.operator, node = 0, headers = {}) =>
+  post(`/v1/intents/${intent_id}/override`, key, { reason: "seen it" }, node, headers);
+const retry = async (org: Reviewed, body: object = plain, node = 0, key = org.agent) =>
+  (await post("/v1/intents", key, body, node)).json.decision;
+const audit = async (org: Reviewed, intent_id: string) =>
+  (await get(`/v1/intents/${intent_id}/audit`, org.admin)).json.audit.map((row: { type: string }) => row.type);
+
+describe("an override", () => {
+  test("approves the next retry of the same action once, and says so in that decision and in the trail", async () => {
+    const org = await blocking();
+    const intent_id = await blocked(org);
+    const { status, json } = await override(org, intent_id);
+    expect(status).toBe(201);
+    expect(json.override).toMatchObject({
+      intent_id,
+      status: "active",
+      policies_overridden: ["membrane.default_verdict"],
+    });
+    const { approved_at, expires_at, override_id } = json.override;
+    expect(Date.parse(expires_at) - Date.parse(approved_at)).toBe(86_400_000);
+    expect(expires_at.slice(19)).toBe(approved_at.slice(19));
+
+    const approved = await retry(org);
+    expect(approved).toMatchObject({ verdict: "approve", outcome: "approve", human_override_id: override_id });
+    expect(await retry(org)).toMatchObject({ verdict: "block", human_override_id: null });
+    const [listed] = (await get("/v1/overrides", org.reviewer)).json.overrides;
+    expect(listed).toEqual({ ...json.override, status: "consumed", consumed_by: approved.intent_id });
+    expect(await audit(org, intent_id)).toEqual(["submitted", "decided", "overridden"]);
+    expect(await audit(org, approved.intent_id)).toEqual(["submitted", "decided", "override_spent"]);
+  });
+
+  test("100 retries at once on two nodes, and two batches of 50: exactly one is approved", async () => {
+    for (const batch of [false, true]) {
+      const org = await blocking();
+      const { json } = await override(org, await blocked(org));
+      const one = async (n: number) => [await retry(org, plain, n % 2)];
+      const many = async (n: number) => {
+        const answer = await post("/v1/intents/batch", org.agent, { intents: Array(50).fill(plain) }, n);
+        return answer.json.results.map((each: { decision: unknown }) => each.decision);
+      };
+      const work = batch ? [many(0), many(1)] : Array.from({ length: 100 }, (_, n) => one(n));
+      const decisions: { verdict: string; human_override_id: string | null }[] = (await Promise.all(work)).flat();
+      expect(decisions).toHaveLength(100);
+      const approved = decisions.filter((each) => each.verdict !== "block");
+      expect(approved).toMatchObject([{ verdict: "approve", human_override_id: json.override.override_id }]);
+      expect(decisions.filter((each) => each.human_override_id !== null)).toHaveLength(1);
+    }
+  });
+
+  test("of two overrides of one action each approves once", async () => {
+    const org = await blocking();
+    const [a, b] = [await blocked(org), await blocked(org)];
+    await override(org, a);
+    await override(org, b);
+    const decisions = await Promise.all(Array.from({ length: 20 }, (_, n) => retry(org, plain, n % 2)));
+    const spent = decisions.map((each) => each.human_override_id).filter((each) => each !== null);
+    expect(new Set(spent).size).toBe(2);
+    expect(spent).toHaveLength(2);
+  });
+
+  test.each([
+    ["another agent", { intent: { ...plain.intent, agent: { id: "agent-2" } } }],
+    ["another verb", { intent: { ...plain.intent, action: { ...plain.intent.action, verb: "send_mail" } } }],
+    [
+      "another target",
+      {
+        intent: { ...plain.intent, action: { ...plain.intent.action, target: { type: "person", identifier: "bob" } } },
+      },
+    ],
+    ["another content", { intent: { ...plain.intent, payload: { content: { text: "hello", copies: 3 } } } }],
+  ])("does not count for %s", async (_title, body) => {
+    const org = await blocking();
+    await override(org, await blocked(org));
+    expect((await retry(org, body)).verdict).toBe("block");
+    expect((await retry(org)).verdict).toBe("approve");
+  });
+
+  test("counts whatever the summary, the order of keys, the spelling of numbers and the context", async () => {
+    const org = await blocking();
+    await override(org, await blocked(org));
+    const { agent, action } = plain.intent;
+    const text = `{"context":{"contract_version":"1","facts":{}},"intent":{"payload":{"content":{"copies":2.0,"text":"hello"}},"action":${JSON.stringify(action)},"agent":${JSON.stringify(agent)}}}`;
+    expect(
+      (await call(urls[1] ?? "", "POST", "/v1/intents", { key: org.agent, body: text })).json.decision.verdict,
+    ).toBe("approve");
+  });
+
+  test("is good for 24 hours and not at their end", async () => {
+    const org = await blocking();
+    const { json } = await override(org, await blocked(org));
+    const shift = (interval: string) =>
+      db.system((query) =>
+        query("update overrides set expires_at = clock_timestamp() + $2::interval where override_id = $1", [
+          json.override.override_id,
+          interval,
+        ]),
+      );
+    await shift("0 s");
+    expect((await retry(org)).verdict).toBe("block");
+    expect((await get("/v1/overrides", org.reviewer)).json.overrides[0].status).toBe("expired");
+    await shift("60 s");
+    expect((await retry(org)).verdict).toBe("approve");
+  });
+
+  test("lifts the policies it names only: another blocking policy still blocks, and the override stays unspent", async () => {
+    const org = await blocking();
+    await override(org, await blocked(org));
+    await call(urls[0] ?? "", "PATCH", `/v1/membranes/${org.membrane_id}`, {
+      key: org.admin,
+      body: { packs: ["security"] },
+    });
+    expect(await retry(org, blockedBody)).toMatchObject({ verdict: "block", human_override_id: null });
+    expect((await get("/v1/overrides", org.reviewer)).json.overrides[0].status).toBe("active");
+  });
+
+  test("shadow retries do not spend it, nor do those of test mode", async () => {
+    const org = await blocking();
+    await override(org, await blocked(org));
+    const trial = (await org.org.key({ role: "agent", environment: "test" })).api_key;
+    expect((await post("/v1/intents?mode=shadow", org.agent, plain)).json.decision.human_override_id).toBeNull();
+    expect((await retry(org, plain, 0, trial)).human_override_id).toBeNull();
+    expect((await retry(org)).verdict).toBe("approve");
+  });
+
+  test("is told to webhooks when it is given, and so is the approval it makes", async () => {
+    const org = await blocking();
+    await db.system((query) =>
+      query("update org_heads set webhooks = 1, policy_epoch = policy_epoch + 1 where org_id = $1", [org.org.org_id]),
+    );
+    const intent_id = await blocked(org);
+    const given = (await override(org, intent_id)).json.override;
+    const approved = await retry(org);
+    const rows = await db.system((query) =>
+      query<{ body: { event_type: string; data: Record<string, unknown> } }>(
+        "select body from events where org_id = $1 order by event_id",
+        [org.org.org_id],
+      ),
+    );
+    const told = rows.map((row) => row.body);
+    expect(told.map((each) => each.event_type)).toEqual([
+      "decision.blocked",
+      "decision.overridden",
+      "decision.approved",
+    ]);
+    const { override_id, agent_id, approved_by, approved_at, expires_at, policies_overridden } = given;
+    expect(told[1]?.data).toEqual({ override_id, agent_id, approved_by, approved_at, expires_at, policies_overridden });
+    expect(told[1]).toMatchObject({ intent_id, decision_id: given.decision_id });
+    expect(told[2]?.data).toMatchObject({ intent_id: approved.intent_id, human_override_id: override_id });
+  });
+});
+
+describe("who and what", () => {
+  test("two_person: 202 first, a different person completes it, and only then a retry passes", async () => {
+    const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["security"] });
+    const intent_id = await blocked(org, blockedBody);
+    const first = await override(org, intent_id);
+    expect(first.status).toBe(202);
+    expect(first.json.override).toMatchObject({ status: "pending_second", approved_at: null, expires_at: null });
+    expect((await override(org, intent_id)).json.error.code).toBe("state_conflict");
+    expect((await retry(org, blockedBody)).verdict).toBe("block");
+    const second = await override(org, intent_id, org.admin, 1);
+    expect(second.status).toBe(201);
+    expect(second.json.override).toMatchObject({ status: "active", approved_by: first.json.override.approved_by });
+    expect(second.json.override.seconded_by).not.toBe(second.json.override.approved_by);
+    expect((await retry(org, blockedBody)).human_override_id).toBe(second.json.override.override_id);
+  });
+
+  test("override: never answers 409 naming the policy; so does what is no enforced block", async () => {
+    const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["account"] });
+    const intent = {
+      agent: { id: "a" },
+      action: { type: "payment.transfer", verb: "pay" },
+      payload: { content: { amount_usd: 500 } },
+    };
+    const facts = { entity_state: { account_status: "active", account_balance_usd: 100 } };
+    const refused = await override(org, await blocked(org, { intent, context: { contract_version: "1", facts } }));
+    expect([refused.status, refused.json.error.code]).toEqual([409, "override_not_allowed"]);
+    expect(refused.json.error.details[0].policy).toBe("account.sufficient-balance");
+    const approved = await retry(org);
+    expect((await override(org, approved.intent_id)).json.error.code).toBe("override_not_allowed");
+    const other = await blocking();
+    const shadow = (await post("/v1/intents?mode=shadow", other.agent, plain)).json.intent_id;
+    expect((await override(other, shadow)).json.error.code).toBe("override_not_allowed");
+  });
+
+  test("403 for the submitter and below operator, 404 for another organization's, 409 twice, 400 without a reason", async () => {
+    const org = await blocking();
+    const intent_id = await blocked(org);
+    expect((await override(org, intent_id, org.reviewer)).status).toBe(403);
+    expect((await override(org, intent_id, org.agent)).status).toBe(403);
+    expect((await override(org, await blocked(org, plain, org.operator))).json.error.code).toBe("self_review");
+    const other = await blocking();
+    expect((await override(other, intent_id)).status).toBe(404);
+    expect((await post(`/v1/intents/${intent_id}/override`, org.operator, {})).status).toBe(400);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => override(org, intent_id, org.operator, n % 2)),
+    );
+    expect(answers.map((each) => each.status).sort()).toEqual([201, ...Array(9).fill(409)]);
+  });
+
+  test("an Idempotency-Key gives the first answer again", async () => {
+    const org = await blocking();
+    const intent_id = await blocked(org);
+    const headers = { "Idempotency-Key": "override-1" };
+    const first = await override(org, intent_id, org.operator, 0, headers);
+    const again = await override(org, intent_id, org.operator, 1, headers);
+    expect([again.status, again.text]).toEqual([200, first.text]);
+  });
+
+  test("a revoked override approves nothing and is gone for good; foreign and unknown ones are 404", async () => {
+    const org = await blocking();
+    const intent_id = await blocked(org);
+    const { override_id } = (await override(org, intent_id)).json.override;
+    const revoke = (key: string, id = override_id) => call(urls[1] ?? "", "DELETE", `/v1/overrides/${id}`, { key });
+    expect((await revoke(org.reviewer)).status).toBe(403);
+    expect((await revoke((await blocking()).operator)).status).toBe(404);
+    expect((await revoke(org.operator, "ovr_00000000000000000000000000")).status).toBe(404);
+    expect((await revoke(org.operator)).status).toBe(204);
+    expect((await revoke(org.operator)).json.error.code).toBe("state_conflict");
+    expect((await retry(org)).verdict).toBe("block");
+    expect(await audit(org, intent_id)).toEqual(["submitted", "decided", "overridden", "override_revoked"]);
+    expect((await override(org, intent_id)).status).toBe(201);
+    await retry(org);
+    const [newest] = (await get("/v1/overrides?agent_id=agent-1&limit=1", org.reviewer)).json.overrides;
+    expect((await revoke(org.operator, newest.override_id)).json.error.code).toBe("state_conflict");
+  });
+});

@@ -1,0 +1,27 @@
+/** Overrides over HTTP. Source: api.md §6. */
+import { listOverrides } from "../../operations/list-overrides.ts";
+import { overrideBlock } from "../../operations/override-block.ts";
+import { revokeOverride } from "../../operations/revoke-override.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { pageLimitDefault } from "../../store/cursor.ts";
+import type { Handlers } from "../handler.ts";
+
+type OverrideHandlers = Pick<Handlers, "overrideBlock" | "listOverrides" | "revokeOverride">;
+
+export function overrideRoutes(runtime: Runtime): OverrideHandlers {
+  return {
+    async overrideBlock({ caller, params, body, idempotency_key }) {
+      const { response, replayed } = await overrideBlock(runtime, caller, params.intent_id, body, idempotency_key);
+      if (replayed) return { status: 200, body: { override: response }, headers: { "Idempotent-Replayed": "true" } };
+      return { status: response.status === "pending_second" ? 202 : 201, body: { override: response } };
+    },
+    async listOverrides({ caller, query: { limit, cursor, agent_id } }) {
+      const { rows, next_cursor } = await listOverrides(runtime, caller, agent_id, limit ?? pageLimitDefault, cursor);
+      return { status: 200, body: { overrides: rows, next_cursor } };
+    },
+    async revokeOverride({ caller, params }) {
+      await revokeOverride(runtime, caller, params.override_id);
+      return { status: 204 };
+    },
+  };
+}

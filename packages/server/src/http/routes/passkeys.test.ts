@@ -1,0 +1,289 @@
+/** Passkeys on two nodes, with an authenticator in software in place of a browser. Source: api.md §9. */
+import { limits } from "@countersign/contract";
+import { beforeAll, describe, expect, test } from "vitest";
+import { createIds } from "../../edge/ids.ts";
+import { createPasswords } from "../../edge/passwords.ts";
+import type { Clock } from "../../ports.ts";
+import { insertPerson } from "../../store/people.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { call, testOrganization } from "../../testing/http-node.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+import { type Lies, softwareAuthenticator } from "../../testing/software-authenticator.ts";
+
+const database = await testDatabase();
+let offset_us = 0;
+const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
+const origin = "https://countersign.example";
+const password = "correct horse battery staple";
+let nodes: Awaited<ReturnType<typeof serviceNode>>[];
+let password_hash: string;
+beforeAll(async () => {
+  const passwords = createPasswords();
+  const parts = { clock, passwords, config: { public_url: origin } };
+  nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
+  password_hash = await passwords.hash(password);
+});
+
+interface Sent {
+  readonly cookie?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly node?: number;
+}
+
+async function send(method: string, path: string, { cookie, body, headers = {}, node = 0 }: Sent = {}) {
+  const answer = await call(nodes[node]?.url as string, method, path, {
+    ...(body === undefined ? {} : { body }),
+    headers: { ...headers, ...(cookie === undefined ? {} : { cookie }) },
+  });
+  const set = answer.headers.get("set-cookie");
+  return { ...answer, code: answer.json?.error?.code, cookie: set?.split(";")[0] };
+}
+
+let numbers = 0;
+/** A signed-in person of an organization of their own. */
+async function somebody() {
+  const org = await testOrganization(database.db);
+  const { org_id } = org;
+  const user_id = createIds(clock).next("user");
+  const email = `person-${++numbers}@example.com`;
+  const person = {
+    org_id,
+    user_id,
+    email,
+    role: "admin",
+    password_hash,
+    created_at: new Date().toISOString(),
+  } as const;
+  await database.db.system((query) => insertPerson(query, person));
+  const { cookie } = await send("POST", "/v1/auth/login", { body: { email, password } });
+  return { org, org_id, user_id, email, cookie: cookie as string, authenticator: softwareAuthenticator(origin) };
+}
+
+type Somebody = Awaited<ReturnType<typeof somebody>>;
+
+const options = async (cookie: string) =>
+  (await send("POST", "/v1/auth/passkeys/registration/options", { cookie })).json.options;
+const loginOptions = async () => (await send("POST", "/v1/auth/passkeys/login/options")).json.options;
+const register = (cookie: string, credential: unknown, name?: string) =>
+  send("POST", "/v1/auth/passkeys/registration", { cookie, body: { credential, ...(name && { name }) } });
+const logIn = (credential: unknown, node = 0) =>
+  send("POST", "/v1/auth/passkeys/login", { body: { credential }, node });
+
+async function registered({ cookie, authenticator }: Somebody, lies: Lies = {}): Promise<string> {
+  const answer = await register(cookie, authenticator.create(await options(cookie), lies));
+  expect(answer.status).toBe(201);
+  return answer.json.passkey.passkey_id;
+}
+
+const auditTypes = async (cookie: string) =>
+  (await send("GET", "/v1/audit", { cookie })).json.audit.map(({ type }: { type: string }) => type);
+
+describe("registering", () => {
+  test("a passkey is listed with its name, and stands in the trail", async () => {
+    const person = await somebody();
+    const credential = person.authenticator.create(await options(person.cookie));
+    const answer = await register(person.cookie, credential, "Laptop");
+    expect(answer.json.passkey).toMatchObject({ passkey_id: credential.id, name: "Laptop", last_used_at: null });
+    const { passkeys } = (await send("GET", "/v1/auth/passkeys", { cookie: person.cookie })).json;
+    expect(passkeys).toEqual([answer.json.passkey]);
+    expect(await auditTypes(person.cookie)).toContain("passkey_registered");
+    expect((await options(person.cookie)).excludeCredentials).toMatchObject([{ id: credential.id }]);
+  });
+
+  test("a challenge serves once, also on two nodes at once", async () => {
+    const { cookie, authenticator } = await somebody();
+    const credential = authenticator.create(await options(cookie));
+    const body = { credential };
+    const answers = await Promise.all(
+      [0, 1].map((node) => send("POST", "/v1/auth/passkeys/registration", { cookie, body, node })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 401]);
+    expect((await register(cookie, credential)).code).toBe("invalid_credentials");
+  });
+
+  test("a challenge serves for five minutes, and a newer one replaces it", async () => {
+    const { cookie, authenticator } = await somebody();
+    const late = await options(cookie);
+    offset_us += limits.passkey_challenge_seconds * 1_000_000;
+    expect((await register(cookie, authenticator.create(late))).code).toBe("invalid_credentials");
+    const replaced = await options(cookie);
+    const newest = await options(cookie);
+    expect((await register(cookie, authenticator.create(replaced))).code).toBe("invalid_credentials");
+    expect((await register(cookie, authenticator.create(newest))).status).toBe(201);
+  });
+
+  test("a challenge is of one session and one use: others' and logins' do not serve", async () => {
+    const [mine, other] = [await somebody(), await somebody()];
+    const stolen = mine.authenticator.create(await options(mine.cookie));
+    expect((await register(other.cookie, stolen)).code).toBe("invalid_credentials");
+    const forLogin = { ...(await options(mine.cookie)), challenge: (await loginOptions()).challenge };
+    expect((await register(mine.cookie, mine.authenticator.create(forLogin))).code).toBe("invalid_credentials");
+  });
+
+  test.each<[string, Lies]>([
+    ["on another page", { origin: "https://evil.example" }],
+    ["without looking at its user", { user_verified: false }],
+  ])("made %s: 401", async (_, lies) => {
+    const { cookie, authenticator } = await somebody();
+    const answer = await register(cookie, authenticator.create(await options(cookie), lies));
+    expect([answer.status, answer.code]).toEqual([401, "invalid_credentials"]);
+  });
+
+  test("the same passkey again, by whomever: 409", async () => {
+    const [mine, other] = [await somebody(), await somebody()];
+    const id = await registered(mine);
+    const again = other.authenticator.create(await options(other.cookie), { credential_id: id });
+    expect((await register(other.cookie, again)).code).toBe("already_exists");
+  });
+
+  test("as many as a person may have", async () => {
+    const { cookie, authenticator, org_id, user_id } = await somebody();
+    await database.db.system(async (query) => {
+      for (let n = 1; n < limits.passkeys_per_person_max; n++)
+        await query(
+          `insert into passkeys (org_id, passkey_id, user_id, name, public_key, counter, transports, created_at)
+           values ($1, $2, $3, 'x', '\\x00', 0, '[]', now())`,
+          [org_id, `${user_id}-${n}`, user_id],
+        );
+    });
+    expect((await register(cookie, authenticator.create(await options(cookie)))).status).toBe(201);
+    const answer = await register(cookie, authenticator.create(await options(cookie)));
+    expect([answer.status, answer.code]).toEqual([409, "already_exists"]);
+  });
+
+  test("keys may not: 403", async () => {
+    const org = await testOrganization(database.db);
+    const { api_key } = await org.key();
+    for (const [method, path, body] of [
+      ["POST", "/v1/auth/passkeys/registration/options"],
+      ["POST", "/v1/auth/passkeys/registration", { credential: {} }],
+      ["GET", "/v1/auth/passkeys"],
+      ["DELETE", "/v1/auth/passkeys/x"],
+    ] as const)
+      expect((await send(method, path, { headers: { "X-API-Key": api_key }, body })).code, path).toBe("forbidden");
+  });
+});
+
+describe("login", () => {
+  test("begins a session that may do everything, without the second factor", async () => {
+    const person = await somebody();
+    await registered(person);
+    await database.db.system((query) =>
+      query("update people set totp_sealed = 'x', totp_confirmed_at = now() where org_id = $1", [person.org_id]),
+    );
+    const answer = await logIn(person.authenticator.get(await loginOptions()), 1);
+    expect(answer.status).toBe(200);
+    expect(answer.json.session).toMatchObject({ mfa_required: false, user: { user_id: person.user_id } });
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /^__Host-countersign_session=\w+; .*Secure; HttpOnly; SameSite=Lax$/,
+    );
+    const cookie = answer.cookie as string;
+    expect((await send("GET", "/v1/me", { cookie })).json.caller.id).toBe(person.user_id);
+    const { passkeys } = (await send("GET", "/v1/auth/passkeys", { cookie })).json;
+    expect(passkeys[0].last_used_at).not.toBeNull();
+  });
+
+  test("an answer serves once, also on two nodes at once", async () => {
+    const person = await somebody();
+    await registered(person);
+    const credential = person.authenticator.get(await loginOptions());
+    const answers = await Promise.all([0, 1].map((node) => logIn(credential, node)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
+    expect((await logIn(credential)).code).toBe("invalid_credentials");
+  });
+
+  test("two answers with one count on two nodes: one of them is a copy, and one wins", async () => {
+    const person = await somebody();
+    await registered(person);
+    const [first, second] = [await loginOptions(), await loginOptions()];
+    const credentials = [first, second].map((each) => person.authenticator.get(each, { counter: 7 }));
+    const answers = await Promise.all(credentials.map((credential, node) => logIn(credential, node)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
+  });
+
+  test("an authenticator that does not count signs in as often as it is used", async () => {
+    const person = await somebody();
+    await registered(person, { counter: 0 });
+    for (let n = 0; n < 2; n++) {
+      const credential = person.authenticator.get(await loginOptions(), { counter: 0 });
+      expect((await logIn(credential)).status).toBe(200);
+    }
+  });
+
+  test.each<[string, Lies]>([
+    ["on another page", { origin: "https://evil.example" }],
+    ["without looking at its user", { user_verified: false }],
+    ["for another person", { user_handle: Buffer.from("usr_00000000000000000000000000").toString("base64url") }],
+    ["with a challenge that nobody set", { challenge: Buffer.from("x".repeat(43)).toString("base64url") }],
+    ["with a count that did not grow", { counter: 1 }],
+  ])("answered %s: 401", async (_, lies) => {
+    const person = await somebody();
+    await registered(person);
+    const answer = await logIn(person.authenticator.get(await loginOptions(), lies));
+    expect([answer.status, answer.code, answer.cookie]).toEqual([401, "invalid_credentials", undefined]);
+  });
+
+  test("with an unknown passkey, the challenge of a registration, or no credential at all: the same 401", async () => {
+    const [mine, unknown] = [await somebody(), await somebody()];
+    await registered(mine);
+    unknown.authenticator.create(await options(unknown.cookie));
+    const { challenge } = await options(mine.cookie);
+    const answers = [
+      await logIn(unknown.authenticator.get(await loginOptions())),
+      await logIn(mine.authenticator.get({ ...(await loginOptions()), challenge })),
+      await logIn({}),
+      await logIn({ id: 1, response: { clientDataJSON: "!!" } }),
+    ];
+    for (const answer of answers) answer.json.error.request_id = "";
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    expect(new Set(answers.map(({ json }) => JSON.stringify(json))).size).toBe(1);
+  });
+
+  test("ends with the passkey and with its person", async () => {
+    const person = await somebody();
+    const id = await registered(person);
+    const { cookie } = person;
+    expect((await send("DELETE", `/v1/auth/passkeys/${id}`, { cookie })).status).toBe(204);
+    expect((await send("DELETE", `/v1/auth/passkeys/${id}`, { cookie })).code).toBe("not_found");
+    expect((await logIn(person.authenticator.get(await loginOptions()))).code).toBe("invalid_credentials");
+    expect(await auditTypes(cookie)).toContain("passkey_deleted");
+
+    const colleague = await somebody();
+    await registered(colleague);
+    const { api_key } = await colleague.org.key();
+    const headers = { "X-API-Key": api_key };
+    await database.db.system((query) =>
+      query("update people set role = 'reviewer' where user_id = $1", [colleague.user_id]),
+    );
+    expect((await send("DELETE", `/v1/people/${colleague.user_id}`, { headers })).status).toBe(204);
+    expect((await logIn(colleague.authenticator.get(await loginOptions()))).code).toBe("invalid_credentials");
+    const left = await database.db.query("select from passkey_index where user_id = $1", [colleague.user_id]);
+    expect(left).toEqual([]);
+  });
+
+  test("nobody deletes another's passkey", async () => {
+    const [mine, other] = [await somebody(), await somebody()];
+    const id = await registered(mine);
+    expect((await send("DELETE", `/v1/auth/passkeys/${id}`, { cookie: other.cookie })).code).toBe("not_found");
+    expect((await logIn(mine.authenticator.get(await loginOptions()))).status).toBe(200);
+  });
+
+  test("comes from the service's own pages: 403 from others", async () => {
+    const headers = { origin: "https://evil.example" };
+    const body = { credential: {} };
+    expect((await send("POST", "/v1/auth/passkeys/login", { headers, body })).code).toBe("forbidden");
+    expect((await send("POST", "/v1/auth/passkeys/login/options", { headers })).code).toBe("forbidden");
+  });
+});
+
+test("on a loopback address passkeys are for localhost: 409 where the page was opened by its number", async () => {
+  const { url } = await serviceNode(database, { clock });
+  const { port } = new URL(url);
+  const path = "/v1/auth/passkeys/login/options";
+  const numbered = await call(url, "POST", path);
+  expect([numbered.status, numbered.json.error.code]).toEqual([409, "state_conflict"]);
+  expect(numbered.json.error.details[0].message).toContain(`http://localhost:${port}`);
+  const named = await call(`http://localhost:${port}`, "POST", path);
+  expect(named.json.options.rpId).toBe("localhost");
+});

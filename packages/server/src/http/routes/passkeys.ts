@@ -1,0 +1,69 @@
+/** Passkeys over HTTP. Source: api.md §9. */
+import { isIP } from "node:net";
+import { Fault } from "@countersign/core";
+import {
+  beginPasskeyLogin,
+  beginPasskeyRegistration,
+  deletePasskey,
+  finishPasskeyLogin,
+  finishPasskeyRegistration,
+  listPasskeys,
+} from "../../operations/passkeys.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import type { PasskeySite } from "../../sign-in-ports.ts";
+import type { SessionCookies } from "../cookie.ts";
+import type { Handlers, OperationRequest } from "../handler.ts";
+import { clientOf, sessionAnswers } from "../session-answers.ts";
+
+type PasskeyHandlers = Pick<
+  Handlers,
+  | "beginPasskeyRegistration"
+  | "finishPasskeyRegistration"
+  | "listPasskeys"
+  | "deletePasskey"
+  | "beginPasskeyLogin"
+  | "finishPasskeyLogin"
+>;
+
+export function passkeyRoutes(runtime: Runtime, cookies: SessionCookies): PasskeyHandlers {
+  const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
+  const siteOf = ({ host }: OperationRequest["headers"]) => passkeySite(runtime.settings.public_url(), host);
+  return {
+    async beginPasskeyRegistration({ caller, headers }) {
+      return { status: 200, body: await beginPasskeyRegistration(runtime, caller, siteOf(headers)) };
+    },
+    async finishPasskeyRegistration({ caller, headers, body }) {
+      const passkey = await finishPasskeyRegistration(runtime, caller, siteOf(headers), body);
+      return { status: 201, body: { passkey } };
+    },
+    async listPasskeys({ caller }) {
+      return { status: 200, body: { passkeys: await listPasskeys(runtime, caller), next_cursor: null } };
+    },
+    async deletePasskey({ caller, params }) {
+      await deletePasskey(runtime, caller, params.passkey_id);
+      return { status: 204 };
+    },
+    async beginPasskeyLogin({ headers }) {
+      refuseForeign(headers);
+      return { status: 200, body: await beginPasskeyLogin(runtime, siteOf(headers)) };
+    },
+    async finishPasskeyLogin(request) {
+      const { headers, body } = request;
+      refuseForeign(headers);
+      return begun(await finishPasskeyLogin(runtime, siteOf(headers), body, clientOf(request)));
+    },
+  };
+}
+
+/**
+ * Where passkeys belong to. Browsers have them for names only: a service that is reached by a loopback address has them
+ * where the page was opened as localhost. Faults: state_conflict.
+ */
+function passkeySite(public_url: string, host: OperationRequest["headers"][string]): PasskeySite {
+  const { protocol, hostname, port, origin } = new URL(public_url);
+  if (isIP(hostname.replace(/^\[|\]$/g, "")) === 0) return { origin, host: hostname };
+  const local = port === "" ? "localhost" : `localhost:${port}`;
+  if (host === local) return { origin: `${protocol}//${local}`, host: "localhost" };
+  const message = `Browsers have no passkeys for IP addresses: open ${protocol}//${local}, or set COUNTERSIGN_PUBLIC_URL.`;
+  throw new Fault("state_conflict", { details: [{ path: "", code: "no_name", message }] });
+}

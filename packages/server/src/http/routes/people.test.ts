@@ -1,0 +1,201 @@
+/** Invitations, roles, and what people are to reviews, on whole nodes. Source: api.md §9. */
+import { limits } from "@countersign/contract";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Mail } from "../../ports.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { testOrganization } from "../../testing/http-node.ts";
+import { password, peopleNodes } from "../../testing/people-nodes.ts";
+
+const database = await testDatabase();
+let nodes: Awaited<ReturnType<typeof peopleNodes>>;
+beforeAll(async () => {
+  nodes = await peopleNodes(database);
+});
+
+describe("invitations and roles", () => {
+  test("an invited person joins with the role, once; the list and the link follow", async () => {
+    const admin = await nodes.signedUp();
+    const email = nodes.newAddress();
+    const body = { email, role: "reviewer" };
+    const first = await nodes.send("POST", "/v1/auth/invitations", { cookie: admin.cookie, body });
+    await nodes.mailed(email, /^Join/);
+    const old = await nodes.mailed(email, /^Join/);
+    const second = await nodes.send("POST", "/v1/auth/invitations", { cookie: admin.cookie, body });
+    await expect.poll(() => nodes.count(email), { timeout: 20_000 }).toBe(2);
+    const list = await nodes.send("GET", "/v1/auth/invitations", { cookie: admin.cookie });
+    expect(list.json.invitations).toMatchObject([
+      { invitation_id: second.json.invitation.invitation_id, email, role: "reviewer" },
+    ]);
+    expect(first.json.invitation.invitation_id).not.toBe(second.json.invitation.invitation_id);
+    const accept = (token: string) => nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
+    expect((await accept(old)).code).toBe("not_found");
+    const token = await nodes.mailed(email, /^Join/);
+    expect((await accept(token)).json.session.user).toMatchObject({ email, role: "reviewer" });
+    expect((await accept(token)).code).toBe("not_found");
+    expect((await nodes.send("POST", "/v1/auth/invitations", { cookie: admin.cookie, body })).code).toBe(
+      "already_exists",
+    );
+    expect((await nodes.send("GET", "/v1/people", { cookie: admin.cookie })).json.people).toMatchObject([
+      { email, role: "reviewer" },
+      { email: admin.email, role: "admin" },
+    ]);
+  });
+
+  test("an admin key invites the first person of an organization that has only keys", async () => {
+    const org = await testOrganization(database.db);
+    const key = (await org.key()).api_key;
+    const email = nodes.newAddress();
+    expect((await nodes.send("POST", "/v1/auth/invitations", { key, body: { email, role: "admin" } })).status).toBe(
+      201,
+    );
+    const token = await nodes.mailed(email, /^Join/);
+    const accepted = await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
+    expect(accepted.json.session.org_id).toBe(org.org_id);
+  });
+
+  test("a withdrawn invitation and one after a week lead nowhere", async () => {
+    const { cookie } = await nodes.signedUp();
+    const [first, second] = [nodes.newAddress(), nodes.newAddress()];
+    const invite = (email: string) =>
+      nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email, role: "agent" } });
+    const { invitation_id } = (await invite(first)).json.invitation;
+    const token = await nodes.mailed(first, /^Join/);
+    const path = `/v1/auth/invitations/${invitation_id}`;
+    expect((await nodes.send("DELETE", path, { cookie: (await nodes.signedUp()).cookie })).status).toBe(404);
+    expect((await nodes.send("DELETE", path, { cookie })).status).toBe(204);
+    expect((await nodes.send("DELETE", path, { cookie })).status).toBe(404);
+    expect((await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } })).code).toBe(
+      "not_found",
+    );
+    await invite(second);
+    const late = await nodes.mailed(second, /^Join/);
+    nodes.advance(limits.invitation_link_seconds);
+    expect((await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token: late, password } })).code).toBe(
+      "not_found",
+    );
+  });
+
+  test("an address with an account elsewhere cannot join a second organization", async () => {
+    const [one, two] = [await nodes.signedUp(), await nodes.signedUp()];
+    const body = { email: two.email, role: "admin" };
+    expect((await nodes.send("POST", "/v1/auth/invitations", { cookie: one.cookie, body })).status).toBe(201);
+    const token = await nodes.mailed(two.email, /^Join/);
+    expect((await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } })).code).toBe(
+      "already_exists",
+    );
+  });
+
+  test("roles hold from the next request; the last admin stays; nodes.other organizations see nobody", async () => {
+    const admin = await nodes.signedUp();
+    const person = await nodes.joined(admin.cookie, "operator");
+    const path = `/v1/people/${person.user_id}`;
+    const stranger = await nodes.signedUp();
+    expect((await nodes.send("PATCH", path, { cookie: stranger.cookie, body: { role: "agent" } })).status).toBe(404);
+    expect((await nodes.send("DELETE", path, { cookie: stranger.cookie })).status).toBe(404);
+    expect((await nodes.send("PATCH", path, { cookie: person.cookie, body: { role: "admin" } })).code).toBe(
+      "forbidden",
+    );
+    const changed = await nodes.send("PATCH", path, { cookie: admin.cookie, body: { role: "reviewer" } });
+    expect(changed.json.user.role).toBe("reviewer");
+    expect((await nodes.send("GET", "/v1/me", { cookie: person.cookie })).status).toBe(401);
+    const login = await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } });
+    expect(login.json.session.user.role).toBe("reviewer");
+    expect((await nodes.send("POST", "/v1/api-keys", { cookie: login.cookie as string, body: {} })).code).toBe(
+      "forbidden",
+    );
+
+    const own = `/v1/people/${admin.session.user.user_id}`;
+    expect((await nodes.send("PATCH", own, { cookie: admin.cookie, body: { role: "agent" } })).code).toBe(
+      "state_conflict",
+    );
+    expect((await nodes.send("DELETE", own, { cookie: admin.cookie })).code).toBe("state_conflict");
+    expect((await nodes.send("DELETE", path, { cookie: admin.cookie })).status).toBe(204);
+    expect((await nodes.send("GET", "/v1/me", { cookie: login.cookie as string })).status).toBe(401);
+    expect((await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } })).status).toBe(401);
+    const trail = await nodes.send("GET", "/v1/audit?limit=200", { cookie: admin.cookie });
+    const types = trail.json.audit.map((row: { type: string }) => row.type);
+    for (const type of [
+      "user_joined",
+      "user_invited",
+      "user_role_changed",
+      "user_removed",
+      "sessions_ended",
+      "session_began",
+    ])
+      expect(types).toContain(type);
+  });
+
+  test("of two admins who remove each nodes.other at once one stays", async () => {
+    const one = await nodes.signedUp();
+    const two = await nodes.joined(one.cookie, "admin");
+    const answers = await Promise.all([
+      nodes.send("DELETE", `/v1/people/${two.user_id}`, { cookie: one.cookie }),
+      nodes.send("DELETE", `/v1/people/${one.session.user.user_id}`, { cookie: two.cookie }, nodes.other),
+    ]);
+    const done = answers.filter(({ status }) => status === 204);
+    expect(done).toHaveLength(1);
+  });
+});
+
+describe("a person and its keys are one person", () => {
+  test("whoever made the agent's key cannot decide on its action, whoever else may; the agent hears at once", async () => {
+    const admin = await nodes.signedUp();
+    const reviewer = await nodes.joined(admin.cookie, "reviewer");
+    const [membrane] = (await nodes.send("GET", "/v1/membranes", { cookie: admin.cookie })).json.membranes;
+    const path = `/v1/membranes/${membrane.membrane_id}`;
+    await nodes.send("PATCH", path, { cookie: admin.cookie, body: { packs: [], default_verdict: "escalate" } });
+    await nodes.send("POST", `${path}/go-live`, { cookie: admin.cookie });
+    const key = (await nodes.send("POST", "/v1/api-keys", { cookie: admin.cookie, body: {} })).json.api_key;
+    const intent = { agent: { id: "a" }, action: { type: "payment.transfer", verb: "pay" } };
+    const held = (await nodes.send("POST", "/v1/intents", { key, body: { intent } })).json;
+    const decide = (cookie: string) =>
+      nodes.send("POST", `/v1/escalations/${held.decision.escalation_id}/decision`, {
+        cookie,
+        body: { outcome: "approve" },
+      });
+    expect((await decide(admin.cookie)).code).toBe("self_review");
+    await expect
+      .poll(
+        () => nodes.mails.some((mail) => mail.to === reviewer.email && /waits for your review/.test(mail.subject)),
+        {
+          timeout: 20_000,
+        },
+      )
+      .toBe(true);
+    const mail = nodes.mails.findLast((each) => each.to === reviewer.email && /review/.test(each.subject)) as Mail;
+    expect(mail.text).toContain(`/escalations/${held.decision.escalation_id}`);
+
+    const waiting = nodes.send("GET", `/v1/intents/${held.intent_id}/decision?wait=30`, { key });
+    expect((await decide(reviewer.cookie)).status).toBe(200);
+    expect((await waiting).json.decision).toMatchObject({ outcome: "approve" });
+
+    const unsubscribe = new URL(mail.unsubscribe_url as string);
+    expect((await nodes.send("POST", `/v1/unsubscribe?token=junk`)).code).toBe("not_found");
+    const stopped = await fetch(`${nodes.url}${unsubscribe.pathname}${unsubscribe.search}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      body: "List-Unsubscribe=One-Click",
+    });
+    expect(stopped.status).toBe(204);
+    const people = (await nodes.send("GET", "/v1/people?role=reviewer", { cookie: admin.cookie })).json.people;
+    expect(people).toMatchObject([{ email: reviewer.email, notify: false }]);
+  });
+
+  test("where a membrane names no reviewers, everybody who may decide is told, and nobody else", async () => {
+    const admin = await nodes.signedUp();
+    const reviewer = await nodes.joined(admin.cookie, "reviewer");
+    const auditor = await nodes.joined(admin.cookie, "auditor");
+    const [membrane] = (await nodes.send("GET", "/v1/membranes", { cookie: admin.cookie })).json.membranes;
+    const path = `/v1/membranes/${membrane.membrane_id}`;
+    const escalation = { ...membrane.escalation, reviewers: [] };
+    const body = { packs: [], default_verdict: "escalate", escalation };
+    expect((await nodes.send("PATCH", path, { cookie: admin.cookie, body })).status).toBe(200);
+    await nodes.send("POST", `${path}/go-live`, { cookie: admin.cookie });
+    const intent = { agent: { id: "a" }, action: { type: "payment.transfer", verb: "pay" } };
+    const held = (await nodes.send("POST", "/v1/intents", { cookie: admin.cookie, body: { intent } })).json;
+    const told = (email: string) =>
+      nodes.mails.some((mail) => mail.to === email && mail.text.includes(held.decision.escalation_id));
+    await expect.poll(() => told(reviewer.email) && told(admin.email), { timeout: 20_000 }).toBe(true);
+    expect(told(auditor.email)).toBe(false);
+  });
+});

@@ -1,0 +1,155 @@
+/** People and sessions over HTTP. Source: api.md §9. */
+import { acceptInvitation, invitePerson, listInvitations, revokeInvitation } from "../../operations/invitations.ts";
+import { logIn, verifySecondFactor } from "../../operations/log-in.ts";
+import { changePassword, forgotPassword, resetPassword } from "../../operations/passwords.ts";
+import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../operations/people.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { endOwnSessions, getSession, listSessions, logOut } from "../../operations/session.ts";
+import { signUp, verifyEmail } from "../../operations/sign-up.ts";
+import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/totp.ts";
+import type { SessionCookies } from "../cookie.ts";
+import type { Answer, Handlers, OperationRequest } from "../handler.ts";
+import { clientOf, sessionAnswers } from "../session-answers.ts";
+
+type Headers = OperationRequest["headers"];
+type PeopleHandlers = Pick<
+  Handlers,
+  | "signup"
+  | "verifyEmail"
+  | "login"
+  | "verifyMfa"
+  | "logout"
+  | "getSession"
+  | "listSessions"
+  | "endSession"
+  | "endAllSessions"
+  | "changeProfile"
+  | "changePassword"
+  | "forgotPassword"
+  | "resetPassword"
+  | "enrolTotp"
+  | "confirmTotp"
+  | "disableTotp"
+  | "replaceRecoveryCodes"
+  | "inviteUser"
+  | "listInvitations"
+  | "revokeInvitation"
+  | "acceptInvitation"
+  | "listPeople"
+  | "changeRole"
+  | "removePerson"
+  | "unsubscribe"
+>;
+
+const done: Answer = { status: 204 };
+const mailed: Answer = { status: 202 };
+
+export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleHandlers {
+  const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
+
+  function tokenOf(headers: Headers): string | null {
+    const header = headers["cookie"];
+    return cookies.read(typeof header === "string" ? header : undefined);
+  }
+
+  const signedOut: Answer = { status: 204 };
+  const cleared = (): Answer => ({ ...signedOut, headers: { "Set-Cookie": cookies.clear() } });
+
+  return {
+    async signup({ body, headers }) {
+      refuseForeign(headers);
+      await signUp(runtime, body);
+      return mailed;
+    },
+    async verifyEmail({ body, headers }) {
+      refuseForeign(headers);
+      await verifyEmail(runtime, body.token);
+      return done;
+    },
+    async login(request) {
+      refuseForeign(request.headers);
+      return begun(await logIn(runtime, request.body, clientOf(request)));
+    },
+    async verifyMfa(request) {
+      refuseForeign(request.headers);
+      const token = tokenOf(request.headers);
+      return begun(await verifySecondFactor(runtime, token, request.body.code, clientOf(request)));
+    },
+    async logout({ headers }) {
+      refuseForeign(headers);
+      await logOut(runtime, tokenOf(headers));
+      return cleared();
+    },
+    async getSession({ headers }) {
+      return { status: 200, body: { session: await getSession(runtime, tokenOf(headers)) } };
+    },
+    async listSessions({ caller }) {
+      return { status: 200, body: { sessions: await listSessions(runtime, caller), next_cursor: null } };
+    },
+    async endSession({ caller, params }) {
+      await endOwnSessions(runtime, caller, params.session_id);
+      return done;
+    },
+    async endAllSessions({ caller }) {
+      await endOwnSessions(runtime, caller, null);
+      return cleared();
+    },
+    async changeProfile({ caller, body }) {
+      return { status: 200, body: { user: await changeProfile(runtime, caller, body) } };
+    },
+    async changePassword(request) {
+      return begun(await changePassword(runtime, request.caller, request.body, clientOf(request)));
+    },
+    async forgotPassword({ body, headers }) {
+      refuseForeign(headers);
+      await forgotPassword(runtime, body.email);
+      return mailed;
+    },
+    async resetPassword({ body, headers }) {
+      refuseForeign(headers);
+      await resetPassword(runtime, body);
+      return done;
+    },
+    async enrolTotp({ caller }) {
+      return { status: 200, body: await enrolTotp(runtime, caller) };
+    },
+    async confirmTotp({ caller, body }) {
+      return { status: 200, body: await confirmTotp(runtime, caller, body.code) };
+    },
+    async disableTotp({ caller, body }) {
+      await disableTotp(runtime, caller, body.code);
+      return done;
+    },
+    async replaceRecoveryCodes({ caller, body }) {
+      return { status: 200, body: await replaceRecoveryCodes(runtime, caller, body.code) };
+    },
+    async inviteUser({ caller, body }) {
+      return { status: 201, body: { invitation: await invitePerson(runtime, caller, body) } };
+    },
+    async listInvitations({ caller, query }) {
+      return { status: 200, body: await listInvitations(runtime, caller, query) };
+    },
+    async revokeInvitation({ caller, params }) {
+      await revokeInvitation(runtime, caller, params.invitation_id);
+      return done;
+    },
+    async acceptInvitation(request) {
+      refuseForeign(request.headers);
+      return begun(await acceptInvitation(runtime, request.body, clientOf(request)));
+    },
+    async listPeople({ caller, query }) {
+      return { status: 200, body: await listPeople(runtime, caller, query) };
+    },
+    async changeRole({ caller, params, body }) {
+      return { status: 200, body: { user: await changeRole(runtime, caller, params.user_id, body.role) } };
+    },
+    async removePerson({ caller, params }) {
+      await removePerson(runtime, caller, params.user_id);
+      return done;
+    },
+    async unsubscribe({ query }) {
+      await unsubscribe(runtime, query.token);
+      return done;
+    },
+  };
+}

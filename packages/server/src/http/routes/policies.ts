@@ -1,0 +1,58 @@
+/** Policies over HTTP. Source: api.md §10. */
+import { policySchema } from "@countersign/core";
+import { activatePolicy, replacePolicy, retirePolicy } from "../../operations/change-policy.ts";
+import { createPolicy } from "../../operations/create-policy.ts";
+import { checkPolicyInput, redTests } from "../../operations/policy-documents.ts";
+import { getPolicy, listPolicies, listPolicyVersions } from "../../operations/read-policies.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import type { Handlers } from "../handler.ts";
+
+type PolicyHandlers = Pick<
+  Handlers,
+  | "createPolicy"
+  | "listPolicies"
+  | "getPolicy"
+  | "listPolicyVersions"
+  | "replacePolicy"
+  | "activatePolicy"
+  | "retirePolicy"
+  | "checkPolicy"
+  | "getPolicySchema"
+>;
+
+export function policyRoutes(runtime: Runtime): PolicyHandlers {
+  return {
+    async createPolicy({ caller, body, idempotency_key }) {
+      const { response, replayed } = await createPolicy(runtime, caller, body, idempotency_key);
+      const saved = { policy: response, diagnostics: await redTests(response.document) };
+      const Location = `/v1/policies/${response.policy_id}`;
+      if (replayed) return { status: 200, body: saved, headers: { Location, "Idempotent-Replayed": "true" } };
+      return { status: 201, body: saved, headers: { Location } };
+    },
+    async listPolicies({ caller, query }) {
+      return { status: 200, body: await listPolicies(runtime, caller, query) };
+    },
+    async getPolicy({ caller, params }) {
+      return { status: 200, body: { policy: await getPolicy(runtime, caller, params.policy_id) } };
+    },
+    async listPolicyVersions({ caller, params, query }) {
+      return { status: 200, body: await listPolicyVersions(runtime, caller, params.policy_id, query) };
+    },
+    async replacePolicy({ caller, params, body }) {
+      const policy = await replacePolicy(runtime, caller, params.policy_id, body);
+      return { status: 200, body: { policy, diagnostics: await redTests(policy.document) } };
+    },
+    async activatePolicy({ caller, params, body }) {
+      return { status: 200, body: { policy: await activatePolicy(runtime, caller, params.policy_id, body) } };
+    },
+    async retirePolicy({ caller, params }) {
+      return { status: 200, body: { policy: await retirePolicy(runtime, caller, params.policy_id) } };
+    },
+    async getPolicySchema() {
+      return { status: 200, body: policySchema };
+    },
+    async checkPolicy({ body }) {
+      return { status: 200, body: await checkPolicyInput(body) };
+    },
+  };
+}

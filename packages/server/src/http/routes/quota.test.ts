@@ -1,0 +1,119 @@
+/** The hard limit over HTTP, on two nodes. Source: contract §2.7 and §3, api.md §7. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call } from "../../testing/http-node.ts";
+import { blockedBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const { db } = database;
+let urls: string[];
+beforeAll(async () => {
+  urls = [(await serviceNode(database)).url, (await serviceNode(database)).url];
+});
+
+const body = { intent: blockedBody.intent };
+/** A live organization with a webhook and so many decisions left. */
+async function limited(left: number): Promise<Reviewed> {
+  const org = await reviewedOrganization(db, urls[0] ?? "");
+  await db.query("update org_heads set webhooks = 1, hard_limit = $2::bigint where org_id = $1", [
+    org.org.org_id,
+    left,
+  ]);
+  return org;
+}
+const submit = (org: Reviewed, node = 0, more: object = {}, headers = {}, key = org.agent) =>
+  call(urls[node] ?? "", "POST", "/v1/intents", { key, body: { ...body, ...more }, headers });
+const usage = async (org: Reviewed) => (await call(urls[1] ?? "", "GET", "/v1/usage", { key: org.admin })).json.usage;
+const stored = async ({ org }: Reviewed) =>
+  (await db.query("select from intents where org_id = $1 and mode = 'live'", [org.org_id])).length;
+async function told({ org }: Reviewed) {
+  const rows = await db.query<{ body: { data: object; intent_id: null } }>(
+    "select body from events where org_id = $1 and event_type = 'quota.exceeded'",
+    [org.org_id],
+  );
+  return rows.map((row) => row.body);
+}
+
+test("100 at once on two nodes with 37 left: 37 are decided, 63 are 402, one event", async () => {
+  const org = await limited(37);
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => submit(org, n % 2)));
+  const statuses = answers.map((each) => each.status).sort();
+  expect(statuses).toEqual([...Array(37).fill(201), ...Array(63).fill(402)]);
+  const { error } = answers.find((each) => each.status === 402)?.json ?? {};
+  const used = await usage(org);
+  expect(error).toMatchObject({ code: "quota_exceeded" });
+  expect(error.details).toEqual([{ period: used.period_start.slice(0, 7), used_actions: 37, hard_limit: 37 }]);
+  expect([await stored(org), used.used_actions]).toEqual([37, 37]);
+  const events = await told(org);
+  expect(events).toHaveLength(1);
+  expect(events[0]).toMatchObject({ event_type: "quota.exceeded", intent_id: null, organization_id: org.org.org_id });
+  expect(events[0]?.data).toEqual({
+    plan_id: "unlimited",
+    included_actions: null,
+    used_actions: 37,
+    hard_limit: 37,
+    batch_size: 1,
+    timestamp: expect.stringMatching(/\.\d{6}Z$/),
+  });
+});
+
+test("of a batch across the limit the last items fail, each for itself; the event says how large it was", async () => {
+  const org = await limited(20);
+  const answer = await call(urls[0] ?? "", "POST", "/v1/intents/batch", {
+    key: org.agent,
+    body: { intents: Array(50).fill(body) },
+  });
+  expect([answer.status, answer.json.succeeded, answer.json.failed]).toEqual([200, 20, 30]);
+  const outcomes = answer.json.results.map((each: { success: boolean; error?: { code: string } }) =>
+    each.success ? "decided" : each.error?.code,
+  );
+  expect(outcomes).toEqual([...Array(20).fill("decided"), ...Array(30).fill("quota_exceeded")]);
+  expect((await told(org)).map((each) => (each.data as { batch_size: number }).batch_size)).toEqual([50]);
+  expect(await stored(org)).toBe(20);
+});
+
+test("two batches of 50 and 50 single ones at once: never one more than the limit, one event", async () => {
+  const org = await limited(60);
+  const batch = (node: number) =>
+    call(urls[node] ?? "", "POST", "/v1/intents/batch", { key: org.agent, body: { intents: Array(50).fill(body) } });
+  const singles = Array.from({ length: 50 }, (_, n) => submit(org, n % 2));
+  const [one, two, ...rest] = await Promise.all([batch(0), batch(1), ...singles]);
+  const decided = one.json.succeeded + two.json.succeeded + rest.filter((each) => each.status === 201).length;
+  expect([decided, await stored(org), (await usage(org)).used_actions]).toEqual([60, 60, 60]);
+  expect(await told(org)).toHaveLength(1);
+});
+
+describe("at the limit", () => {
+  test("shadow and test mode go on, uncounted", async () => {
+    const org = await limited(0);
+    const trial = (await org.org.key({ role: "agent", environment: "test" })).api_key;
+    const shadow = await call(urls[0] ?? "", "POST", "/v1/intents?mode=shadow", { key: org.agent, body });
+    const tried = await submit(org, 0, {}, {}, trial);
+    expect([shadow.status, tried.status, (await submit(org)).status]).toEqual([201, 201, 402]);
+    expect((await usage(org)).used_actions).toBe(0);
+  });
+
+  test("what was answered is answered again, and a refused Idempotency-Key is as good as new", async () => {
+    const org = await limited(1);
+    const first = await submit(org, 0, {}, { "Idempotency-Key": "a" });
+    expect((await submit(org, 1, {}, { "Idempotency-Key": "b" })).status).toBe(402);
+    const again = await submit(org, 1, {}, { "Idempotency-Key": "a" });
+    expect([again.status, again.text]).toEqual([200, first.text]);
+    await db.query("update org_heads set hard_limit = 2 where org_id = $1", [org.org.org_id]);
+    const late = await submit(org, 1, {}, { "Idempotency-Key": "b" });
+    expect([late.status, late.headers.get("idempotent-replayed")]).toEqual([201, null]);
+  });
+
+  test("a new month begins at nothing, keeps the old one, and tells again when it is used up", async () => {
+    const org = await limited(1);
+    expect([(await submit(org)).status, (await submit(org)).status]).toEqual([201, 402]);
+    await db.query("update org_heads set usage_period = '2026-01' where org_id = $1", [org.org.org_id]);
+    const answers = await Promise.all([submit(org), submit(org, 1), submit(org)]);
+    expect(answers.map((each) => each.status).sort()).toEqual([201, 402, 402]);
+    expect((await usage(org)).used_actions).toBe(1);
+    const closed = await db.query("select period, used from usage_periods where org_id = $1", [org.org.org_id]);
+    expect(closed).toEqual([{ period: "2026-01", used: 1 }]);
+    expect(await told(org)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,121 @@
+/** What a policy redacts or removes is in no event, mail, log line, audit row or escalation. Source: policies.md §3 rule 5. */
+import { beforeAll, expect, test } from "vitest";
+import type { Log } from "../../ports.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const lines: string[] = [];
+const write = (fields: object, message: string): void => {
+  lines.push(`${JSON.stringify(fields)} ${message}`);
+};
+const log: Log = { debug: write, info: write, warn: write, error: write };
+const secret = "123-45-6789-QQ";
+const account = 998877665544;
+let url: string;
+let org: TestOrganization;
+let admin: string;
+
+beforeAll(async () => {
+  ({ url } = await serviceNode(database, { log }));
+  org = await testOrganization(database.db);
+  admin = (await org.key()).api_key;
+  const { json } = await call(url, "GET", "/v1/membranes", { key: admin });
+  await call(url, "POST", `/v1/membranes/${json.membranes[0].membrane_id}/go-live`, { key: admin });
+  const rules = [
+    {
+      name: "hide",
+      spec: {
+        when: "true",
+        effect: "approve_modified",
+        modify: [
+          { op: "redact", path: "/ssn" },
+          { op: "remove", path: "/account" },
+        ],
+      },
+    },
+    {
+      name: "ask",
+      spec: {
+        when: "params.ask == true",
+        effect: "escalate",
+        message: "{{params.ssn}} {{params.account}} {{params.name}} {{params}}",
+      },
+    },
+    { name: "stop", spec: { when: "params.ssn == params.other && params.stop", effect: "block" } },
+  ];
+  for (const { name, spec } of rules) {
+    const policy = {
+      apiVersion: "countersign/v1",
+      kind: "Policy",
+      metadata: { name },
+      spec: { ...spec, on_unknown: "skip" },
+    };
+    const saved = await call(url, "POST", "/v1/policies", { key: admin, body: { policy } });
+    expect(saved.status).toBe(201);
+    const { policy_id } = saved.json.policy;
+    await call(url, "POST", `/v1/policies/${policy_id}/activate`, { key: admin, body: { mode: "live" } });
+  }
+  const hook = {
+    url: "https://receiver.example.com/hook",
+    event_types: ["decision.escalated", "decision.blocked", "decision.approved", "escalation.cancelled"],
+  };
+  expect((await call(url, "POST", "/v1/escalations/webhooks", { key: admin, body: hook })).status).toBe(201);
+});
+
+const submit = (content: object) =>
+  call(url, "POST", "/v1/intents", {
+    key: admin,
+    body: {
+      intent: {
+        agent: { id: "agent-1" },
+        action: { type: "other.form", verb: "share", target: { type: "person", identifier: secret } },
+        payload: {
+          summary: `Share ${secret} and ${account} of Ann`,
+          content: { ssn: secret, account, name: "Ann", ...content },
+        },
+      },
+    },
+  });
+
+/** All rows of a table but of those that hold the intent itself, as text. */
+const rowsOf = async (table: string) => {
+  const rows = await database.db.tenant(org.org_id, (query) =>
+    query<{ text: string }>(`select row_to_json(t)::text as text from ${table} t`),
+  );
+  return rows.map(({ text }) => text);
+};
+
+test("a hidden value goes nowhere, whether the action is approved, escalated or blocked", async () => {
+  const verdicts = [];
+  const ids: string[] = [];
+  for (const content of [{}, { ask: true }, { stop: true, other: secret }]) {
+    const { status, json } = await submit(content);
+    expect(status).toBe(201);
+    verdicts.push(json.decision.verdict);
+    ids.push(json.intent_id);
+    // The block's own answer shows modified content to nobody but names no hidden value either.
+    expect(JSON.stringify(json.decision)).not.toContain(secret);
+    expect(JSON.stringify(json.decision)).not.toContain(String(account));
+  }
+  expect(verdicts).toEqual(["approve_modified", "escalate", "block"]);
+  const [open] = (await call(url, "GET", "/v1/escalations", { key: admin })).json.escalations;
+  const cancel = `/v1/escalations/${open.escalation_id}/cancel`;
+  expect((await call(url, "POST", cancel, { key: admin, body: { reason: "not needed" } })).status).toBe(200);
+  const shown = new Map<string, string[]>();
+  for (const table of ["events", "audit", "escalations", "mails", "deliveries"]) shown.set(table, await rowsOf(table));
+  for (const id of ids) shown.set(id, [(await call(url, "GET", `/v1/intents/${id}/audit`, { key: admin })).text]);
+  shown.set("escalations read", [(await call(url, "GET", "/v1/escalations", { key: admin })).text]);
+  shown.set("log", lines);
+  expect(shown.get("events")?.length).toBeGreaterThan(3);
+  expect(shown.get("escalations")?.length).toBe(1);
+  expect(shown.get("escalations")?.[0]).toContain("Share [redacted] and [redacted] of Ann");
+  expect(shown.get("escalations")?.[0]).toContain("[redacted] unknown Ann");
+  for (const [place, texts] of shown) {
+    for (const text of texts) {
+      expect(text, place).not.toContain(secret);
+      expect(text, place).not.toContain(String(account));
+    }
+  }
+});

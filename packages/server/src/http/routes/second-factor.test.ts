@@ -1,0 +1,160 @@
+/** The second factor and passwords on whole nodes. Source: api.md §9. */
+import { limits } from "@countersign/contract";
+import { Secret, TOTP } from "otpauth";
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { password, peopleNodes } from "../../testing/people-nodes.ts";
+
+const database = await testDatabase();
+let nodes: Awaited<ReturnType<typeof peopleNodes>>;
+beforeAll(async () => {
+  nodes = await peopleNodes(database);
+});
+
+describe("second factor", () => {
+  const codeAt = (secret: string, shift_seconds = 0) =>
+    new TOTP({ secret: Secret.fromBase32(secret) }).generate({
+      timestamp: Math.floor(nodes.clock.now_us() / 1000) + shift_seconds * 1000,
+    });
+
+  async function enrolled() {
+    const person = await nodes.signedUp();
+    const { secret, uri } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie: person.cookie })).json;
+    expect(uri).toMatch(/^otpauth:\/\/totp\/Countersign:/);
+    const second = await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } });
+    const confirmed = await nodes.send("POST", "/v1/auth/totp/confirm", {
+      cookie: person.cookie,
+      body: { code: codeAt(secret, -30) },
+    });
+    expect(confirmed.status).toBe(200);
+    return { ...person, secret, codes: confirmed.json.recovery_codes as string[], second: second.cookie as string };
+  }
+  const logIn = async (email: string, base = nodes.url) => {
+    const answer = await nodes.send("POST", "/v1/auth/login", { body: { email, password } }, base);
+    expect(answer.json.session).toMatchObject({ user: null, mfa_required: true });
+    return answer.cookie as string;
+  };
+
+  test("login asks for it; until then the session may do nothing; then it is another one", async () => {
+    const { email, secret, second, cookie } = await enrolled();
+    expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
+    expect((await nodes.send("GET", "/v1/me", { cookie: second })).status).toBe(401);
+    const waiting = await logIn(email);
+    expect((await nodes.send("GET", "/v1/me", { cookie: waiting })).code).toBe("missing_api_key");
+    expect((await nodes.send("GET", "/v1/auth/session", { cookie: waiting })).json.session.mfa_required).toBe(true);
+    const full = await nodes.send("POST", "/v1/auth/mfa/verify", { cookie: waiting, body: { code: codeAt(secret) } });
+    expect(full.json.session).toMatchObject({ mfa_required: false, user: { mfa_enabled: true } });
+    expect(full.cookie).not.toBe(waiting);
+    expect((await nodes.send("GET", "/v1/me", { cookie: full.cookie as string })).status).toBe(200);
+    expect((await nodes.send("GET", "/v1/auth/session", { cookie: waiting })).status).toBe(401);
+    const again = await nodes.send("POST", "/v1/auth/mfa/verify", {
+      cookie: full.cookie as string,
+      body: { code: "123456" },
+    });
+    expect(again.code).toBe("state_conflict");
+  });
+
+  test("a code serves once, on two nodes at once too", async () => {
+    const { email, secret } = await enrolled();
+    const cookies = await Promise.all([
+      logIn(email),
+      logIn(email, nodes.other),
+      logIn(email),
+      logIn(email, nodes.other),
+    ]);
+    const code = codeAt(secret);
+    const answers = await Promise.all(
+      cookies.map((cookie, n) =>
+        nodes.send("POST", "/v1/auth/mfa/verify", { cookie, body: { code } }, n % 2 ? nodes.other : nodes.url),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
+    // The one that confirmed it is older than the newest used: void as well.
+    const cookie = await logIn(email);
+    const old = await nodes.send("POST", "/v1/auth/mfa/verify", { cookie, body: { code: codeAt(secret, -30) } });
+    expect(old.code).toBe("invalid_credentials");
+  });
+
+  test("five wrong codes end the login", async () => {
+    const { email, secret } = await enrolled();
+    const cookie = await logIn(email);
+    const wrong = codeAt(secret, 3_600);
+    for (let n = 0; n < limits.session_mfa_failures_max; n += 1)
+      expect((await nodes.send("POST", "/v1/auth/mfa/verify", { cookie, body: { code: wrong } })).code).toBe(
+        "invalid_credentials",
+      );
+    const right = { cookie, body: { code: codeAt(secret) } };
+    expect((await nodes.send("POST", "/v1/auth/mfa/verify", right)).code).toBe("missing_api_key");
+  });
+
+  test("a recovery code signs in once; new ones void the old", async () => {
+    const { email, codes } = await enrolled();
+    expect(new Set(codes).size).toBe(limits.recovery_codes);
+    const [first, second, third] = codes as [string, string, string];
+    const verify = async (code: string) =>
+      nodes.send("POST", "/v1/auth/mfa/verify", { cookie: await logIn(email), body: { code } });
+    const full = await verify(first.replace("-", " "));
+    expect(full.status).toBe(200);
+    expect((await verify(first)).code).toBe("invalid_credentials");
+    const replaced = await nodes.send("POST", "/v1/auth/recovery-codes", {
+      cookie: full.cookie as string,
+      body: { code: second },
+    });
+    expect(replaced.json.recovery_codes).toHaveLength(limits.recovery_codes);
+    expect((await verify(third)).code).toBe("invalid_credentials");
+    expect((await verify(replaced.json.recovery_codes[0])).status).toBe(200);
+  });
+
+  test("switching it off needs a code; its seed is sealed in the database and never in the log", async () => {
+    const { email, cookie, codes, secret } = await enrolled();
+    const rows = JSON.stringify(await database.db.query("select * from people"));
+    for (const text of [secret, ...codes, password]) expect(rows).not.toContain(text);
+    expect((await nodes.send("POST", "/v1/auth/totp/enrol", { cookie })).code).toBe("state_conflict");
+    expect((await nodes.send("POST", "/v1/auth/totp/disable", { cookie, body: { code: "000000" } })).code).toBe(
+      "invalid_credentials",
+    );
+    expect((await nodes.send("POST", "/v1/auth/totp/disable", { cookie, body: { code: codes[0] } })).status).toBe(204);
+    const login = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
+    expect(login.json.session.mfa_required).toBe(false);
+  });
+});
+
+describe("passwords", () => {
+  test("a mailed link sets a new one, once, and ends every session", async () => {
+    const { email, cookie } = await nodes.signedUp();
+    expect((await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } })).status).toBe(202);
+    const token = await nodes.mailed(email, /^Set a new/);
+    const body = { token, password: "a new password" };
+    expect((await nodes.send("POST", "/v1/auth/password/reset", { body })).status).toBe(204);
+    expect((await nodes.send("POST", "/v1/auth/password/reset", { body })).code).toBe("not_found");
+    expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(401);
+    expect((await nodes.send("POST", "/v1/auth/login", { body: { email, password } })).status).toBe(401);
+    expect((await nodes.send("POST", "/v1/auth/login", { body: { email, password: body.password } })).status).toBe(200);
+  });
+
+  test("an unknown address answers the same and gets nothing", async () => {
+    const [known, unknown] = [(await nodes.signedUp()).email, nodes.newAddress()];
+    const answers = [];
+    for (const email of [unknown, known])
+      answers.push(await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } }));
+    expect(answers.map(({ status, text }) => [status, text])).toEqual([
+      [202, ""],
+      [202, ""],
+    ]);
+    await nodes.mailed(known, /^Set a new/);
+    expect(nodes.count(unknown)).toBe(0);
+  });
+
+  test("whoever knows the old one changes it: this session goes on as another one, the others end", async () => {
+    const { email, cookie } = await nodes.signedUp();
+    const second = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
+    const change = (current_password: string) =>
+      nodes.send("POST", "/v1/auth/password", { cookie, body: { current_password, password: "yet another one" } });
+    expect((await change("wrong")).code).toBe("invalid_credentials");
+    const changed = await change(password);
+    expect(changed.status).toBe(200);
+    for (const old of [cookie, second.cookie as string])
+      expect((await nodes.send("GET", "/v1/me", { cookie: old })).status).toBe(401);
+    expect((await nodes.send("GET", "/v1/me", { cookie: changed.cookie as string })).status).toBe(200);
+  });
+});

@@ -1,0 +1,341 @@
+/** Single sign-on on two nodes at a real OpenID provider. Source: api.md §9. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { limits } from "@countersign/contract";
+import { proxyTrust } from "@countersign/core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createHttpOut } from "../../edge/http-out.ts";
+import { createIds } from "../../edge/ids.ts";
+import { createPasswords } from "../../edge/passwords.ts";
+import type { Clock } from "../../ports.ts";
+import { insertPerson } from "../../store/people.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { call, testOrganization } from "../../testing/http-node.ts";
+import { client_id, client_secret, openIdProvider, type ProviderAccount } from "../../testing/open-id-provider.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const public_url = "https://countersign.example";
+const provider = await openIdProvider([`${public_url}/sso/callback`]);
+const password = "correct horse battery staple";
+let offset_us = 0;
+const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
+const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8"]) } });
+afterAll(() => httpOut.close());
+let nodes: Awaited<ReturnType<typeof serviceNode>>[];
+let password_hash: string;
+beforeAll(async () => {
+  const passwords = createPasswords();
+  const parts = { clock, passwords, httpOut, config: { public_url } };
+  nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
+  password_hash = await passwords.hash(password);
+});
+
+interface Sent {
+  readonly cookie?: string | undefined;
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly node?: number;
+}
+
+async function send(method: string, path: string, { cookie, key, body, headers = {}, node = 0 }: Sent = {}) {
+  const answer = await call(nodes[node]?.url as string, method, path, {
+    ...(key === undefined ? {} : { key }),
+    ...(body === undefined ? {} : { body }),
+    headers: { ...headers, ...(cookie === undefined ? {} : { cookie }) },
+  });
+  const set = answer.headers.get("set-cookie");
+  return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] };
+}
+
+const path = "/v1/auth/sso";
+let numbers = 0;
+
+async function person(org_id: string, email: string, role: "admin" | "reviewer" = "admin"): Promise<string> {
+  const user_id = createIds(clock).next("user");
+  const row = { org_id, user_id, email, role, password_hash, created_at: new Date().toISOString() };
+  await database.db.system((query) => insertPerson(query, row));
+  return user_id;
+}
+
+/** An organization with an admin in a domain of its own, and single sign-on for that domain unless told otherwise. */
+async function organization({ configured = true }: { configured?: boolean } = {}) {
+  const domain = `company-${++numbers}.example`;
+  const org = await testOrganization(database.db);
+  await person(org.org_id, `admin@${domain}`);
+  const { api_key: key } = await org.key();
+  const input = {
+    issuer: provider.issuer,
+    client_id,
+    client_secret,
+    email_domains: [domain],
+    default_role: "reviewer",
+  };
+  const put = (change: object = {}) => send("PUT", path, { key, body: { ...input, ...change } });
+  if (configured) expect((await put()).status).toBe(200);
+  return { org, org_id: org.org_id, domain, key, input, put };
+}
+
+const begin = (body: object) => send("POST", `${path}/begin`, { body });
+const finish = (callback: URL, cookie: string | undefined, node = 0) =>
+  send("POST", `${path}/finish`, { cookie, body: { callback_query: callback.search.slice(1) }, node });
+
+async function started(org_id: string, account: ProviderAccount) {
+  const answer = await begin({ org_id });
+  expect(answer.status).toBe(200);
+  return { callback: await provider.signIn(answer.json.single_sign_on.location, account), cookie: answer.cookie };
+}
+
+async function signIn(org_id: string, account: ProviderAccount) {
+  const { callback, cookie } = await started(org_id, account);
+  return finish(callback, cookie);
+}
+
+const account = (domain: string, more: Partial<ProviderAccount> = {}): ProviderAccount => {
+  const sub = `subject-${++numbers}`;
+  return { sub, email: `${sub}@${domain}`, email_verified: true, ...more };
+};
+
+describe("setting up", () => {
+  test("shows where to register and where to sign in, and never the secret", async () => {
+    const { org_id, key, domain, put } = await organization({ configured: false });
+    expect((await send("GET", path, { key })).code).toBe("not_found");
+    const answer = await put({ email_domains: [domain.toUpperCase(), domain] });
+    expect(answer.json.single_sign_on).toMatchObject({
+      issuer: `${provider.issuer}/`,
+      client_id,
+      email_domains: [domain],
+      default_role: "reviewer",
+      redirect_uri: `${public_url}/sso/callback`,
+      login_url: `${public_url}/login?org_id=${org_id}`,
+    });
+    const read = await send("GET", path, { key });
+    expect(read.json).toEqual(answer.json);
+    const trail = await send("GET", "/v1/audit", { key });
+    expect(trail.json.audit[0]).toMatchObject({ type: "sso_configured", data: { client_id } });
+    const rows = await database.db.query("select * from single_sign_on where org_id = $1", [org_id]);
+    for (const text of [answer.text, read.text, trail.text, JSON.stringify(rows)])
+      expect(text).not.toContain(client_secret);
+  });
+
+  test("a domain needs an admin who has confirmed an address in it: 409", async () => {
+    const { put, domain } = await organization({ configured: false });
+    for (const email_domains of [[domain, "elsewhere.example"], [`sub.${domain}`]])
+      expect((await put({ email_domains })).code).toBe("state_conflict");
+    const alone = await testOrganization(database.db);
+    const { api_key } = await alone.key();
+    const { input } = await organization({ configured: false });
+    expect((await send("PUT", path, { key: api_key, body: input })).code).toBe("state_conflict");
+  });
+
+  test.each([
+    ["a domain of everybody's", { email_domains: ["gmail.com"] }, "/email_domains/0"],
+    ["no domain", { email_domains: [] }, "/email_domains"],
+    ["a domain that is none", { email_domains: ["-x"] }, "/email_domains/0"],
+    ["everybody as admin", { default_role: "admin" }, "/default_role"],
+    ["an issuer with a query", { issuer: "http://127.0.0.1:1/?a=b" }, "/issuer"],
+    ["an issuer that is no URL", { issuer: "x" }, "/issuer"],
+    ["an issuer inside", { issuer: "http://169.254.169.254/" }, "/issuer"],
+    ["an issuer that does not answer", { issuer: "http://127.0.0.1:1/" }, "/issuer"],
+    ["no secret", { client_secret: undefined }, "/client_secret"],
+  ])("%s: 400", async (_, change, where) => {
+    const { put } = await organization({ configured: false });
+    const answer = await put(change);
+    expect([answer.status, answer.json.error.details[0].path]).toEqual([400, where]);
+  });
+
+  test("the secret may be left out only while it goes to the same client of the same issuer", async () => {
+    const { put, org_id, domain } = await organization();
+    expect((await put({ client_secret: undefined, default_role: "auditor" })).status).toBe(200);
+    const joined = await signIn(org_id, account(domain));
+    expect(joined.json.session.user.role).toBe("auditor");
+    for (const change of [{ client_id: "other" }, { issuer: `${provider.issuer}/other` }]) {
+      const answer = await put({ ...change, client_secret: undefined });
+      expect(answer.json.error.details[0].path).toBe("/client_secret");
+    }
+  });
+
+  test("removed: no login begins or finishes", async () => {
+    const { org_id, key, domain } = await organization();
+    const { callback, cookie } = await started(org_id, account(domain));
+    expect((await send("DELETE", path, { key })).status).toBe(204);
+    expect((await send("DELETE", path, { key })).code).toBe("not_found");
+    expect((await finish(callback, cookie)).code).toBe("invalid_credentials");
+    expect((await begin({ org_id })).code).toBe("not_found");
+  });
+});
+
+describe("beginning", () => {
+  test("by organization or by an address in its domain, in any case", async () => {
+    const { org_id, domain } = await organization();
+    for (const body of [{ org_id }, { email: `Somebody@${domain.toUpperCase()}` }]) {
+      const answer = await begin(body);
+      expect(answer.json.single_sign_on.location).toContain(provider.issuer);
+      expect(answer.set).toMatch(
+        /^__Host-countersign_sso=\w{43}; Max-Age=600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
+      );
+    }
+    expect((await begin({})).code).toBe("invalid_request");
+    expect((await begin({ org_id, email: `a@${domain}` })).code).toBe("invalid_request");
+  });
+
+  test("404 for an unknown domain or organization, and for a domain of two", async () => {
+    const { domain, input } = await organization();
+    const other = await organization({ configured: false });
+    await person(other.org_id, `second@${domain}`);
+    expect((await other.put({ ...input })).status).toBe(200);
+    const unknown = [{ email: "a@nowhere.example" }, { org_id: "org_00000000000000000000000000" }];
+    for (const body of [...unknown, { email: `a@${domain}` }]) expect((await begin(body)).code).toBe("not_found");
+    expect((await begin({ org_id: other.org_id })).status).toBe(200);
+  });
+
+  test("503 while the provider cannot be reached, with the reason", async () => {
+    const { org_id, domain } = await organization();
+    const { callback, cookie } = await started(org_id, account(domain));
+    const gone = createServer();
+    await new Promise<void>((resolve) => gone.listen(0, "127.0.0.1", resolve));
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((resolve) => gone.close(resolve));
+    await database.db.system((query) =>
+      query("update single_sign_on set issuer = $2 where org_id = $1", [org_id, `http://127.0.0.1:${port}/`]),
+    );
+    const answer = await begin({ org_id });
+    expect([answer.status, answer.code, answer.cookie]).toEqual([503, "unavailable", undefined]);
+    expect(answer.json.error.details[0].message).toMatch(/^The provider gave no answer: /);
+    expect((await finish(callback, cookie)).code).toBe("invalid_credentials");
+  });
+
+  test("from another page: 403, and finishing alike", async () => {
+    const { org_id } = await organization();
+    const headers = { origin: "https://evil.example" };
+    expect((await send("POST", `${path}/begin`, { headers, body: { org_id } })).code).toBe("forbidden");
+    const body = { callback_query: "code=a&state=b" };
+    expect((await send("POST", `${path}/finish`, { headers, body })).code).toBe("forbidden");
+  });
+});
+
+describe("finishing", () => {
+  test("makes a person with the default role at the first login, and finds it at the next", async () => {
+    const { org_id, domain } = await organization();
+    const ada = account(domain);
+    const first = await signIn(org_id, ada);
+    expect(first.json.session).toMatchObject({
+      org_id,
+      mfa_required: false,
+      user: { email: ada.email, role: "reviewer" },
+    });
+    expect(first.set).toMatch(/^__Host-countersign_session=/);
+    const me = await send("GET", "/v1/me", { cookie: first.cookie });
+    expect(me.json.caller).toMatchObject({ type: "user", role: "reviewer", org_id });
+    expect((await send("POST", "/v1/api-keys", { cookie: first.cookie, body: {} })).code).toBe("forbidden");
+    const next = await signIn(org_id, { ...ada, email: `renamed@${domain}` });
+    expect(next.json.session.user).toMatchObject({ user_id: first.json.session.user.user_id, email: ada.email });
+    const joined = await database.db.query("select from audit where org_id = $1 and type = 'user_joined'", [org_id]);
+    expect(joined).toHaveLength(1);
+  });
+
+  test("two first logins of one person at once, on two nodes, make one person", async () => {
+    const { org_id, domain } = await organization();
+    const ada = account(domain);
+    const [a, b] = [await started(org_id, ada), await started(org_id, ada)];
+    const answers = await Promise.all([finish(a.callback, a.cookie, 0), finish(b.callback, b.cookie, 1)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(new Set(answers.map(({ json }) => json.session.user.user_id)).size).toBe(1);
+  });
+
+  test("finds the person who has the address, with its role; a second factor is still asked for", async () => {
+    const { org_id, domain } = await organization();
+    const user_id = await person(org_id, `Boss@${domain}`);
+    const boss = account(domain, { email: `boss@${domain}` });
+    expect((await signIn(org_id, boss)).json.session.user).toMatchObject({ user_id, role: "admin" });
+    await database.db.system((query) =>
+      query("update people set totp_sealed = 'x', totp_confirmed_at = now() where user_id = $1", [user_id]),
+    );
+    const answer = await signIn(org_id, boss);
+    expect(answer.json.session).toMatchObject({ mfa_required: true, user: null });
+    expect((await send("GET", "/v1/me", { cookie: answer.cookie })).status).toBe(401);
+    // Another account of the provider with the same address is somebody else.
+    const other = await signIn(org_id, account(domain, { email: `boss@${domain}` }));
+    expect(other.code).toBe("forbidden");
+  });
+
+  test.each<[string, (domain: string) => Partial<ProviderAccount>]>([
+    ["that the provider has not verified", () => ({ email_verified: false })],
+    ["of another domain", () => ({ email: "a@elsewhere.example" })],
+    ["of a domain that only ends alike", (domain) => ({ email: `a@not${domain}` })],
+  ])("an address %s: 403, and nobody is made", async (_, change) => {
+    const { org_id, domain } = await organization();
+    const answer = await signIn(org_id, account(domain, change(domain)));
+    expect([answer.status, answer.code, answer.cookie]).toEqual([403, "forbidden", undefined]);
+    const people = await database.db.query("select from people where org_id = $1", [org_id]);
+    expect(people).toHaveLength(1);
+  });
+
+  test("no address at all: 403", async () => {
+    const { org_id } = await organization();
+    expect((await signIn(org_id, { sub: `nameless-${++numbers}` })).code).toBe("forbidden");
+  });
+
+  test("never signs in to another organization's person: 409", async () => {
+    const { domain } = await organization();
+    const attacker = await organization({ configured: false });
+    await person(attacker.org_id, `insider@${domain}`);
+    expect((await attacker.put({ email_domains: [domain] })).status).toBe(200);
+    const answer = await signIn(attacker.org_id, account(domain, { email: `admin@${domain}` }));
+    expect([answer.code, answer.cookie]).toEqual(["already_exists", undefined]);
+  });
+
+  test("who was removed does not come back by signing in, until invited", async () => {
+    const { org_id, domain, key } = await organization();
+    const ada = account(domain);
+    const { user_id } = (await signIn(org_id, ada)).json.session.user;
+    expect((await send("DELETE", `/v1/people/${user_id}`, { key })).status).toBe(204);
+    expect((await signIn(org_id, ada)).code).toBe("forbidden");
+    const again = await person(org_id, ada.email as string, "reviewer");
+    expect((await signIn(org_id, ada)).json.session.user.user_id).toBe(again);
+  });
+
+  test("serves once, in the browser that began it, for ten minutes", async () => {
+    const { org_id, domain } = await organization();
+    const one = await started(org_id, account(domain));
+    const two = await started(org_id, account(domain));
+    expect((await finish(one.callback, undefined)).code).toBe("invalid_credentials");
+    expect((await finish(one.callback, two.cookie)).code).toBe("invalid_credentials");
+    // The wrong browser has used it up.
+    expect((await finish(one.callback, one.cookie)).code).toBe("invalid_credentials");
+    const answers = await Promise.all([0, 1].map((node) => finish(two.callback, two.cookie, node)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
+    const late = await started(org_id, account(domain));
+    offset_us += limits.sso_login_seconds * 1_000_000;
+    const refused = await finish(late.callback, late.cookie);
+    offset_us = 0;
+    expect(refused.code).toBe("invalid_credentials");
+  });
+
+  test("is refused where single sign-on was removed while the provider was asked", async () => {
+    const { org_id, domain, key } = await organization();
+    const { callback, cookie } = await started(org_id, account(domain));
+    const removal = provider.onNext("POST /token", () => send("DELETE", path, { key }));
+    expect((await finish(callback, cookie)).code).toBe("invalid_credentials");
+    expect((await removal).status).toBe(204);
+    expect(await database.db.query("select from people where org_id = $1", [org_id])).toHaveLength(1);
+  });
+
+  test("is refused where the provider refuses, and after it was changed", async () => {
+    const { org_id, domain, put } = await organization();
+    const { callback, cookie } = await started(org_id, account(domain));
+    callback.searchParams.set("code", "junk");
+    expect((await finish(callback, cookie)).code).toBe("invalid_credentials");
+    const changed = await started(org_id, account(domain));
+    expect((await put({ client_id: "other" })).status).toBe(200);
+    expect((await finish(changed.callback, changed.cookie)).code).toBe("invalid_credentials");
+  });
+});
+
+test("no organization reads or uses another's provider", async () => {
+  const [mine, other] = [await organization(), await organization({ configured: false })];
+  expect((await send("GET", path, { key: other.key })).code).toBe("not_found");
+  expect((await send("DELETE", path, { key: other.key })).code).toBe("not_found");
+  expect((await begin({ org_id: mine.org_id })).status).toBe(200);
+});

@@ -1,0 +1,43 @@
+/** Single sign-on over HTTP. Source: api.md §9. */
+import { limits } from "@countersign/contract";
+import type { Runtime } from "../../operations/runtime.ts";
+import { beginSingleSignOn, finishSingleSignOn } from "../../operations/sign-on.ts";
+import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../operations/single-sign-on.ts";
+import { type SessionCookies, sessionCookies } from "../cookie.ts";
+import type { Handlers } from "../handler.ts";
+import { clientOf, sessionAnswers } from "../session-answers.ts";
+
+type SingleSignOnHandlers = Pick<
+  Handlers,
+  "putSingleSignOn" | "getSingleSignOn" | "deleteSingleSignOn" | "beginSingleSignOn" | "finishSingleSignOn"
+>;
+
+export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): SingleSignOnHandlers {
+  const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
+  /** By which the browser that began a login is known again: nobody else's login can be finished in it. */
+  const browsers = sessionCookies(() => runtime.settings.public_url(), "countersign_sso");
+  return {
+    async putSingleSignOn({ caller, body }) {
+      return { status: 200, body: { single_sign_on: await putSingleSignOn(runtime, caller, body) } };
+    },
+    async getSingleSignOn({ caller }) {
+      return { status: 200, body: { single_sign_on: await getSingleSignOn(runtime, caller) } };
+    },
+    async deleteSingleSignOn({ caller }) {
+      await removeSingleSignOn(runtime, caller);
+      return { status: 204 };
+    },
+    async beginSingleSignOn({ headers, body }) {
+      refuseForeign(headers);
+      const { location, browser } = await beginSingleSignOn(runtime, body);
+      const set = browsers.set(browser, limits.sso_login_seconds);
+      return { status: 200, body: { single_sign_on: { location } }, headers: { "Set-Cookie": set } };
+    },
+    async finishSingleSignOn(request) {
+      const { headers, body } = request;
+      refuseForeign(headers);
+      const browser = browsers.read(typeof headers["cookie"] === "string" ? headers["cookie"] : undefined);
+      return begun(await finishSingleSignOn(runtime, body.callback_query, browser, clientOf(request)));
+    },
+  };
+}

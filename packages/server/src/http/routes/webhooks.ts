@@ -1,0 +1,50 @@
+/** Webhooks and their failed deliveries over HTTP. Source: contract §4, api.md §8. */
+import { changeWebhook } from "../../operations/change-webhook.ts";
+import { deleteWebhook } from "../../operations/delete-webhook.ts";
+import { getWebhook } from "../../operations/get-webhook.ts";
+import { listFailedDeliveries } from "../../operations/list-failed-deliveries.ts";
+import { listWebhooks } from "../../operations/list-webhooks.ts";
+import { registerWebhook } from "../../operations/register-webhook.ts";
+import { retryDelivery } from "../../operations/retry-delivery.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import type { Handlers } from "../handler.ts";
+
+type WebhookHandlers = Pick<
+  Handlers,
+  | "registerWebhook"
+  | "listWebhooks"
+  | "getWebhook"
+  | "changeWebhook"
+  | "deleteWebhook"
+  | "listFailedDeliveries"
+  | "retryDelivery"
+>;
+
+export function webhookRoutes(runtime: Runtime): WebhookHandlers {
+  return {
+    async registerWebhook({ caller, body, idempotency_key }) {
+      const { response, replayed } = await registerWebhook(runtime, caller, body, idempotency_key);
+      if (replayed) return { status: 200, body: { webhook: response }, headers: { "Idempotent-Replayed": "true" } };
+      return { status: 201, body: { webhook: response } };
+    },
+    async listWebhooks({ caller, query }) {
+      return { status: 200, body: await listWebhooks(runtime, caller, query) };
+    },
+    async getWebhook({ caller, params }) {
+      return { status: 200, body: { webhook: await getWebhook(runtime, caller, params.webhook_id) } };
+    },
+    async changeWebhook({ caller, params, body }) {
+      return { status: 200, body: { webhook: await changeWebhook(runtime, caller, params.webhook_id, body) } };
+    },
+    async deleteWebhook({ caller, params }) {
+      await deleteWebhook(runtime, caller, params.webhook_id);
+      return { status: 204 };
+    },
+    async listFailedDeliveries({ caller, query }) {
+      return { status: 200, body: await listFailedDeliveries(runtime, caller, query) };
+    },
+    async retryDelivery({ caller, params }) {
+      return { status: 202, body: { delivery: await retryDelivery(runtime, caller, params.delivery_id) } };
+    },
+  };
+}

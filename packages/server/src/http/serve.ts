@@ -1,0 +1,242 @@
+/** One request from its head to its answer and its one log line. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Operation } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+import type { Clock, Log, Spans } from "../ports.ts";
+import { ClientGone, readJson } from "./body.ts";
+import type { Console } from "./console.ts";
+import { faultOf, refusalOf } from "./faults.ts";
+import { type Admission, admit, type GateDeps, ipOf, recheck, type Visit } from "./gate.ts";
+import type { Answer, OperationRequest } from "./handler.ts";
+import { isLocal } from "./local.ts";
+import type { Metrics } from "./metrics.ts";
+import { type RateUse, refundRate } from "./rate-limit.ts";
+import { headFault } from "./request-head.ts";
+import { replyTo, writeLines, writeRefusal, writeReply } from "./respond.ts";
+import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
+
+/** What serving needs of its node. */
+export interface ServeDeps {
+  readonly gate: GateDeps;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Null: no traces. */
+  readonly spans: Spans | null;
+}
+
+/** What a request has to do with its route, once Fastify has found that. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly params: unknown;
+  readonly request_id: string;
+}
+
+/** Nobody's admission: of requests that have no route, or no head that can be read. */
+const outside: Admission = { known: null, recalled: false, fault: null, use: null };
+
+/** Serves one request of a known operation. Never rejects; writes exactly one answer (none to a client that has left). */
+export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): Promise<void> {
+  const { request, response, request_id } = exchange;
+  const { operation, recall } = route;
+  const visit: Visit = { operation, recall, request, now_us: deps.clock.now_us() };
+  let admission = outside;
+  try {
+    const fault = headFault(request);
+    if (fault !== null) return refuse(deps, route, exchange, visit.now_us, admission, fault);
+    const admitted = admit(deps.gate, visit);
+    admission = admitted instanceof Promise ? await admitted : admitted;
+    if (admission.fault !== null) return await refuseChecked(deps, route, exchange, visit, admission, admission.fault);
+
+    const answer = await answerOf(deps.gate, route, exchange, admission);
+    // From memory only a commit, which checked the key's epoch itself, may be answered without another look at the key.
+    const revoked = admission.recalled && answer.status !== 201 ? await recheck(deps.gate, visit, admission) : null;
+    if (revoked !== null) return refuse(deps, route, exchange, visit.now_us, revoked, revoked.fault as Fault);
+
+    if (answer.lines !== undefined) {
+      const fault = await writeLines(response, { ...answer, lines: answer.lines }, request_id, admission.use);
+      const code = fault === null ? null : refusalOf(fault, request_id).code;
+      return finished(deps, route.id, exchange, visit.now_us, admission, answer.status, code, fault);
+    }
+    const reply = replyTo(answer, operation.conditional === true, request);
+    let use: RateUse | null = admission.use;
+    if (reply.status === 304 && use !== null)
+      use = await refundRate(deps.gate.windows, use, Math.floor(visit.now_us / 1000));
+    writeReply(response, reply, request_id, use);
+    finished(deps, route.id, exchange, visit.now_us, admission, reply.status, null, null);
+  } catch (error) {
+    if (error instanceof ClientGone) return gone(deps, route, exchange, visit.now_us, admission);
+    await refuseChecked(deps, route, exchange, visit, admission, faultOf(error));
+  }
+}
+
+/** What a path without an operation is to the gate: whoever has no valid key does not even learn what exists. */
+const unserved: Operation = {
+  method: "GET",
+  path: "/v1/*",
+  tag: "",
+  summary: "",
+  auth: "any",
+  rate: "general",
+  answers: {},
+  delivered: false,
+};
+
+/** Refuses a request that no operation serves. Under /v1 the gate stands before that, too. Never rejects. */
+export async function refuseUnserved(deps: ServeDeps, exchange: Exchange, fault: Fault): Promise<void> {
+  const { request } = exchange;
+  const now_us = deps.clock.now_us();
+  const unreadable = headFault(request);
+  let admission = outside;
+  if (unreadable === null && request.url?.startsWith("/v1/")) {
+    admission = await admit(deps.gate, { operation: unserved, recall: false, request, now_us });
+  }
+  refuse(deps, null, exchange, now_us, admission, unreadable ?? admission.fault ?? fault);
+}
+
+/** Serves a file of the console: public, not rate-limited. */
+export function serveConsole(
+  deps: ServeDeps,
+  console: Console,
+  file: NonNullable<ReturnType<Console["find"]>>,
+  exchange: Exchange,
+): void {
+  const { request, response, request_id } = exchange;
+  const started_us = deps.clock.now_us();
+  const fault = headFault(request);
+  if (fault !== null) return void refuse(deps, null, exchange, started_us, outside, fault);
+  const status = console.send(request, response, file, request_id);
+  finished(deps, "console", exchange, started_us, outside, status, null, null);
+}
+
+/** Answers OPTIONS: what the path takes, and no CORS, so that no web page of another origin can use it. */
+export function answerOptions(deps: ServeDeps, exchange: Exchange, allow: string): void {
+  const fault = headFault(exchange.request);
+  if (fault !== null) return void refuse(deps, null, exchange, deps.clock.now_us(), outside, fault);
+  const started_us = deps.clock.now_us();
+  writeReply(exchange.response, { status: 204, text: null, headers: { Allow: allow } }, exchange.request_id, null);
+  finished(deps, null, exchange, started_us, outside, 204, null, null);
+}
+
+async function answerOf(
+  gate: GateDeps,
+  route: Route,
+  { request, response, params, request_id }: Exchange,
+  admission: Admission,
+): Promise<Answer> {
+  const { operation } = route;
+  const checked = operation.params === undefined ? params : paramsOf(route, params);
+  const query = queryOf(route, request.url as string);
+  const idempotency_key = idempotencyKeyOf(route, request.headers["idempotency-key"]);
+  let body: unknown;
+  if (operation.body !== undefined) {
+    body = await readJson(request, response, operation.body_bytes_max as number);
+    const details = route.checkBody(body, Number(request.headers["content-length"] ?? Number.MAX_SAFE_INTEGER));
+    if (details !== null) throw new Fault("invalid_request", { details });
+  }
+  const handed = {
+    caller: admission.known?.caller ?? null,
+    params: checked,
+    query,
+    body,
+    idempotency_key,
+    headers: request.headers,
+    request_id,
+    left: () => leftSignal(response),
+    local: operation.auth === "none" && isLocal(request),
+    client_ip: () => ipOf(gate, request),
+  };
+  return route.handler(handed as OperationRequest);
+}
+
+/** Aborted when the connection goes before the answer is whole. */
+function leftSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort();
+  else response.once("close", () => response.writableFinished || controller.abort());
+  return controller.signal;
+}
+
+/** Refuses, after a look at the key where the caller came from memory: whoever's key is revoked hears that and nothing else. */
+async function refuseChecked(
+  deps: ServeDeps,
+  route: Route,
+  exchange: Exchange,
+  visit: Visit,
+  admission: Admission,
+  fault: Fault,
+): Promise<void> {
+  const revoked = await recheck(deps.gate, visit, admission);
+  if (revoked === null) refuse(deps, route, exchange, visit.now_us, admission, fault);
+  else refuse(deps, route, exchange, visit.now_us, revoked, revoked.fault as Fault);
+}
+
+function refuse(
+  deps: ServeDeps,
+  route: Route | null,
+  exchange: Exchange,
+  started_us: number,
+  admission: Admission,
+  fault: Fault,
+): void {
+  const { response, request_id } = exchange;
+  const refusal = refusalOf(fault, request_id);
+  deps.metrics.refused(refusal.code);
+  if (response.headersSent) {
+    // Only a failure while the answer is being written comes here; half an answer must not look like a whole one.
+    response.destroy();
+  } else writeRefusal(response, refusal, request_id, admission.use);
+  finished(deps, route?.id ?? null, exchange, started_us, admission, refusal.status, refusal.code, fault);
+}
+
+function gone(deps: ServeDeps, route: Route, exchange: Exchange, started_us: number, admission: Admission): void {
+  exchange.response.destroy();
+  finished(deps, route.id, exchange, started_us, admission, 0, "client_gone", null);
+}
+
+/** The one log line of a request. Never the path (identifiers, `?api_key=`), never a header, never a body. */
+function finished(
+  deps: ServeDeps,
+  route: string | null,
+  { request, request_id }: Exchange,
+  started_us: number,
+  { known }: Admission,
+  status: number,
+  error_code: string | null,
+  fault: Fault | null,
+): void {
+  const ended_us = deps.clock.now_us();
+  const elapsed_us = ended_us - started_us;
+  deps.metrics.requested(route ?? "none", status, elapsed_us);
+  const traceparent = request.headers["traceparent"];
+  deps.spans?.ended({
+    name: route ?? "unrouted",
+    kind: "server",
+    started_us,
+    ended_us,
+    traceparent: typeof traceparent === "string" ? traceparent : undefined,
+    failed: status >= 500,
+    attributes: {
+      "http.request.method": request.method ?? "",
+      "http.response.status_code": status,
+      "countersign.request_id": request_id,
+      "countersign.org_id": known?.caller.org_id ?? "",
+      "error.type": error_code ?? "",
+    },
+  });
+  const line: Record<string, unknown> = {
+    request_id,
+    method: request.method,
+    route,
+    status,
+    ms: elapsed_us / 1000,
+    org_id: known?.caller.org_id ?? null,
+    key_id: known?.caller.key_id ?? null,
+    user_id: known?.caller.user_id ?? null,
+    error_code,
+  };
+  if (fault?.internal !== undefined) line["internal"] = fault.internal;
+  if (status < 500) deps.log.info(line, "request");
+  else deps.log.error({ ...line, err: fault?.cause ?? fault }, "request");
+}

@@ -1,0 +1,85 @@
+import { ApiKeyInput, IntentSubmission } from "@countersign/contract";
+import { describe, expect, test } from "vitest";
+import { queryReader } from "./query.ts";
+import { compileCheck } from "./validate.ts";
+
+const check = compileCheck(IntentSubmission);
+const places = (value: unknown, bytes = 100) =>
+  check(value, bytes)?.map((problem) => `${problem["path"]} ${problem["code"]}`) ?? null;
+const good = { intent: { agent: { id: "a" }, action: { verb: "v" } } };
+
+describe("compileCheck", () => {
+  test("takes what fits and changes nothing in it", () => {
+    const value = structuredClone(good);
+    expect(places(value)).toBeNull();
+    expect(value).toEqual(good);
+  });
+
+  test("names all problems at once, each at its place", () => {
+    expect(places({ intent: { agent: { id: 5, nam: "x" }, action: {} }, extra: 1 })?.sort()).toEqual([
+      "/extra unknown_field",
+      "/intent/action/verb required",
+      "/intent/agent/id wrong_type",
+      "/intent/agent/nam unknown_field",
+    ]);
+  });
+
+  test("coerces nothing: a numeral is no number, a list of one is no text, an array is no object", () => {
+    const impact = (financial_exposure_usd: unknown) => ({
+      intent: { ...good.intent, estimated_impact: { financial_exposure_usd } },
+    });
+    expect(places(impact("5"))).toEqual(["/intent/estimated_impact/financial_exposure_usd wrong_type"]);
+    expect(places({ intent: { agent: { id: ["a"] }, action: { verb: "v" } } })).toEqual([
+      "/intent/agent/id wrong_type",
+    ]);
+    expect(places({ intent: [] })).toEqual(["/intent wrong_type"]);
+  });
+
+  test("says at most 50 things, and about a large body one", () => {
+    const data_classes = Array.from({ length: 200 }, () => 1);
+    const value = { intent: { ...good.intent, data_classes } };
+    expect(places(value)).toHaveLength(50);
+    expect(places(value, 1_000_000)).toHaveLength(1);
+  });
+
+  test("every message says what to do", () => {
+    const keys = compileCheck(ApiKeyInput);
+    const value = { name: " ", environment: "prod", expires_in_days: 0, expires_at: "tomorrow", agent_id: "" };
+    const messages = keys(value, 10)?.map((problem) => problem["message"]);
+    expect(messages).toHaveLength(5);
+    for (const message of messages ?? []) expect(message).toMatch(/^(Send|Add|Remove|Rename) /);
+  });
+});
+
+describe("queryReader", () => {
+  const schema = {
+    type: "object",
+    properties: { limit: { type: "integer", maximum: 9 }, live: { type: "boolean" }, name: { type: "string" } },
+    additionalProperties: false,
+  };
+  const read = queryReader(schema);
+
+  test("gives numbers and booleans where the schema asks for them, texts elsewhere", () => {
+    expect(read("/x?limit=5&live=true&name=7")).toEqual({ query: { limit: 5, live: true, name: "7" } });
+    expect(read("/x")).toEqual({ query: {} });
+    expect(read("/x?")).toEqual({ query: {} });
+  });
+
+  test.each([
+    "limit=5x",
+    "limit=",
+    "limit=10",
+    "live=1",
+    "nam=a",
+    "name=a&name=b",
+    "name=%00",
+    "__proto__=1",
+    "constructor=1",
+  ])("refuses ?%s", (query) => {
+    expect(read(`/x?${query}`)).toHaveProperty("problems");
+  });
+
+  test("an operation without parameters takes none", () => {
+    expect(queryReader(undefined)("/x?a=1")).toHaveProperty("problems");
+  });
+});

@@ -1,0 +1,138 @@
+/**
+ * Checks against the schemas of the contract, and says what to do about each problem.
+ *
+ * Two compilations of each schema: one stops at the first problem and runs on every request; one collects all problems
+ * and runs only on a request that failed, and only where it is small enough: collecting from a large body costs
+ * everybody's time (measured: a 1 MiB list of wrong items 950 ms, its first problem 0.03 ms).
+ */
+import { limits, type Problem, type ProblemCode } from "@countersign/contract";
+import { type FaultDetail, parseTimestampUs, pointerPart } from "@countersign/core";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+
+const settings = { coerceTypes: false, removeAdditional: false, useDefaults: false, strict: false } as const;
+const first = new Ajv2020(settings);
+const all = new Ajv2020({ ...settings, allErrors: true });
+for (const ajv of [first, all]) {
+  formats.default(ajv, ["date", "email", "uri"]);
+  // The package's own takes a space for the T and offsets without a colon, which RFC 3339 and the parser do not.
+  ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
+}
+
+/** Larger bodies get their first problem only. */
+const collected_bytes_max = 16_384;
+
+/** Problems of a value, at most 50; null: none. `bytes` is about how large the value was on the wire. */
+export type Check = (value: unknown, bytes: number) => FaultDetail[] | null;
+
+/** Compiles a schema once. */
+export function compileCheck(schema: object): Check {
+  const valid = first.compile(schema);
+  let collecting: ValidateFunction | undefined;
+  return (value, bytes) => {
+    if (valid(value)) return null;
+    if (bytes > collected_bytes_max) return problemsOf(valid.errors ?? []);
+    collecting ??= all.compile(schema);
+    collecting(value);
+    return problemsOf(collecting.errors ?? valid.errors ?? []);
+  };
+}
+
+function problemsOf(errors: readonly ErrorObject[]): FaultDetail[] {
+  const problems = new Map<string, Problem>();
+  // A union reports every branch and itself; the branch that is `null` and the union say nothing that helps.
+  const telling = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
+  for (const error of telling.length > 0 ? telling : errors) {
+    const problem = problemOf(error);
+    const place = `${problem.path} ${problem.code}`;
+    if (!problems.has(place)) problems.set(place, problem);
+    if (problems.size === limits.error_details_max) break;
+  }
+  return [...problems.values()].map((problem) => ({ ...problem }));
+}
+
+function isNullBranch(error: ErrorObject): boolean {
+  return error.keyword === "type" && error.params["type"] === "null" && error.schemaPath.includes("/anyOf/");
+}
+
+const typeNames: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list",
+  null: "null",
+};
+
+function problemOf({ instancePath: path, keyword, params, parentSchema }: ErrorObject): Problem {
+  const at = (code: ProblemCode, message: string, below?: string): Problem => ({
+    path: below === undefined ? path : `${path}/${pointerPart(below)}`,
+    code,
+    message,
+  });
+  switch (keyword) {
+    case "required":
+      return at("required", "Add this field.", params["missingProperty"]);
+    case "additionalProperties":
+    case "unevaluatedProperties":
+      return at(
+        "unknown_field",
+        "Remove this field: it is unknown here.",
+        params["additionalProperty"] ?? params["unevaluatedProperty"],
+      );
+    case "type": {
+      const types = [params["type"]].flat().map((type) => typeNames[String(type)] ?? String(type));
+      return at("wrong_type", `Send ${types.join(" or ")}.`);
+    }
+    case "enum":
+      return at(
+        "not_allowed",
+        `Send one of ${(params["allowedValues"] as unknown[]).map((v) => JSON.stringify(v)).join(", ")}.`,
+      );
+    case "const":
+      return at("not_allowed", `Send ${JSON.stringify(params["allowedValue"])}.`);
+    case "minLength":
+    case "minItems":
+      return at("too_short", `Send at least ${params["limit"]} ${keyword === "minItems" ? "items" : "characters"}.`);
+    case "maxLength":
+    case "maxItems":
+      return at("too_long", `Send at most ${params["limit"]} ${keyword === "maxItems" ? "items" : "characters"}.`);
+    case "maxProperties":
+      return at("too_many_keys", `Send at most ${params["limit"]} keys.`);
+    case "minProperties":
+      return at("too_short", `Send at least ${params["limit"]} keys.`);
+    case "minimum":
+    case "maximum":
+    case "exclusiveMinimum":
+    case "exclusiveMaximum":
+      return at("out_of_range", `Send a number ${params["comparison"]} ${params["limit"]}.`);
+    case "propertyNames":
+      return at("bad_key", "Rename this key: it does not have the form that keys take.", params["propertyName"]);
+    case "pattern":
+      return at("bad_format", patternMessage(String(params["pattern"])));
+    case "format":
+      return at(
+        "bad_format",
+        formatMessages[String(params["format"])] ?? `Send a text in the format ${params["format"]}.`,
+      );
+    case "uniqueItems":
+      return at("not_allowed", `Send each item once: items ${params["j"]} and ${params["i"]} are the same.`);
+    default:
+      return at(
+        "not_allowed",
+        `Send a value that fits: ${keyword} ${JSON.stringify(parentSchema?.[keyword] ?? params)}.`,
+      );
+  }
+}
+
+const formatMessages: Record<string, string> = {
+  "date-time": "Send an RFC 3339 date-time with a time zone, such as 2026-01-31T10:00:00Z.",
+  date: "Send a date, such as 2026-01-31.",
+  email: "Send an e-mail address.",
+  uri: "Send an absolute URL.",
+};
+
+function patternMessage(pattern: string): string {
+  return pattern === "\\S" ? "Send a text that is not blank." : `Send a text that matches ${pattern}.`;
+}

@@ -1,0 +1,23 @@
+/** What the command line uses of the service; nothing else imports this package. */
+export { checkPolicy, type PolicyDiagnostic, runPolicyTests } from "@countersign/core";
+export { type Config, readConfig } from "./edge/config.ts";
+export { type Instance, openInstance } from "./edge/instance.ts";
+export { type Service, startService } from "./edge/main.ts";
+export { loadPacks } from "./edge/pack-files.ts";
+export { readValue } from "./edge/setting-values.ts";
+export { changePlan, type Plan } from "./operations/change-plan.ts";
+export { createKey } from "./operations/create-key.ts";
+export { ensureOpenModeOrganization } from "./operations/create-organization.ts";
+export { listKeys } from "./operations/list-keys.ts";
+export { getPack, listPacks } from "./operations/read-packs.ts";
+export { revokeKey } from "./operations/revoke-key.ts";
+export { type KeyLimits, setKeyLimits } from "./operations/set-key-limits.ts";
+export type { Log } from "./ports.ts";
+export { attachEmbedded } from "./store/embedded-postgres/attach.ts";
+export { packagedBinaries, systemBinaries } from "./store/embedded-postgres/binaries.ts";
+export { exportDump, restoreDump } from "./store/export.ts";
+export { type DatabaseState, inspectDatabase, inspectRedis } from "./store/inspect.ts";
+export { organizationOfKey } from "./store/key-organization.ts";
+export { type ListedOrganization, listOrganizations } from "./store/organizations.ts";
+export { startDatabase } from "./store/start-database.ts";
+export { StartRefused } from "./store/start-refused.ts";

@@ -1,0 +1,152 @@
+/** Trying a candidate on what was recorded. Source: api.md §10. */
+import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
+import { limits } from "@countersign/contract";
+import {
+  type BacktestFigures,
+  type Candidate,
+  checkPolicy,
+  Fault,
+  type FaultDetail,
+  formatTimestampUs,
+  type PolicyDocument,
+  parseTimestampUs,
+} from "@countersign/core";
+import { readMembrane } from "../store/membranes.ts";
+import type { Caller } from "./caller.ts";
+import type { BacktestJob } from "./replay-recorded.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Where backtests run. */
+export interface Backtests {
+  /**
+   * Runs a job when its turn comes. Rejects when `signal` is aborted. Faults: overloaded (too many wait), unavailable
+   * (the node stops, the database is lost), internal_error (its thread has died).
+   */
+  run(job: BacktestJob, hooks: BacktestHooks): Promise<BacktestFigures>;
+}
+
+interface BacktestHooks {
+  readonly signal: AbortSignal;
+  readonly onProgress: (state: BacktestProgress["state"], evaluated: number, done: number) => void;
+}
+
+/** How a backtest is followed and ended. */
+export interface Following {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: BacktestProgress) => void;
+}
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "backtests" | "refuseUnknownPacks">;
+type Who = Pick<Caller, "org_id" | "role" | "scope" | "agent_id" | "lineage_id">;
+
+/**
+ * Decides recorded intents again, with the candidate or as they were decided. A key sees in it what it may read: a key of
+ * one agent that agent's intents, another key of role agent those that it submitted. Nothing is stored. Faults:
+ * invalid_request (window, packs, names to leave out), forbidden (another agent), not_found (membrane), policy_invalid,
+ * and those of `Backtests.run`.
+ */
+export async function backtest(
+  runtime: Needed,
+  caller: Who,
+  input: BacktestInput,
+  following: Following,
+): Promise<Backtest> {
+  const asked_us = runtime.clock.now_us();
+  const { org_id } = caller;
+  const candidate = candidateOf(runtime, input.candidate);
+  const job: BacktestJob = {
+    org_id,
+    filter: {
+      ...windowOf(input.window),
+      membrane_id: input.membrane_id ?? null,
+      agent_id: agentOf(caller, input.agent_id),
+      lineage_id: caller.role === "agent" && caller.scope === "org" ? caller.lineage_id : null,
+    },
+    candidate,
+    limit: input.limit ?? limits.backtest_intents_max,
+    asked_us,
+  };
+  const { membrane_id } = input;
+  if (membrane_id !== undefined) {
+    const membrane = await runtime.db.tenant(org_id, (query) => readMembrane(query, org_id, membrane_id));
+    if (membrane === undefined) throw noMembrane();
+  }
+  const elapsed_ms = () => (runtime.clock.now_us() - asked_us) / 1000;
+  const figures = await runtime.backtests.run(job, {
+    signal: following.signal,
+    onProgress: (state, evaluated, done) => following.onProgress({ state, evaluated, done, elapsed_ms: elapsed_ms() }),
+  });
+  return { backtest_id: runtime.ids.next("backtest"), elapsed_ms: elapsed_ms(), ...figures };
+}
+
+function noMembrane(): Fault {
+  const message = "There is no such membrane.";
+  return new Fault("not_found", { details: [{ path: "/membrane_id", code: "not_found", message }] });
+}
+
+/** Faults: invalid_request unless the window begins before it ends. */
+function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: string } {
+  const from_us = parseTimestampUs(from);
+  const to_us = parseTimestampUs(to);
+  if (from_us === null || to_us === null || from_us >= to_us) {
+    const message = "Give a window whose `from` is before its `to`.";
+    throw new Fault("invalid_request", { details: [{ path: "/window", code: "out_of_range", message }] });
+  }
+  return { from: formatTimestampUs(from_us), to: formatTimestampUs(to_us) };
+}
+
+/** Faults: forbidden when a key of one agent asks for another. */
+function agentOf({ scope, agent_id }: Who, asked: string | undefined): string | null {
+  if (scope !== "agent") return asked ?? null;
+  if (asked !== undefined && asked !== agent_id) throw new Fault("forbidden");
+  return agent_id;
+}
+
+/** Null: none, or one that changes nothing. Faults: policy_invalid with every diagnostic, invalid_request (packs). */
+function candidateOf(runtime: Needed, given: BacktestInput["candidate"]): Candidate | null {
+  if (given === undefined) return null;
+  const { packs, thresholds, without = [] } = given;
+  if (packs !== undefined) refuseUnknownPacks(runtime, packs);
+  const policies = checkedPolicies(given.policies ?? []);
+  if (policies.length === 0 && packs === undefined && thresholds === undefined && without.length === 0) return null;
+  return { policies, packs, thresholds, without };
+}
+
+function refuseUnknownPacks(runtime: Needed, packs: readonly string[]): void {
+  try {
+    runtime.refuseUnknownPacks(packs);
+  } catch (error) {
+    throw error instanceof Fault
+      ? new Fault(error.code, { details: error.details.map((each) => placed(each, "/candidate")) })
+      : error;
+  }
+}
+
+function checkedPolicies(given: readonly Readonly<Record<string, unknown>>[]): PolicyDocument[] {
+  const details: FaultDetail[] = [];
+  const documents: PolicyDocument[] = [];
+  const places = new Map<string, number>();
+  for (const [index, each] of given.entries()) {
+    const at = `/candidate/policies/${index}`;
+    const { document, diagnostics } = checkPolicy(each);
+    details.push(...diagnostics.map((one) => placed({ ...one }, at)));
+    if (document === null) continue;
+    const { name } = document.metadata;
+    const first = places.get(name);
+    if (first === undefined) places.set(name, index);
+    else details.push(twice(at, name, first));
+    documents.push(document);
+  }
+  if (details.length > 0) throw new Fault("policy_invalid", { details });
+  return documents;
+}
+
+function placed(detail: FaultDetail, at: string): FaultDetail {
+  return { ...detail, path: `${at}${detail["path"]}` };
+}
+
+function twice(at: string, name: string, first: number): FaultDetail {
+  const message = `The candidate's policy ${first} is called ${name} too.`;
+  const help = "Give each policy of a candidate a name of its own.";
+  return { path: `${at}/metadata/name`, line: null, column: null, code: "not_allowed", message, help };
+}

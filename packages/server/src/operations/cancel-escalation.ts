@@ -1,0 +1,26 @@
+import type { CancelInput, Escalation } from "@countersign/contract";
+import type { Caller } from "./caller.ts";
+import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
+import { personOf } from "./person.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed. Source: api.md §6. */
+export async function cancelEscalation(
+  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,
+  caller: Caller,
+  escalation_id: string,
+  input: CancelInput,
+): Promise<Escalation> {
+  const record = await withCurrentCaller(runtime, caller, (current) =>
+    runtime.db.tenant(current.org_id, async (query) => {
+      const by = await personOf(query, current);
+      const audit = { actor: current.actor, type: null };
+      return changeEscalation(runtime, query, current.org_id, escalation_id, audit, (at, head) => {
+        demandCurrent(head, current);
+        return { kind: "cancel", by, comment: input.reason ?? null, at };
+      });
+    }),
+  );
+  runtime.deliveries.poke();
+  return record;
+}

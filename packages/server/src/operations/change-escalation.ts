@@ -1,0 +1,160 @@
+/**
+ * One step of a review, whoever takes it: state, decision, audit and events change together, under the lock of the
+ * organization's head. The step itself is core's `stepReview`; the database's clock has the last word on the deadline.
+ */
+import type { AuditType, Decision, Escalation, EventType } from "@countersign/contract";
+import {
+  eventDraftText,
+  Fault,
+  parseTimestampUs,
+  type Review,
+  type ReviewStep,
+  type Ruling,
+  stepReview,
+} from "@countersign/core";
+import type { Query } from "../ports.ts";
+import { type AuditRow, auditRow } from "../store/audit.ts";
+import type { EventRow } from "../store/commit-writer-rows.ts";
+import { databaseNow, moveReview, readReview, settleIntent } from "../store/escalations.ts";
+import { type Head, withHead } from "../store/heads.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What a change needs of its node. */
+export type ReviewRuntime = Pick<Runtime, "ids">;
+
+/** What a step is audited as, beyond the rows that follow from closing. */
+interface StepAudit {
+  readonly actor: string;
+  readonly type: Extract<AuditType, "voted" | "reassigned"> | null;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** Assumptions of an operation that changed before it had the lock: read again and start over. */
+export class Outdated extends Error {}
+
+/**
+ * Takes the step that `stepAt` makes of the escalation as it is under the lock, at the moment given. Answers with the
+ * record after it. Faults: not_found, escalation_closed, state_conflict (others approved something else).
+ */
+export async function changeEscalation(
+  runtime: ReviewRuntime,
+  query: Query,
+  org_id: string,
+  escalation_id: string,
+  audit: StepAudit,
+  stepAt: (at: string, head: Head, review: Review) => ReviewStep | Promise<ReviewStep>,
+): Promise<Escalation> {
+  let record: Escalation | undefined;
+  await withHead(query, org_id, async (head) => {
+    const before = await readReview(query, org_id, escalation_id);
+    if (before === undefined) throw new Fault("not_found");
+    const step = await stepAt(await databaseNow(query), head, before);
+    const stepped = stepReview(before, step);
+    if (stepped.kind === "refused") throw refusal(stepped.because);
+    const { review } = stepped;
+    ({ record } = review);
+    if (!(await moveReview(query, org_id, review, step.kind === "time_over" ? "late" : "in_time")))
+      throw refusal("closed");
+    if (record.status !== "pending") await settleIntent(query, org_id, record.intent_id, resolutionOf(review));
+    return { audit: auditOf(runtime, record, step, audit), events: eventOf(runtime, org_id, record, step) };
+  });
+  if (record === undefined) throw new Error("the head was changed without a step");
+  return record;
+}
+
+/** Refuses to act on a key that was revoked or changed since the gate read it. */
+export function demandCurrent(head: Head, caller: Pick<Caller, "auth_epoch">): void {
+  if (head.auth_epoch !== caller.auth_epoch) throw new Outdated("keys");
+}
+
+/** What an approval lets through when nobody changes more than the policies asked for. */
+export function rulingOf(decision: Decision): Ruling {
+  const { modifications, modified_content } = decision;
+  return { outcome: modifications.length > 0 ? "approve_modified" : "approve", modifications, modified_content };
+}
+
+/** Runs an operation again while what it assumed about its caller is outdated. Faults: unavailable, those of `work`. */
+export async function withCurrentCaller<T>(
+  runtime: Pick<Runtime, "callers">,
+  caller: Caller,
+  work: (caller: Caller) => Promise<T>,
+): Promise<T> {
+  let current = caller;
+  for (let attempt = 1; attempt <= 6; attempt += 1) {
+    try {
+      return await work(current);
+    } catch (error) {
+      if (!(error instanceof Outdated)) throw error;
+      current = await runtime.callers.reload(current);
+    }
+  }
+  throw new Fault("unavailable", { internal: "found outdated each time", headers: { "retry-after": "1" } });
+}
+
+function refusal(because: "closed" | "early" | "disagrees"): Fault {
+  if (because !== "disagrees") return new Fault("escalation_closed");
+  const message = "Other reviewers approved the action with other modifications; approve the same, or decide block.";
+  return new Fault("state_conflict", { details: [{ path: "/modifications", code: "not_allowed", message }] });
+}
+
+/** The members of the decision that a closed review replaces. */
+function resolutionOf({ record, ruling }: Review): Partial<Decision> {
+  const outcome = record.resolution?.outcome ?? "block";
+  const through = outcome === "block" ? null : ruling;
+  return {
+    outcome,
+    status: "final",
+    escalation_status: record.status,
+    modifications: through === null ? [] : [...through.modifications],
+    modified_content: (through?.modified_content ?? null) as Decision["modified_content"],
+  };
+}
+
+const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
+
+function auditOf(
+  { ids }: ReviewRuntime,
+  record: Escalation,
+  step: ReviewStep,
+  { actor, type, data }: StepAudit,
+): AuditRow[] {
+  const { intent_id, escalation_id, status, resolution } = record;
+  const { at } = step;
+  const rows: AuditRow[] = [];
+  if (type !== null) rows.push(auditRow(ids, { intent_id, at, actor, type, data: { escalation_id, ...data } }));
+  if (status !== "pending" && resolution !== null) {
+    const { outcome, by, comment } = resolution;
+    const changes = resolution.modifications.length;
+    rows.push(
+      auditRow(ids, {
+        intent_id,
+        at,
+        actor,
+        type: closedAs[status],
+        data: { escalation_id, outcome, by, comment, modifications: changes },
+      }),
+    );
+  }
+  return rows;
+}
+
+/** A vote that leaves the review open is no decision yet: it is told by the audit trail only. */
+function eventOf({ ids }: ReviewRuntime, organization_id: string, record: Escalation, step: ReviewStep): EventRow[] {
+  const { escalation_id, intent_id, status } = record;
+  if (status === "pending" && step.kind !== "reassign") return [];
+  const event_type: EventType = status === "pending" ? "escalation.reassigned" : `escalation.${status}`;
+  const at_us = parseTimestampUs(step.at) ?? 0;
+  const body = eventDraftText({
+    event_type,
+    organization_id,
+    at_us,
+    intent_id,
+    escalation_id,
+    escalation_status: status,
+    data: record,
+  });
+  const event_id = ids.next("event");
+  const created_at = step.at;
+  return [{ event_id, event_type, intent_id, decision_id: null, escalation_id, body, created_at }];
+}

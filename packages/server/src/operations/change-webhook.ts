@@ -1,0 +1,47 @@
+import type { WebhookChange } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../store/audit.ts";
+import { cancelDeliveries } from "../store/deliveries.ts";
+import { withHead } from "../store/heads.ts";
+import { readWebhook, type StoredWebhook, updateWebhook } from "../store/webhooks.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+import { acceptedUrl, subscribedTypes } from "./webhook-events.ts";
+
+/**
+ * Replaces the given settings. Switched off, its pending deliveries end cancelled and it gets nothing more; switched on
+ * again, it gets what happens from then on. A new URL is used from the next attempt on.
+ * Faults: not_found, unknown_event_type, webhook_url_refused. Source: api.md §8.
+ */
+export async function changeWebhook(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "httpOut">,
+  caller: Pick<Caller, "org_id" | "actor">,
+  webhook_id: string,
+  change: WebhookChange,
+): Promise<StoredWebhook> {
+  const { org_id, actor } = caller;
+  const wanted = {
+    ...(change.active === undefined ? {} : { active: change.active }),
+    ...(change.description === undefined ? {} : { description: change.description }),
+    ...(change.event_types === undefined ? {} : { event_types: subscribedTypes(change.event_types) }),
+    ...(change.url === undefined ? {} : { url: await acceptedUrl(runtime.httpOut, change.url) }),
+  };
+  const at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.tenant(org_id, async (query) => {
+    // Deliveries before the head, as settling does: two transactions never wait for each other in a circle.
+    if (change.active === false) await cancelDeliveries(query, org_id, webhook_id);
+    let after: StoredWebhook | undefined;
+    await withHead(query, org_id, async () => {
+      const before = await readWebhook(query, org_id, webhook_id, "for update");
+      if (before === undefined) throw new Fault("not_found");
+      after = { ...before, ...wanted };
+      await updateWebhook(query, after);
+      const webhooks_delta = Number(after.active) - Number(before.active);
+      const audit = [
+        auditRow(runtime.ids, { intent_id: null, at, actor, type: "webhook_changed", data: { webhook_id, ...wanted } }),
+      ];
+      return { audit, webhooks_delta, raise: webhooks_delta === 0 ? [] : ["policy"] };
+    });
+    return after as StoredWebhook;
+  });
+}

@@ -1,0 +1,69 @@
+/** The organization's own endpoint that is asked for facts: register, read, remove. Source: api.md §5. */
+import { type ContextSource, type ContextSourceInput, limits, webhookSecretMask } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../store/audit.ts";
+import {
+  type ContextSourceRow,
+  deleteContextSource,
+  readContextSource,
+  sourceSecretContext,
+  writeContextSource,
+} from "../store/context-source.ts";
+import { withHead } from "../store/heads.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+import { acceptedUrl } from "./webhook-events.ts";
+import { newWebhookSecret } from "./webhook-secret.ts";
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">;
+type Who = Pick<Caller, "org_id" | "actor">;
+
+/**
+ * Registers a source in place of the earlier one; every decision committed afterwards, on every node, rests on its facts.
+ * The answer is the only one that shows the secret, which is a new one each time. Faults: webhook_url_refused.
+ */
+export async function registerContextSource(
+  { db, clock, ids, sealer, httpOut }: Needed,
+  { org_id, actor }: Who,
+  { url: given, timeout_ms = limits.context_source_timeout_ms_max }: ContextSourceInput,
+): Promise<ContextSource> {
+  const url = await acceptedUrl(httpOut, given);
+  const secret = newWebhookSecret(ids);
+  const created_at = formatTimestampUs(clock.now_us());
+  const secret_sealed = sealer.seal(secret, sourceSecretContext(org_id));
+  const source = { url, timeout_ms, secret_sealed, created_at };
+  const entry = { intent_id: null, at: created_at, actor, type: "context_source_registered" } as const;
+  await db.tenant(org_id, async (query) => {
+    const audit = [auditRow(ids, { ...entry, data: { url, timeout_ms } })];
+    await withHead(query, org_id, { raise: ["context"], audit });
+    await writeContextSource(query, org_id, source);
+  });
+  return { ...shown(source), secret };
+}
+
+/** The source, its secret masked. Faults: not_found. */
+export async function getContextSource({ db }: Pick<Runtime, "db">, { org_id }: Who): Promise<ContextSource> {
+  const source = await db.tenant(org_id, (query) => readContextSource(query, org_id));
+  if (source === null) throw new Fault("not_found");
+  return shown(source);
+}
+
+/** Removes the source; no decision committed afterwards rests on its facts. Faults: not_found. */
+export async function removeContextSource(
+  { db, clock, ids }: Pick<Runtime, "db" | "clock" | "ids">,
+  { org_id, actor }: Who,
+): Promise<void> {
+  const at = formatTimestampUs(clock.now_us());
+  await db.tenant(org_id, async (query) => {
+    await withHead(query, org_id, async () => {
+      const url = await deleteContextSource(query, org_id);
+      if (url === undefined) throw new Fault("not_found");
+      const entry = { intent_id: null, at, actor, type: "context_source_deleted" } as const;
+      return { raise: ["context"], audit: [auditRow(ids, { ...entry, data: { url } })] };
+    });
+  });
+}
+
+function shown({ url, timeout_ms, created_at }: ContextSourceRow): ContextSource {
+  return { url, timeout_ms, secret: webhookSecretMask, created_at };
+}

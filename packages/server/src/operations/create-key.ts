@@ -1,0 +1,129 @@
+/** New API keys. Source: contract §4 and §5, api.md §3. */
+import { type ApiKeyCreated, type ApiKeyInput, limits } from "@countersign/contract";
+import { Fault, formatTimestampUs, hashApiKey, newApiKey, parseTimestampUs } from "@countersign/core";
+import type { Query } from "../ports.ts";
+import { auditRow } from "../store/audit.ts";
+import { withHead } from "../store/heads.ts";
+import type { OnceAnswer } from "../store/idempotency.ts";
+import { insertKey } from "../store/keys.ts";
+import type { Caller } from "./caller.ts";
+import { idempotent } from "./idempotent.ts";
+import type { Runtime } from "./runtime.ts";
+
+type Needs = Pick<Runtime, "clock" | "ids">;
+
+const day_seconds = 86_400;
+
+/** A key to be made. */
+export interface KeyToCreate {
+  readonly org_id: string;
+  readonly name: string | null;
+  readonly environment: "live" | "shadow" | "test";
+  readonly scope: "org" | "agent";
+  readonly role: ApiKeyCreated["role"];
+  /** Exactly for scope `agent`. */
+  readonly agent_id: string | null;
+  /** Absent: 365 days from now. */
+  readonly expires_us?: number;
+  /** key_id or user_id; null: quickstart, command line, open mode. */
+  readonly created_by: string | null;
+  readonly actor: string;
+}
+
+/**
+ * Makes a key in the caller's transaction (tenant or system scope) and raises the epoch of the organization's keys. The
+ * answer is the only place where the key stands in full. The first key of all ends open mode.
+ */
+export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreate): Promise<ApiKeyCreated> {
+  const now_us = runtime.clock.now_us();
+  const expires_us = key.expires_us ?? now_us + limits.api_key_lifetime_days_default * day_seconds * 1_000_000;
+  const key_id = runtime.ids.next("api_key");
+  const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
+  const { org_id, name, environment, scope, role, agent_id, created_by, actor } = key;
+  const shown = { key_id, name, environment, scope, role, agent_id };
+  const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
+  const data = { ...shown, expires_at: times.expires_at };
+  await withHead(query, org_id, {
+    raise: ["auth"],
+    audit: [auditRow(runtime.ids, { intent_id: null, at: times.created_at, actor, type: "key_created", data })],
+  });
+  await insertKey(query, {
+    ...shown,
+    ...times,
+    org_id,
+    key_sha256: hashApiKey(api_key),
+    lineage_id: key_id,
+    rate_limits: null,
+    created_by,
+    lifetime_seconds: Math.max(1, Math.ceil((expires_us - now_us) / 1_000_000)),
+    rotated_from: null,
+  });
+  return { ...shown, ...times, api_key };
+}
+
+/**
+ * Creates a key for the caller's organization. A repetition under the same Idempotency-Key gives the same key again, so
+ * its text is kept for that, sealed. Faults: invalid_request, idempotency_conflict.
+ */
+export async function createKey(
+  runtime: Needs & Pick<Runtime, "db" | "sealer">,
+  caller: Caller,
+  input: ApiKeyInput,
+  idempotency_key?: string,
+): Promise<OnceAnswer<ApiKeyCreated>> {
+  const wanted = keyToCreate(caller, input, runtime.clock.now_us());
+  const context = `${caller.org_id} createApiKey ${idempotency_key ?? ""}`;
+  const terms = { operation: "createApiKey", idempotency_key, request: input };
+  const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
+    const created = await insertNewKey(runtime, query, wanted);
+    return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };
+  });
+  return { response: JSON.parse(runtime.sealer.open(response.sealed, context)) as ApiKeyCreated, replayed };
+}
+
+/** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out. */
+function keyToCreate(caller: Caller, input: ApiKeyInput, now_us: number): KeyToCreate {
+  const { scope = "org", role = "agent" } = input;
+  if (scope === "agent" && input.agent_id === undefined)
+    throw problem("/agent_id", "required", "Name the agent of a key of scope agent.");
+  if (scope === "org" && input.agent_id !== undefined) {
+    throw problem(
+      "/agent_id",
+      "not_allowed",
+      "Only a key of scope agent is bound to an agent: remove this, or set scope to agent.",
+    );
+  }
+  if (scope === "agent" && role !== "agent")
+    throw problem("/role", "not_allowed", "A key of scope agent has the role agent.");
+  const expires_us = expiry(input, now_us);
+  return {
+    org_id: caller.org_id,
+    name: input.name ?? null,
+    environment: input.environment ?? "live",
+    scope,
+    role,
+    agent_id: input.agent_id ?? null,
+    ...(expires_us === undefined ? {} : { expires_us }),
+    created_by: caller.key_id ?? caller.user_id,
+    actor: caller.actor,
+  };
+}
+
+function expiry({ expires_at, expires_in_days }: ApiKeyInput, now_us: number): number | undefined {
+  if (expires_at === undefined) {
+    return expires_in_days === undefined ? undefined : now_us + expires_in_days * day_seconds * 1_000_000;
+  }
+  if (expires_in_days !== undefined)
+    throw problem("/expires_in_days", "not_allowed", "Send expires_at or expires_in_days, not both.");
+  const expires_us = parseTimestampUs(expires_at);
+  if (expires_us === null) throw problem("/expires_at", "bad_format", "Send an RFC 3339 date-time with a time zone.");
+  if (expires_us <= now_us) throw problem("/expires_at", "out_of_range", "Send a time in the future.");
+  if (expires_us > now_us + limits.api_key_lifetime_days_max * day_seconds * 1_000_000) {
+    throw problem("/expires_at", "out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
+  }
+  return expires_us;
+}
+
+function problem(path: string, code: string, message: string): Fault {
+  return new Fault("invalid_request", { details: [{ path, code, message }] });
+}

@@ -1,0 +1,181 @@
+/** A person's vote on a held action. Source: api.md §6. */
+import {
+  type Decision,
+  type Escalation,
+  type Reviewer,
+  type RulingInput,
+  roleMeets,
+  roleNames,
+} from "@countersign/contract";
+import {
+  applyPatch,
+  type DecidableIntent,
+  decide,
+  Fault,
+  type MergedFacts,
+  parseTimestampUs,
+  type Ruling,
+} from "@countersign/core";
+import type { Query } from "../ports.ts";
+import { readReview } from "../store/escalations.ts";
+import { readPolicyEpoch } from "../store/heads.ts";
+import type { OnceAnswer } from "../store/idempotency.ts";
+import { readIntent } from "../store/intents.ts";
+import type { Caller } from "./caller.ts";
+import { changeEscalation, demandCurrent, Outdated, rulingOf, withCurrentCaller } from "./change-escalation.ts";
+import { idempotent } from "./idempotent.ts";
+import type { OrgState } from "./org-state.ts";
+import { personOf, submittersOf } from "./person.ts";
+import type { Runtime } from "./runtime.ts";
+
+/**
+ * Votes. One rejection closes the review as block; approvals close it when enough different people gave them. An
+ * approval of an action that policies modified lets the modified action through. Faults: not_found, forbidden (handed to
+ * others), self_review, escalation_closed, state_conflict (others approved something else), invalid_request
+ * (modifications), modified_action_blocked, idempotency_conflict.
+ */
+export async function decideEscalation(
+  runtime: Runtime,
+  caller: Caller,
+  escalation_id: string,
+  input: RulingInput,
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Escalation>> {
+  const terms = { operation: "decide_escalation", idempotency_key, request: { escalation_id, input } };
+  const answer = await withCurrentCaller(runtime, caller, async (current) => {
+    const { org_id } = current;
+    const state = await runtime.orgStates.get(org_id);
+    return idempotent(runtime, current, terms, async (query) => {
+      const person = await admit(query, current, escalation_id);
+      if (input.modifications !== undefined && (await readPolicyEpoch(query, org_id)) !== state.policy_epoch) {
+        // Neither a refusal nor a ruling may rest on policies and membranes of before.
+        runtime.orgStates.forget(org_id, state);
+        throw new Outdated("policies");
+      }
+      const ruling = await rulingFor(query, org_id, escalation_id, input, state);
+      const { outcome, comment = null } = input;
+      const audit = { actor: current.actor, type: "voted", data: { person, outcome, comment } } as const;
+      return changeEscalation(runtime, query, org_id, escalation_id, audit, (at, head, { record }) => {
+        demandCurrent(head, current);
+        if (ruling !== null && input.modifications !== undefined && head.policy_epoch !== state.policy_epoch) {
+          runtime.orgStates.forget(org_id, state);
+          throw new Outdated("policies");
+        }
+        demandReviewer(record.reviewers, current, person);
+        return { kind: "vote", person, outcome, ruling, comment, at };
+      });
+    });
+  });
+  runtime.deliveries.poke();
+  return answer;
+}
+
+/** The person behind the caller. Faults: not_found, self_review. */
+async function admit(query: Query, caller: Caller, escalation_id: string): Promise<string> {
+  const review = await readReview(query, caller.org_id, escalation_id);
+  if (review === undefined) throw new Fault("not_found");
+  const intent = await readIntent(query, caller.org_id, review.record.intent_id);
+  if (intent === undefined) throw new Error(`${escalation_id} is about no intent`);
+  const person = await personOf(query, caller);
+  const { self, creator } = await submittersOf(query, caller.org_id, intent);
+  const mine = [person, caller.lineage_id ?? person];
+  if (mine.some((each) => self.has(each) || each === creator)) throw new Fault("self_review");
+  return person;
+}
+
+/** Faults: forbidden unless one of the reviewers named is this person or a role that the caller's includes. */
+function demandReviewer(reviewers: readonly Reviewer[], caller: Caller, person: string): void {
+  const fits = ({ type, id }: Reviewer): boolean => {
+    if (type === "user") return id === person;
+    const role = roleNames.find((name) => name === id);
+    return role !== undefined && roleMeets(caller.role, [role]);
+  };
+  if (reviewers.length === 0 || reviewers.some(fits)) return;
+  throw new Fault("forbidden", {
+    details: [{ path: "", code: "not_allowed", message: "This escalation is in the hands of other reviewers." }],
+  });
+}
+
+/** What an approval would let through; null for a block. Faults: invalid_request, modified_action_blocked. */
+async function rulingFor(
+  query: Query,
+  org_id: string,
+  escalation_id: string,
+  { outcome, modifications = [] }: RulingInput,
+  state: OrgState,
+): Promise<Ruling | null> {
+  if (outcome !== "approve_modified" && modifications.length > 0)
+    throw invalid("/modifications", "Modifications go with the outcome approve_modified only.");
+  if (outcome === "block") return null;
+  const review = await readReview(query, org_id, escalation_id);
+  const row = await readIntent(query, org_id, review?.record.intent_id ?? "");
+  if (row === undefined) throw new Fault("not_found");
+  const decision = row.decision as unknown as Decision;
+  const asked = rulingOf(decision);
+  if (modifications.length === 0) {
+    if (outcome === "approve_modified" && asked.outcome === "approve")
+      throw invalid("/modifications", "Say what is modified: no policy asks for a modification.");
+    return asked;
+  }
+  for (const [index, { op, value }] of modifications.entries())
+    if (op !== "remove" && value === undefined) throw invalid(`/modifications/${index}/value`, `${op} needs a value.`);
+
+  const { submitted } = row.intent as unknown as { submitted: DecidableIntent };
+  const patched = applyPatch(asked.modified_content ?? submitted.payload?.content ?? {}, modifications);
+  if (!patched.ok) throw invalid(`/modifications/${patched.index}`, `It cannot be applied: ${patched.message}.`);
+  const content: Readonly<Record<string, unknown>> = patched.document;
+  const { policyMade, modified_content } = evaluateAgain(state, row, submitted, content);
+  const own = modifications.map((each) => ({ ...each, policy_id: null }));
+  return {
+    outcome: "approve_modified",
+    modifications: [...asked.modifications, ...own, ...policyMade],
+    modified_content,
+  };
+}
+
+/**
+ * The modified action under the policies of now, on the facts and at the time of the first decision: the reviewer's
+ * change is in question, not how old the facts have become while the action waited. What policies still modify is
+ * modified on top. Faults: modified_action_blocked naming the policies.
+ */
+function evaluateAgain(
+  state: OrgState,
+  row: {
+    readonly membrane_id: string;
+    readonly mode: Decision["pipeline_mode"];
+    readonly facts: object;
+    readonly created_at: string;
+  },
+  submitted: DecidableIntent,
+  content: Readonly<Record<string, unknown>>,
+) {
+  const deciding = state.membrane(row.membrane_id);
+  if (deciding === undefined) throw new Error(`no membrane ${row.membrane_id}`);
+  const { content: again } = decide({
+    intent: { ...submitted, payload: { ...submitted.payload, content } },
+    facts: row.facts as MergedFacts,
+    policySet: deciding.policySet,
+    membrane: deciding.membrane,
+    mode: row.mode,
+    now_us: parseTimestampUs(row.created_at) ?? 0,
+    human_reviewed: true,
+  });
+  const blocking = again.reasons.filter((reason) => reason.effect === "block" && reason.policy_id !== null);
+  if (blocking.length > 0)
+    throw new Fault("modified_action_blocked", {
+      details: blocking.map(({ policy, message }) => ({
+        path: "/modifications",
+        code: "not_allowed",
+        policy,
+        message,
+      })),
+    });
+  const policyMade = again.modifications;
+  const modified = applyPatch(content, policyMade);
+  if (!modified.ok) throw invalid("/modifications", "What policies modify cannot be applied to the modified action.");
+  return { policyMade, modified_content: modified.document };
+}
+
+function invalid(path: string, message: string): Fault {
+  return new Fault("invalid_request", { details: [{ path, code: "not_allowed", message }] });
+}

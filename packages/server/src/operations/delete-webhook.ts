@@ -1,0 +1,28 @@
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../store/audit.ts";
+import { cancelDeliveries } from "../store/deliveries.ts";
+import { withHead } from "../store/heads.ts";
+import { readWebhook, deleteWebhook as removeWebhook } from "../store/webhooks.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Deletes a webhook; its pending deliveries end cancelled. Faults: not_found. Source: contract §4, api.md §8. */
+export async function deleteWebhook(
+  runtime: Pick<Runtime, "db" | "clock" | "ids">,
+  caller: Pick<Caller, "org_id" | "actor">,
+  webhook_id: string,
+): Promise<void> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.tenant(org_id, async (query) => {
+    await cancelDeliveries(query, org_id, webhook_id);
+    await withHead(query, org_id, async () => {
+      const webhook = await readWebhook(query, org_id, webhook_id, "for update");
+      if (webhook === undefined) throw new Fault("not_found");
+      await removeWebhook(query, org_id, webhook_id);
+      const data = { webhook_id, url: webhook.url };
+      const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "webhook_deleted", data })];
+      return webhook.active ? { audit, webhooks_delta: -1, raise: ["policy"] } : { audit };
+    });
+  });
+}

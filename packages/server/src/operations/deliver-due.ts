@@ -1,0 +1,101 @@
+/** One attempt of one claimed delivery, and settling what attempts came to. Source: architecture.md §5, contract §6. */
+import { limits } from "@countersign/contract";
+import { afterAttempt, deliveryHeaders, formatTimestampUs } from "@countersign/core";
+import type { Ids } from "../ports.ts";
+import { type AuditRow, auditRow } from "../store/audit.ts";
+import { type AttemptRecord, type ClaimedDelivery, type Settlement, settle } from "../store/delivery-queue.ts";
+import { secretContext } from "../store/webhooks.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What a claimed delivery came to, to be settled. */
+export interface Ended {
+  readonly claimed: ClaimedDelivery;
+  readonly settlement: Omit<Settlement, "audit">;
+  /** Of the attempt; 0: there was none. */
+  readonly duration_ms: number;
+}
+
+const interrupted = "The service stopped during this attempt; whether it arrived is not known.";
+
+const unsealable = {
+  response_status: null,
+  error: "The webhook's secret was sealed with another master key than this service has.",
+  duration_ms: 0,
+};
+
+/**
+ * Sends the delivery and says how it goes on; holds no transaction. Nothing is sent when its webhook is gone, or when the
+ * lease of the third attempt ran out: then only the end is left to write. `waits_ms`: tests only.
+ */
+export async function attemptDelivery(
+  runtime: Pick<Runtime, "clock" | "sealer" | "httpOut">,
+  claimed: ClaimedDelivery,
+  waits_ms?: readonly number[],
+): Promise<Ended> {
+  const { org_id, delivery_id, webhook_id, event_type, body, number, url, secret_sealed } = claimed;
+  const at_us = runtime.clock.now_us();
+  const at = formatTimestampUs(at_us);
+  const outcomes = withoutGaps(claimed.outcomes, Math.min(number - 1, limits.delivery_attempts_max), at);
+  const attempts = Math.min(number, limits.delivery_attempts_max);
+  const ends = (status: Settlement["status"], all: readonly AttemptRecord[], wait_ms = 0, duration_ms = 0): Ended => ({
+    claimed,
+    duration_ms,
+    settlement: { delivery_id, attempts, status, outcomes: all, wait_ms },
+  });
+  if (number > limits.delivery_attempts_max) return ends("failed", outcomes);
+  if (url === null || secret_sealed === null) return ends("cancelled", outcomes);
+
+  const manual_retry = claimed.original_delivery_id !== null;
+  const delivery = { delivery_id, event_type, body, manual_retry };
+  let secret: string | null = null;
+  try {
+    secret = runtime.sealer.open(secret_sealed, secretContext(org_id, webhook_id));
+  } catch {
+    // Told to the organization in the failed record: nothing that waiting would mend.
+  }
+  const { duration_ms, ...result } =
+    secret === null ? unsealable : await runtime.httpOut.post(url, deliveryHeaders(delivery, secret, at_us), body);
+  const after = afterAttempt(number, result, waits_ms);
+  return ends(
+    after.status,
+    [...outcomes, { number, at, ...result, duration_ms }],
+    after.status === "pending" ? after.wait_ms : 0,
+    duration_ms,
+  );
+}
+
+/** Attempts that were begun and never settled get a record too: the process was killed while they ran. */
+function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: string): AttemptRecord[] {
+  return Array.from({ length: begun }, (_, index) => {
+    const number = index + 1;
+    const known = outcomes.find((each) => each.number === number);
+    return known ?? { number, at, response_status: null, error: interrupted, duration_ms: 0 };
+  });
+}
+
+/**
+ * Writes what the attempts of one organization came to, and `delivered` and `delivery_failed` into its audit trail, in one
+ * transaction; a settlement that a newer claim has overtaken changes nothing.
+ */
+export async function settleDeliveries(
+  runtime: Pick<Runtime, "db" | "clock" | "ids">,
+  org_id: string,
+  ended: readonly Ended[],
+): Promise<void> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await settle(
+    runtime.db,
+    org_id,
+    ended.map(({ claimed, settlement }) => ({ ...settlement, audit: auditOf(runtime.ids, at, claimed, settlement) })),
+  );
+}
+
+function auditOf(ids: Ids, at: string, claimed: ClaimedDelivery, settlement: Ended["settlement"]): AuditRow | null {
+  const { delivery_id, status, outcomes, attempts } = settlement;
+  if (status === "pending" || status === "cancelled") return null;
+  const { webhook_id, event_type, intent_id, original_delivery_id } = claimed;
+  const { response_status = null, error = null } = outcomes.at(-1) ?? {};
+  const data = { delivery_id, webhook_id, event_type, original_delivery_id, attempts, response_status, error };
+  const type = status === "delivered" ? "delivered" : "delivery_failed";
+  return auditRow(ids, { intent_id, at, actor: "system", type, data });
+}

@@ -1,0 +1,131 @@
+/** Invitations: an admin names an address and a role, its owner follows the mailed link. Source: api.md §9. */
+import {
+  type AcceptInvitationInput,
+  type Invitation,
+  type InvitationInput,
+  limits,
+  type Role,
+} from "@countersign/contract";
+import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import { auditRow } from "../store/audit.ts";
+import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
+import { withHead } from "../store/heads.ts";
+import {
+  deleteInvitations,
+  insertInvitation,
+  type KeptInvitation,
+  listInvitations as readInvitations,
+} from "../store/invitations.ts";
+import { readOrganizationName } from "../store/organizations.ts";
+import { countPeople, emailKey, findPerson, insertPerson, readPerson } from "../store/people.ts";
+import { deleteToken, insertToken, takeToken } from "../store/person-tokens.ts";
+import type { Caller } from "./caller.ts";
+import { writeMail } from "./mail.ts";
+import type { Runtime } from "./runtime.ts";
+import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
+import { linkFault } from "./sign-up.ts";
+
+const isInvitation = idPlace("invitation");
+
+function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvitation): Invitation {
+  return { invitation_id, email, role, created_at, expires_at };
+}
+
+/**
+ * Mails a link with which the owner of an address joins. Inviting an address again replaces its first link.
+ * Faults: already_exists when it is a person of the organization, or the organization has all the people it may.
+ */
+export async function invitePerson(runtime: Runtime, caller: Caller, input: InvitationInput): Promise<Invitation> {
+  const { org_id, actor } = caller;
+  const { email, role } = input;
+  const now_us = runtime.clock.now_us();
+  const created_at = formatTimestampUs(now_us);
+  const expires_at = formatTimestampUs(now_us + limits.invitation_link_seconds * us_per_second);
+  const token = newToken(runtime);
+  const invitation: KeptInvitation = {
+    invitation_id: runtime.ids.next("invitation"),
+    email,
+    role,
+    created_at,
+    expires_at,
+    token_sha256: tokenHash(token),
+  };
+  await runtime.db.system(async (query) => {
+    await withHead(query, org_id, async () => {
+      const person = await findPerson(query, email);
+      if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
+      if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
+        throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
+      for (const old of await deleteInvitations(query, org_id, { email: emailKey(email) }))
+        await deleteToken(query, old.token_sha256);
+      await insertInvitation(query, org_id, invitation, actor);
+      const subject = { email, role, invitation_id: invitation.invitation_id };
+      await insertToken(query, "invitation", invitation.token_sha256, org_id, subject, expires_at);
+      const org_name = await readOrganizationName(query, org_id);
+      await writeMail(runtime, query, "invitation", { to: email, org_name, role, token });
+      const data = { invitation_id: invitation.invitation_id, email, role };
+      return { audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor, type: "user_invited", data })] };
+    });
+  });
+  runtime.mails.poke();
+  return shown(invitation);
+}
+
+/** Open invitations, newest first. Faults: invalid_request (cursor). */
+export async function listInvitations(
+  runtime: Pick<Runtime, "db" | "clock">,
+  { org_id }: Pick<Caller, "org_id">,
+  { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
+): Promise<{ invitations: Invitation[]; next_cursor: string | null }> {
+  const before = decodeCursor(cursor, isInvitation);
+  const now = formatTimestampUs(runtime.clock.now_us());
+  const found = await runtime.db.tenant(org_id, (query) => readInvitations(query, org_id, now, limit + 1, before));
+  const { rows, next_cursor } = page(found, limit, (each) => each.invitation_id);
+  return { invitations: rows.map(shown), next_cursor };
+}
+
+/** Withdraws an invitation; its link is void. Faults: not_found. */
+export async function revokeInvitation(runtime: Runtime, caller: Caller, invitation_id: string): Promise<void> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    const [deleted] = await deleteInvitations(query, org_id, { invitation_id });
+    if (deleted === undefined) throw new Fault("not_found");
+    await deleteToken(query, deleted.token_sha256);
+    const data = { invitation_id, email: deleted.email };
+    await withHead(query, org_id, {
+      audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "invitation_revoked", data })],
+    });
+  });
+}
+
+/**
+ * Makes the invited person and begins its first session: following the link shows that the address is theirs.
+ * Faults: not_found (link), already_exists (the address has an account on this service), overloaded.
+ */
+export async function acceptInvitation(runtime: Runtime, input: AcceptInvitationInput, client: Client): Promise<Begun> {
+  const password_hash = await runtime.passwords.hash(input.password);
+  const created_at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.system(async (query) => {
+    const token = await takeToken(query, "invitation", tokenHash(input.token), created_at);
+    const { email, role, invitation_id } = token?.subject ?? {};
+    const org_id = token?.org_id;
+    if (org_id == null || email === undefined || role === undefined || invitation_id === undefined) throw linkFault();
+    await deleteInvitations(query, org_id, { invitation_id });
+    const user_id = runtime.ids.next("user");
+    const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
+    if (!(await insertPerson(query, joined)))
+      throw taken("/token", "This address has an account here already: log in, or ask for another invitation.");
+    const data = { user_id, email, role };
+    await withHead(query, org_id, {
+      audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor: user_id, type: "user_joined", data })],
+    });
+    const person = await readPerson(query, org_id, user_id);
+    if (person === undefined) throw new Error("a person who has just joined is gone");
+    return beginSession(runtime, query, person, client);
+  });
+}
+
+function taken(path: string, message: string): Fault {
+  return new Fault("already_exists", { details: [{ path, code: "already_exists", message }] });
+}

@@ -1,0 +1,23 @@
+import type { Override } from "@countersign/contract";
+import { decodeCursor, idPlace, page } from "../store/cursor.ts";
+import { listOverrides as readPage } from "../store/overrides.ts";
+import type { Caller } from "./caller.ts";
+import type { Page } from "./read-intents.ts";
+import type { Runtime } from "./runtime.ts";
+
+const isOverride = idPlace("override");
+
+/** The organization's overrides, newest first. Faults: invalid_request (cursor). */
+export async function listOverrides(
+  runtime: Pick<Runtime, "db">,
+  caller: Pick<Caller, "org_id">,
+  agent_id: string | undefined,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<Override>> {
+  const before = decodeCursor(cursor, isOverride);
+  const rows = await runtime.db.tenant(caller.org_id, (query) =>
+    readPage(query, caller.org_id, agent_id ?? null, before, limit + 1),
+  );
+  return page(rows, limit, (row) => row.override_id);
+}

@@ -1,0 +1,54 @@
+import { type LoginInput, limits } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+import { findPerson, readPerson } from "../store/people.ts";
+import { countMfaFailure, deleteSessions } from "../store/sessions.ts";
+import type { Runtime } from "./runtime.ts";
+import { type Begun, beginSession, type Client, findSession } from "./session.ts";
+import { useSecondFactor } from "./totp.ts";
+
+/**
+ * Begins a session with e-mail and password; one that waits for the second factor where the person has one. Takes as long
+ * and answers the same for an unknown address as for a wrong password. Faults: invalid_credentials, overloaded.
+ */
+export async function logIn(runtime: Runtime, input: LoginInput, client: Client): Promise<Begun> {
+  const known = await runtime.db.system((query) => findPerson(query, input.email));
+  const right = await runtime.passwords.verify(known?.password_hash ?? null, input.password);
+  if (known === undefined || !right) throw new Fault("invalid_credentials");
+  return runtime.db.system(async (query) => {
+    const person = await readPerson(query, known.org_id, known.user_id, true);
+    // Changed since it was verified: what was right then is wrong now.
+    if (person?.password_hash !== known.password_hash) throw new Fault("invalid_credentials");
+    return beginSession(runtime, query, person, client, person.mfa_enabled);
+  });
+}
+
+/**
+ * Finishes a login with a TOTP or recovery code: the session that waited for it is replaced by one that may do
+ * everything. Faults: missing_api_key (no session), state_conflict (none that waits), invalid_credentials.
+ */
+export async function verifySecondFactor(
+  runtime: Runtime,
+  token: string | null,
+  code: string,
+  client: Client,
+): Promise<Begun> {
+  const begun = await runtime.db.system(async (query) => {
+    const waiting = token === null ? undefined : await findSession(runtime, query, token);
+    if (waiting === undefined) throw new Fault("missing_api_key");
+    if (!waiting.mfa_pending) throw new Fault("state_conflict");
+    const { org_id, user_id, session_id } = waiting;
+    const person = await readPerson(query, org_id, user_id, true);
+    if (person === undefined) throw new Fault("missing_api_key");
+    if (!(await useSecondFactor(runtime, query, person, code))) {
+      const failures = (await countMfaFailure(query, org_id, session_id)) ?? limits.session_mfa_failures_max;
+      if (failures >= limits.session_mfa_failures_max)
+        await deleteSessions(query, org_id, user_id, { only: session_id });
+      // The count is committed: the fault is thrown outside.
+      return null;
+    }
+    if ((await deleteSessions(query, org_id, user_id, { only: session_id })) === 0) throw new Fault("missing_api_key");
+    return beginSession(runtime, query, person, client);
+  });
+  if (begun === null) throw new Fault("invalid_credentials");
+  return begun;
+}

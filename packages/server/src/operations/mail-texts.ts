@@ -1,0 +1,124 @@
+/**
+ * The words of mails, as plain text and as HTML made of the same parts. Whatever somebody else chose (names of
+ * organizations and agents) is cut, stripped of control and direction characters, and escaped.
+ */
+import type { Mail } from "../ports.ts";
+import type { MailContents } from "./mail.ts";
+
+/** A mail without its address. */
+type Words = Pick<Mail, "subject" | "text" | "html">;
+
+interface Parts {
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  readonly link?: { readonly label: string; readonly url: string };
+  readonly items?: readonly { readonly text: string; readonly url: string }[];
+  readonly footer: string;
+}
+
+/** Somebody wants an organization under this address. */
+export function signupMail(public_url: string, { org_name, token }: MailContents["signup"]): Words {
+  return written({
+    subject: "Confirm your e-mail address",
+    paragraphs: [
+      `Follow this link to create the organization “${shown(org_name)}” on Countersign. It works once, for 24 hours.`,
+    ],
+    link: { label: "Confirm the address", url: linkTo(public_url, "verify-email", token) },
+    footer: "If you did not ask for this, ignore this mail: nothing happens.",
+  });
+}
+
+/** The same, where the address has an account. */
+export function knownAddressMail(public_url: string): Words {
+  return written({
+    subject: "You have an account already",
+    paragraphs: [
+      "Somebody, probably you, tried to sign up on Countersign with this address, which has an account already.",
+    ],
+    link: { label: "Log in", url: `${public_url}/login` },
+    footer: "If you forgot the password, ask for a link that sets a new one. If it was not you, ignore this mail.",
+  });
+}
+
+/** A forgotten password. */
+export function passwordMail(public_url: string, token: string): Words {
+  return written({
+    subject: "Set a new password",
+    paragraphs: [
+      "Follow this link to set a new password on Countersign. It works once, for an hour, and ends every session.",
+    ],
+    link: { label: "Set a new password", url: linkTo(public_url, "reset-password", token) },
+    footer: "If you did not ask for this, ignore this mail: the password stays as it is.",
+  });
+}
+
+/** An invitation. */
+export function invitationMail(public_url: string, { org_name, role, token }: MailContents["invitation"]): Words {
+  return written({
+    subject: `Join ${shown(org_name)} on Countersign`,
+    paragraphs: [
+      `You are invited to “${shown(org_name)}” as ${role}. There people decide what software agents may do.`,
+      "The link works once, for seven days.",
+    ],
+    link: { label: "Join", url: linkTo(public_url, "invitation", token) },
+    footer: "If you do not know this organization, ignore this mail.",
+  });
+}
+
+/** Actions that wait for a reviewer. */
+export function escalationsMail(public_url: string, { waiting, more }: MailContents["escalations"]): Words {
+  const count = waiting.length + more;
+  const subject = count === 1 ? "An action waits for your review" : `${count} actions wait for your review`;
+  return written({
+    subject,
+    paragraphs: [`${subject}. What the agent wants and why it was held is shown in the console.`],
+    items: waiting.map(({ escalation_id, agent_id, type, expires_at }) => ({
+      text: `${shown(agent_id)}: ${shown(type)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC`,
+      url: `${public_url}/escalations/${escalation_id}`,
+    })),
+    ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/escalations` } }),
+    footer: "You get this because you are a reviewer. Settings, or the unsubscribe link of this mail, stop it.",
+  });
+}
+
+/** Where a link of this kind leads: a page of the console, which sends the token. */
+function linkTo(public_url: string, page: string, token: string): string {
+  return `${public_url}/${page}?token=${encodeURIComponent(token)}`;
+}
+
+const shown_chars_max = 80;
+
+/** A stranger's text in a line of ours. */
+function shown(text: string): string {
+  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, " ").trim();
+  return clean.length > shown_chars_max ? `${clean.slice(0, shown_chars_max)}…` : clean;
+}
+
+function written({ subject, paragraphs, link, items = [], footer }: Parts): Words {
+  const text = [
+    ...paragraphs,
+    ...items.map((item) => `- ${item.text}\n  ${item.url}`),
+    ...(link === undefined ? [] : [`${link.label}: ${link.url}`]),
+    `-- \n${footer}`,
+  ].join("\n\n");
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>
+<body style="font:16px/1.5 system-ui,sans-serif;color:#1a1f2b;max-width:36em;margin:2em auto;padding:0 1em">
+${paragraphs.map((each) => `<p>${escaped(each)}</p>`).join("\n")}
+${items.length === 0 ? "" : `<ul>${items.map((item) => `<li><a href="${escaped(item.url)}">${escaped(item.text)}</a></li>`).join("\n")}</ul>`}
+${link === undefined ? "" : `<p><a href="${escaped(link.url)}">${escaped(link.label)}</a></p><p style="color:#5b6475;word-break:break-all">${escaped(link.url)}</p>`}
+<p style="color:#5b6475;border-top:1px solid #d9dde5;padding-top:1em">${escaped(footer)}</p>
+</body></html>`;
+  return { subject, text, html };
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
+}

@@ -1,0 +1,138 @@
+/** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
+import { limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../ports.ts";
+import { auditRow } from "../store/audit.ts";
+import { withHead } from "../store/heads.ts";
+import { insertMembrane, readMembrane, readMembranes, updateMembrane } from "../store/membranes.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Membranes an organization may have; the whole list fits on one page. */
+const membranes_max = 100;
+
+/** What a new membrane has where its creator says nothing. */
+export const membraneDefaults = {
+  default_verdict: "approve",
+  thresholds: { escalate_at: null, block_at: null },
+  packs: [],
+  action_catalogue: [],
+  facts_max_age: {},
+  escalation: {
+    timeout_seconds: limits.escalation_timeout_seconds_default,
+    on_timeout: "block",
+    reviewers: [{ type: "role", id: "reviewer" }],
+    quorum: 1,
+  },
+} as const satisfies Partial<Membrane>;
+
+/** Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack). */
+export async function createMembrane(
+  runtime: Runtime,
+  caller: Caller,
+  input: MembraneInput,
+  query: Query,
+): Promise<Membrane> {
+  runtime.refuseUnknownPacks(input.packs ?? []);
+  const at = formatTimestampUs(runtime.clock.now_us());
+  const membrane: Membrane = {
+    ...structuredClone(membraneDefaults),
+    ...input,
+    membrane_id: runtime.ids.next("membrane"),
+    status: "shadow",
+    is_default: false,
+    created_at: at,
+  };
+  await withHead(query, caller.org_id, {
+    raise: ["policy"],
+    audit: [
+      auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type: "membrane_created", data: { membrane } }),
+    ],
+  });
+  const existing = await readMembranes(query, caller.org_id);
+  refuseTakenName(existing, membrane);
+  if (existing.length >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
+  await insertMembrane(query, caller.org_id, membrane);
+  return membrane;
+}
+
+/** All membranes, newest first. */
+export async function listMembranes(runtime: Runtime, caller: Caller): Promise<Membrane[]> {
+  const membranes = await runtime.db.tenant(caller.org_id, (query) => readMembranes(query, caller.org_id));
+  return membranes.sort((a, b) => (a.membrane_id < b.membrane_id ? 1 : -1));
+}
+
+/** One membrane. Faults: not_found. */
+export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+  const membrane = await runtime.db.tenant(caller.org_id, (query) => readMembrane(query, caller.org_id, membrane_id));
+  if (membrane === undefined) throw new Fault("not_found");
+  return membrane;
+}
+
+/** Replaces the given settings. Faults: not_found, already_exists (name), invalid_request (unknown pack). */
+export function changeMembrane(
+  runtime: Runtime,
+  caller: Caller,
+  membrane_id: string,
+  change: MembraneChange,
+): Promise<Membrane> {
+  runtime.refuseUnknownPacks(change.packs ?? []);
+  return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, (membrane) => ({
+    ...membrane,
+    ...change,
+  }));
+}
+
+/** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */
+export function goLive(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+  return rewrite(runtime, caller, membrane_id, "membrane_went_live", {}, (membrane) => moved(membrane, "live"));
+}
+
+/** Stops enforcing the membrane's decisions. Faults: not_found, state_conflict when it is in shadow already. */
+export function returnToShadow(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+  return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", {}, (membrane) =>
+    moved(membrane, "shadow"),
+  );
+}
+
+function moved(membrane: Membrane, status: Membrane["status"]): Membrane {
+  if (membrane.status !== status) return { ...membrane, status };
+  throw new Fault("state_conflict", {
+    details: [{ path: "/status", code: "status", message: `The membrane is ${status} already.` }],
+  });
+}
+
+async function rewrite(
+  runtime: Runtime,
+  caller: Caller,
+  membrane_id: string,
+  type: "membrane_changed" | "membrane_went_live" | "membrane_returned_to_shadow",
+  data: Record<string, unknown>,
+  change: (membrane: Membrane) => Membrane,
+): Promise<Membrane> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.tenant(caller.org_id, async (query) => {
+    await withHead(query, caller.org_id, {
+      raise: ["policy"],
+      audit: [
+        auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type, data: { membrane_id, ...data } }),
+      ],
+    });
+    const membranes = await readMembranes(query, caller.org_id);
+    const membrane = membranes.find((each) => each.membrane_id === membrane_id);
+    if (membrane === undefined) throw new Fault("not_found");
+    const after = change(membrane);
+    refuseTakenName(membranes, after);
+    await updateMembrane(query, caller.org_id, after, at);
+    return after;
+  });
+}
+
+function refuseTakenName(membranes: readonly Membrane[], membrane: Membrane): void {
+  const taken = membranes.some((each) => each.name === membrane.name && each.membrane_id !== membrane.membrane_id);
+  if (taken) throw nameFault("Another membrane of your organization has this name.");
+}
+
+function nameFault(message: string): Fault {
+  return new Fault("already_exists", { details: [{ path: "/name", code: "already_exists", message }] });
+}

@@ -1,0 +1,183 @@
+/**
+ * What deciding for one organization needs, kept in memory under the epochs it was read at.
+ *
+ * Nothing here has to be fresh: a decision carries the epochs of the state it was computed from, and the commit refuses
+ * it as stale when one of them has been raised since. The caller then forgets the state, reads it again and decides
+ * again. So a policy, membrane or fact changed on any node governs every decision committed after the change, and
+ * nobody polls.
+ */
+import type { Membrane } from "@countersign/contract";
+import type { PolicySet, PolicySource } from "@countersign/core";
+import { LRUCache } from "lru-cache";
+import type { Db, Query } from "../ports.ts";
+import { type ContextSourceRow, readContextSource } from "../store/context-source.ts";
+import { readPolicyEpoch } from "../store/heads.ts";
+import { readMembranes } from "../store/membranes.ts";
+import { readDocumentsInForce, readPoliciesInForce } from "../store/policies.ts";
+import {
+  type ContextSubject,
+  readStoredContext,
+  readSubjects,
+  type StoredContext,
+  subjectKey,
+} from "../store/stored-context.ts";
+
+/** A membrane ready to decide with. */
+export interface DecidingMembrane {
+  readonly membrane: Membrane;
+  readonly policySet: PolicySet;
+}
+
+/** One organization as of two epochs. */
+export interface OrgState {
+  readonly policy_epoch: number;
+  readonly context_epoch: number;
+  /** Active webhooks; switching one on or off raises the policy epoch. */
+  readonly webhooks: number;
+  /** Some override may be good; making one raises the policy epoch. False: no block needs to look for one. */
+  readonly overrides: boolean;
+  /** The endpoint to ask for facts; changing it raises the context epoch. */
+  readonly source: ContextSourceRow | null;
+  /** The membrane of this id, the default one for undefined; undefined when there is none. */
+  membrane(membrane_id: string | undefined): DecidingMembrane | undefined;
+  /** Documents pushed for these subjects. */
+  storedContext(subjects: readonly ContextSubject[]): Promise<readonly StoredContext[]>;
+}
+
+/** The states of all organizations in use on this node. */
+export interface OrgStates {
+  /** The state in memory, else a fresh one. Rejects when the organization does not exist. */
+  get(org_id: string): Promise<OrgState>;
+  /** Drops a state that a commit found stale, unless a newer one has replaced it already. */
+  forget(org_id: string, state: OrgState): void;
+  /** True, and the state is dropped, when policies or membranes changed since it was read. */
+  isOutdated(org_id: string, state: OrgState): Promise<boolean>;
+}
+
+const organizationsMax = 2_000;
+/** A state is read again after this long even when nothing seems to have changed; it bounds memory, not correctness. */
+const maxAge_ms = 10 * 60_000;
+const subjectsMax = 2_000;
+/** An organization with more stored documents than this is asked subject by subject. */
+const listedSubjectsMax = 10_000;
+
+/** Compiles (and keeps) the policy set of a membrane's packs and the organization's own policies. */
+type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => PolicySet;
+
+/** An organization's own policies in force, under what they are made of. */
+interface OwnPolicies {
+  readonly key: string;
+  readonly sources: readonly PolicySource[];
+}
+
+/** Creates the cache. */
+export function createOrgStates(db: Db, policySetOf: PolicySetOf): OrgStates {
+  const own = new LRUCache<string, OwnPolicies>({ max: organizationsMax });
+  const states = new LRUCache<string, Promise<OrgState>>({ max: organizationsMax, ttl: maxAge_ms });
+  const resolved = new WeakMap<OrgState, Promise<OrgState>>();
+
+  function load(org_id: string): Promise<OrgState> {
+    const loading = readOrgState(db, org_id, policySetOf, own);
+    states.set(org_id, loading);
+    loading.then(
+      (state) => resolved.set(state, loading),
+      () => states.get(org_id) === loading && states.delete(org_id),
+    );
+    return loading;
+  }
+
+  const forget = (org_id: string, state: OrgState): void => {
+    if (states.get(org_id) === resolved.get(state)) states.delete(org_id);
+  };
+  return {
+    get: (org_id) => states.get(org_id) ?? load(org_id),
+    forget,
+    async isOutdated(org_id, state) {
+      const policy_epoch = await db.tenant(org_id, (query) => readPolicyEpoch(query, org_id));
+      if (policy_epoch === state.policy_epoch) return false;
+      forget(org_id, state);
+      return true;
+    },
+  };
+}
+
+async function readOrgState(
+  db: Db,
+  org_id: string,
+  policySetOf: PolicySetOf,
+  known: LRUCache<string, OwnPolicies>,
+): Promise<OrgState> {
+  const { head, membranes, own, source, subjects } = await db.tenant(org_id, async (query) => {
+    // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
+    const [head] = await query<{ policy_epoch: number; context_epoch: number; webhooks: number; overrides: boolean }>(
+      `select policy_epoch, context_epoch, webhooks,
+         exists (select from overrides where org_id = $1 and status = 'active') as overrides
+       from org_heads where org_id = $1`,
+      [org_id],
+    );
+    if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+    const membranes = await readMembranes(query, org_id);
+    const own = await readOwnPolicies(query, org_id, known);
+    const source = await readContextSource(query, org_id);
+    return { head, membranes, own, source, subjects: await readSubjects(query, org_id, listedSubjectsMax) };
+  });
+  const deciding = new Map<string, DecidingMembrane>();
+  for (const membrane of membranes) {
+    const each = { membrane, policySet: policySetOf(membrane, own) };
+    deciding.set(membrane.membrane_id, each);
+    if (membrane.is_default) deciding.set("", each);
+  }
+  return {
+    ...head,
+    source,
+    membrane: (id) => deciding.get(id ?? ""),
+    storedContext: contextReader(db, org_id, subjects),
+  };
+}
+
+/** Versions never change, so their documents are read again only when others are in force than before. */
+async function readOwnPolicies(
+  query: Query,
+  org_id: string,
+  known: LRUCache<string, OwnPolicies>,
+): Promise<readonly PolicySource[]> {
+  const inForce = await readPoliciesInForce(query, org_id);
+  if (inForce.length === 0) return [];
+  const key = JSON.stringify(inForce);
+  const kept = known.get(org_id);
+  if (kept?.key === key) return kept.sources;
+  const sources = await readDocumentsInForce(query, org_id);
+  known.set(org_id, { key: JSON.stringify(sources.map(({ document: _, ...each }) => each)), sources });
+  return sources;
+}
+
+/**
+ * Keeps what was read, absence included, for as long as the state lives. `subjects` are those that have a document: most
+ * intents name a target that has none, and a look at the database for each was half of what a decision cost. Null: too
+ * many to list.
+ */
+function contextReader(db: Db, org_id: string, subjects: ReadonlySet<string> | null): OrgState["storedContext"] {
+  const kept = new LRUCache<string, { readonly document: StoredContext | null }>({ max: subjectsMax });
+  return async (asked) => {
+    const found: StoredContext[] = [];
+    const missing: ContextSubject[] = [];
+    if (subjects?.size === 0) return found;
+    for (const subject of asked) {
+      const key = `${subject.scope} ${subjectKey(subject)}`;
+      if (subjects?.has(key) === false) continue;
+      const entry = kept.get(key);
+      if (entry === undefined) missing.push(subject);
+      else if (entry.document !== null) found.push(entry.document);
+    }
+    if (missing.length === 0) return found;
+    const rows = await db.tenant(org_id, (query) => readStoredContext(query, org_id, missing));
+    const byKey = new Map(rows.map((row) => [`${row.scope} ${row.subject}`, row]));
+    for (const subject of missing) {
+      const key = `${subject.scope} ${subjectKey(subject)}`;
+      const document = byKey.get(key) ?? null;
+      kept.set(key, { document });
+      if (document !== null) found.push(document);
+    }
+    return found;
+  };
+}

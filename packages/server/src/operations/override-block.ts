@@ -1,0 +1,136 @@
+/** A person's approval of a blocked action. Source: contract §1 and §2.7, api.md §6. */
+import type { Decision, Override, OverrideInput } from "@countersign/contract";
+import { eventDraftText, Fault, overrideTerms, parseTimestampUs } from "@countersign/core";
+import type { Ids, Query } from "../ports.ts";
+import { auditRow } from "../store/audit.ts";
+import type { EventRow } from "../store/commit-writer-rows.ts";
+import { databaseNow } from "../store/escalations.ts";
+import { withHead } from "../store/heads.ts";
+import type { OnceAnswer } from "../store/idempotency.ts";
+import { readIntent, type StoredIntent } from "../store/intents.ts";
+import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../store/overrides.ts";
+import type { Caller } from "./caller.ts";
+import { demandCurrent, Outdated, withCurrentCaller } from "./change-escalation.ts";
+import { idempotent } from "./idempotent.ts";
+import { personOf, submittersOf } from "./person.ts";
+import type { Runtime } from "./runtime.ts";
+
+/**
+ * Overrides a block: the next retry of the same action within 24 hours is approved, once. Where a policy asks for two
+ * people the first call leaves it `pending_second` and a different person's call completes it. Whoever submitted the
+ * intent cannot. Faults: not_found, self_review, override_not_allowed (naming the policies, or not an enforced block),
+ * state_conflict (overridden already, or the same person again), idempotency_conflict.
+ */
+export async function overrideBlock(
+  runtime: Runtime,
+  caller: Caller,
+  intent_id: string,
+  { reason }: OverrideInput,
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Override>> {
+  const terms = { operation: "override_block", idempotency_key, request: { intent_id, reason } };
+  const answer = await withCurrentCaller(runtime, caller, async (current) => {
+    const { org_id, actor } = current;
+    const state = await runtime.orgStates.get(org_id);
+    return idempotent(runtime, current, terms, async (query) => {
+      const intent = await readIntent(query, org_id, intent_id);
+      if (intent === undefined) throw new Fault("not_found");
+      const person = await admit(query, current, intent);
+      const { decision, mode } = enforcedBlock(intent);
+      let override: Override | undefined;
+      await withHead(query, org_id, async (head) => {
+        demandCurrent(head, current);
+        if (head.policy_epoch !== state.policy_epoch) {
+          runtime.orgStates.forget(org_id, state);
+          throw new Outdated("policies");
+        }
+        const policySet = state.membrane(decision.membrane_id)?.policySet;
+        if (policySet === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
+        const allowed = overrideTerms(decision.reasons, policySet);
+        if (allowed.kind === "forbidden") throw notAllowed(allowed.policies);
+        const at = await databaseNow(query);
+        await dropLapsed(query, org_id, intent_id);
+        const known = await readOverrideOf(query, org_id, intent_id);
+        if (known?.status === "active")
+          throw conflict("The action is overridden already, and the override is unspent.");
+        if (known?.status === "pending_second") {
+          if (known.approved_by === person) throw conflict("A second, different person has to approve it too.");
+          override = await secondOverride(query, org_id, known.override_id, person, at);
+        } else {
+          const policies_overridden = policiesOf(decision);
+          const { lifts } = allowed;
+          const { decision_id, agent_id } = decision;
+          const override_id = runtime.ids.next("override");
+          const made = { override_id, intent_id, decision_id, agent_id, mode, reason, lifts, policies_overridden };
+          override = await insertOverride(
+            query,
+            org_id,
+            { ...made, approved_by: person, created_at: at },
+            allowed.people,
+          );
+        }
+        const { override_id, status, policies_overridden } = override;
+        const data = { override_id, status, person, reason, policies_overridden };
+        return {
+          // Nodes that know of no override do not look for one.
+          raise: status === "active" ? ["policy"] : [],
+          audit: [auditRow(runtime.ids, { intent_id, at, actor, type: "overridden", data })],
+          events: status === "active" ? [overriddenEvent(runtime.ids, org_id, override, at)] : [],
+        };
+      });
+      if (override === undefined) throw new Error("the head was changed without an override");
+      return override;
+    });
+  });
+  runtime.deliveries.poke();
+  return answer;
+}
+
+/** The person behind the caller. Faults: self_review. */
+async function admit(query: Query, caller: Caller, intent: StoredIntent): Promise<string> {
+  const person = await personOf(query, caller);
+  const { self } = await submittersOf(query, caller.org_id, intent);
+  if (self.has(person) || self.has(caller.lineage_id ?? person)) throw new Fault("self_review");
+  return person;
+}
+
+/** Faults: override_not_allowed. */
+function enforcedBlock(intent: StoredIntent): { decision: Decision; mode: "live" | "test" } {
+  const decision = intent.decision as unknown as Decision;
+  if (decision.verdict !== "block" || intent.mode === "shadow") {
+    const message = "Only a block that was enforced can be overridden.";
+    throw new Fault("override_not_allowed", { details: [{ path: "", code: "not_allowed", message }] });
+  }
+  return { decision, mode: intent.mode };
+}
+
+function policiesOf({ reasons }: Decision): string[] {
+  const stopping = reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
+  return [...new Set(stopping.map(({ policy }) => policy))].sort();
+}
+
+function overriddenEvent(ids: Ids, organization_id: string, override: Override, at: string): EventRow {
+  const { override_id, intent_id, decision_id, agent_id, approved_by, approved_at, expires_at } = override;
+  const event_type = "decision.overridden";
+  const { policies_overridden } = override;
+  const data = { override_id, agent_id, approved_by, approved_at, expires_at, policies_overridden };
+  const at_us = parseTimestampUs(at) ?? 0;
+  const body = eventDraftText({ event_type, organization_id, at_us, intent_id, decision_id, data });
+  const shown = { event_id: ids.next("event"), event_type, intent_id, decision_id, escalation_id: null };
+  return { ...shown, body, created_at: at };
+}
+
+function notAllowed(policies: readonly string[]): Fault {
+  return new Fault("override_not_allowed", {
+    details: policies.map((policy) => ({
+      path: "",
+      code: "not_allowed",
+      policy,
+      message: `The policy ${policy} may not be overridden.`,
+    })),
+  });
+}
+
+function conflict(message: string): Fault {
+  return new Fault("state_conflict", { details: [{ path: "", code: "not_allowed", message }] });
+}

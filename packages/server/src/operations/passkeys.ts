@@ -1,0 +1,170 @@
+/** Passkeys: registered by a signed-in person, and a login by themselves. A challenge serves once. Source: api.md §9. */
+import { limits, type Passkey, type PasskeyInput, type PasskeyOptions } from "@countersign/contract";
+import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import type { PasskeySite } from "../sign-in-ports.ts";
+import { auditRow } from "../store/audit.ts";
+import { withHead } from "../store/heads.ts";
+import {
+  deletePasskey as deleteStored,
+  findPasskey,
+  insertPasskey,
+  notePasskeyUse,
+  listPasskeys as readPasskeys,
+} from "../store/passkeys.ts";
+import { readPerson } from "../store/people.ts";
+import { deleteTokensOf, insertToken, takeToken } from "../store/person-tokens.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+import { type Begun, beginSession, type Client, newToken, personCalling, tokenHash } from "./session.ts";
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "passkeys">;
+
+const name_default = "Passkey";
+
+/** What the browser is to make a passkey with. A new challenge replaces one that the person has not answered yet. */
+export async function beginPasskeyRegistration(
+  runtime: Needed,
+  caller: Caller,
+  site: PasskeySite,
+): Promise<PasskeyOptions> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const challenge = newToken(runtime);
+  const { person, known } = await runtime.db.system(async (query) => {
+    await deleteTokensOf(query, "passkey", org_id, user_id);
+    const subject = { use: "register", user_id, session_id };
+    await insertToken(query, "passkey", tokenHash(challenge), org_id, subject, challengeEnd(runtime));
+    return {
+      person: await readPerson(query, org_id, user_id),
+      known: await readPasskeys(query, org_id, user_id),
+    };
+  });
+  if (person === undefined) throw new Fault("missing_api_key");
+  return { options: await runtime.passkeys.registrationOptions(site, person, challenge, known) };
+}
+
+/**
+ * Registers the passkey that the browser made. Faults: invalid_credentials (it does not answer a challenge of this
+ * session), already_exists (as many as a person may have, or the same one again).
+ */
+export async function finishPasskeyRegistration(
+  runtime: Needed,
+  caller: Caller,
+  site: PasskeySite,
+  { credential, name = name_default }: PasskeyInput,
+): Promise<Passkey> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const { challenge, subject } = await answeredChallenge(runtime, credential);
+  const mine = subject["use"] === "register" && subject["user_id"] === user_id && subject["session_id"] === session_id;
+  const passkey = mine ? await runtime.passkeys.registered(site, challenge, credential) : null;
+  if (passkey === null) throw new Fault("invalid_credentials");
+  const { passkey_id } = passkey;
+  const created_at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    // Under the head's lock, so that the count holds.
+    await withHead(query, org_id, async () => {
+      if ((await readPerson(query, org_id, user_id)) === undefined) throw new Fault("missing_api_key");
+      if ((await readPasskeys(query, org_id, user_id)).length >= limits.passkeys_per_person_max)
+        throw taken(`A person has at most ${limits.passkeys_per_person_max} passkeys: delete one first.`);
+      if (!(await insertPasskey(query, { ...passkey, org_id, user_id, name, created_at })))
+        throw taken("This passkey is registered already.");
+      const entry = { intent_id: null, at: created_at, actor: user_id, type: "passkey_registered" } as const;
+      return { audit: [auditRow(runtime.ids, { ...entry, data: { passkey_id, name } })] };
+    });
+  });
+  return { passkey_id, name, created_at, last_used_at: null };
+}
+
+/** One's own passkeys, newest first. */
+export async function listPasskeys(runtime: Pick<Runtime, "db">, caller: Caller): Promise<Passkey[]> {
+  const { org_id, user_id } = personCalling(caller);
+  const passkeys = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
+  return passkeys.map(({ transports: _, ...passkey }) => passkey);
+}
+
+/** Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found. */
+export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id: string): Promise<void> {
+  const { org_id, user_id } = personCalling(caller);
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    if (!(await deleteStored(query, org_id, user_id, passkey_id))) throw new Fault("not_found");
+    const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted", data: { passkey_id } } as const;
+    await withHead(query, org_id, { audit: [auditRow(runtime.ids, entry)] });
+  });
+}
+
+/** What the browser is to show a passkey with; it offers those that it has for this service. */
+export async function beginPasskeyLogin(runtime: Needed, site: PasskeySite): Promise<PasskeyOptions> {
+  const challenge = newToken(runtime);
+  await runtime.db.system((query) =>
+    insertToken(query, "passkey", tokenHash(challenge), null, { use: "login" }, challengeEnd(runtime)),
+  );
+  return { options: await runtime.passkeys.loginOptions(site, challenge) };
+}
+
+/**
+ * Begins a session for the person of the passkey. It verified its user, so it counts as both factors.
+ * Faults: invalid_credentials, whatever the reason.
+ */
+export async function finishPasskeyLogin(
+  runtime: Needed,
+  site: PasskeySite,
+  { credential }: PasskeyInput,
+  client: Client,
+): Promise<Begun> {
+  const { challenge, subject } = await answeredChallenge(runtime, credential);
+  const passkey_id = subject["use"] === "login" ? credential["id"] : undefined;
+  if (typeof passkey_id !== "string") throw new Fault("invalid_credentials");
+  const passkey = await runtime.db.system((query) => findPasskey(query, passkey_id));
+  if (passkey === undefined || !claims(credential, passkey.user_id)) throw new Fault("invalid_credentials");
+  const counter = await runtime.passkeys.usedBy(site, challenge, credential, passkey);
+  if (counter === null) throw new Fault("invalid_credentials");
+  const at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.system(async (query) => {
+    const person = await readPerson(query, passkey.org_id, passkey.user_id, true);
+    // Removed, deleted or used meanwhile: what was right when it was checked is wrong now.
+    if (person === undefined || !(await notePasskeyUse(query, passkey, counter, at)))
+      throw new Fault("invalid_credentials");
+    return beginSession(runtime, query, person, client);
+  });
+}
+
+/** Uses up the challenge that a credential answers, also where the answer turns out wrong. Faults: invalid_credentials. */
+async function answeredChallenge(
+  runtime: Needed,
+  credential: Readonly<Record<string, unknown>>,
+): Promise<{ challenge: string; subject: Readonly<Record<string, string>> }> {
+  const challenge = challengeOf(credential);
+  const now = formatTimestampUs(runtime.clock.now_us());
+  const token =
+    challenge === null
+      ? undefined
+      : await runtime.db.system((query) => takeToken(query, "passkey", tokenHash(challenge), now));
+  if (challenge === null || token === undefined) throw new Fault("invalid_credentials");
+  return { challenge, subject: token.subject };
+}
+
+/** The challenge that a credential says it answers; null for what is no credential. */
+function challengeOf({ response }: Readonly<Record<string, unknown>>): string | null {
+  const data = (response as { clientDataJSON?: unknown } | null | undefined)?.clientDataJSON;
+  if (typeof data !== "string") return null;
+  try {
+    const { challenge } = JSON.parse(Buffer.from(data, "base64url").toString("utf8")) as { challenge?: unknown };
+    return typeof challenge === "string" ? Buffer.from(challenge, "base64url").toString("utf8") : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a credential says that it is this person's, if it says whose it is. */
+function claims({ response }: Readonly<Record<string, unknown>>, user_id: string): boolean {
+  const handle = (response as { userHandle?: unknown }).userHandle;
+  return handle == null || handle === Buffer.from(user_id).toString("base64url");
+}
+
+function challengeEnd({ clock }: Pick<Runtime, "clock">): string {
+  return formatTimestampUs(clock.now_us() + limits.passkey_challenge_seconds * us_per_second);
+}
+
+function taken(message: string): Fault {
+  return new Fault("already_exists", { details: [{ path: "", code: "already_exists", message }] });
+}

@@ -1,0 +1,88 @@
+/** Another password: by who knows the old one, or by who reads the mail of the address. Source: api.md §9. */
+import { limits, type PasswordChangeInput, type PasswordResetInput } from "@countersign/contract";
+import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import type { Query } from "../ports.ts";
+import { auditRow } from "../store/audit.ts";
+import { withHead } from "../store/heads.ts";
+import { findPerson, type Person, readPerson, updatePerson } from "../store/people.ts";
+import { deleteTokensOf, insertToken, takeToken } from "../store/person-tokens.ts";
+import type { Caller } from "./caller.ts";
+import { writeMail } from "./mail.ts";
+import type { Runtime } from "./runtime.ts";
+import { type Begun, beginSession, type Client, endSessions, newToken, personCalling, tokenHash } from "./session.ts";
+import { linkFault } from "./sign-up.ts";
+
+/** Does and answers the same for every address; whose it is, is looked at when the mail is sent. */
+export async function forgotPassword(runtime: Runtime, email: string): Promise<void> {
+  await runtime.db.system((query) => writeMail(runtime, query, "password", { to: email }));
+  runtime.mails.poke();
+}
+
+/** The link for a forgotten password; null: nobody has the address. In the caller's system transaction. */
+export async function newPasswordLink(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  email: string,
+): Promise<string | null> {
+  const person = await findPerson(query, email);
+  if (person === undefined) return null;
+  const { org_id, user_id } = person;
+  const token = newToken(runtime);
+  const expires_at = formatTimestampUs(runtime.clock.now_us() + limits.password_link_seconds * us_per_second);
+  await deleteTokensOf(query, "password", org_id, user_id);
+  await insertToken(query, "password", tokenHash(token), org_id, { user_id }, expires_at);
+  return token;
+}
+
+/** Sets a new password with a mailed link and ends every session of the person. Faults: not_found, overloaded. */
+export async function resetPassword(runtime: Runtime, input: PasswordResetInput): Promise<void> {
+  const password_hash = await runtime.passwords.hash(input.password);
+  const now = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    const token = await takeToken(query, "password", tokenHash(input.token), now);
+    const user_id = token?.subject["user_id"];
+    if (token?.org_id == null || user_id === undefined) throw linkFault();
+    const person = await readPerson(query, token.org_id, user_id, true);
+    if (person === undefined) throw linkFault();
+    await setPassword(runtime, query, person, password_hash);
+    await endSessions(runtime, query, person, user_id);
+  });
+}
+
+/**
+ * Sets another password, ends every session of the person and begins a new one here.
+ * Faults: invalid_credentials, overloaded.
+ */
+export async function changePassword(
+  runtime: Runtime,
+  caller: Caller,
+  input: PasswordChangeInput,
+  client: Client,
+): Promise<Begun> {
+  const { org_id, user_id } = personCalling(caller);
+  const known = await runtime.db.tenant(org_id, (query) => readPerson(query, org_id, user_id));
+  const right = await runtime.passwords.verify(known?.password_hash ?? null, input.current_password);
+  if (known === undefined || !right) throw new Fault("invalid_credentials");
+  const password_hash = await runtime.passwords.hash(input.password);
+  return runtime.db.system(async (query) => {
+    const person = await readPerson(query, org_id, user_id, true);
+    if (person?.password_hash !== known.password_hash) throw new Fault("invalid_credentials");
+    await setPassword(runtime, query, person, password_hash);
+    await endSessions(runtime, query, person, user_id);
+    return beginSession(runtime, query, person, client);
+  });
+}
+
+async function setPassword(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, user_id }: Person,
+  password_hash: string,
+): Promise<void> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await updatePerson(query, org_id, user_id, { password_hash });
+  await deleteTokensOf(query, "password", org_id, user_id);
+  await withHead(query, org_id, {
+    audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "password_changed", data: {} })],
+  });
+}

@@ -1,0 +1,114 @@
+/** The people of an organization and their roles. Source: api.md §9. */
+import type { ProfileChange, Role, User } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../store/audit.ts";
+import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
+import { withHead } from "../store/heads.ts";
+import {
+  deletePerson,
+  hasOtherAdmin,
+  listPeople as readPeople,
+  readPerson,
+  shownUser,
+  updatePerson,
+} from "../store/people.ts";
+import { deleteTokensOf } from "../store/person-tokens.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+import { endSessions, personCalling } from "./session.ts";
+
+const isPerson = idPlace("user");
+
+/** Everybody, newest first. Faults: invalid_request (cursor). */
+export async function listPeople(
+  runtime: Pick<Runtime, "db">,
+  { org_id }: Pick<Caller, "org_id">,
+  {
+    role,
+    limit = pageLimitDefault,
+    cursor,
+  }: { readonly role?: Role; readonly limit?: number; readonly cursor?: string },
+): Promise<{ people: User[]; next_cursor: string | null }> {
+  const before = decodeCursor(cursor, isPerson);
+  const found = await runtime.db.tenant(org_id, (query) => readPeople(query, org_id, role ?? null, limit + 1, before));
+  const { rows, next_cursor } = page(found, limit, (person) => person.user_id);
+  return { people: rows.map(shownUser), next_cursor };
+}
+
+/** Gives a person another role and ends its sessions. Faults: not_found, state_conflict for the last admin. */
+export async function changeRole(runtime: Runtime, caller: Caller, user_id: string, role: Role): Promise<User> {
+  const { org_id, actor } = caller;
+  return runtime.db.system(async (query) => {
+    await withHead(query, org_id, async () => {
+      const person = await readPerson(query, org_id, user_id, true);
+      if (person === undefined) throw new Fault("not_found");
+      if (person.role === role) return null;
+      if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
+      await updatePerson(query, org_id, user_id, { role });
+      const at = formatTimestampUs(runtime.clock.now_us());
+      const data = { user_id, from: person.role, to: role };
+      return {
+        raise: ["auth"],
+        audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_role_changed", data })],
+      };
+    });
+    await endSessions(runtime, query, { org_id, user_id }, actor);
+    const person = await readPerson(query, org_id, user_id);
+    if (person === undefined) throw new Fault("not_found");
+    return shownUser(person);
+  });
+}
+
+/** Removes a person; its sessions end. Faults: not_found, state_conflict for the last admin. */
+export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
+  const { org_id, actor } = caller;
+  await runtime.db.system(async (query) => {
+    await withHead(query, org_id, async () => {
+      const person = await readPerson(query, org_id, user_id, true);
+      if (person === undefined) throw new Fault("not_found");
+      if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
+      const at = formatTimestampUs(runtime.clock.now_us());
+      const data = { user_id, email: person.email };
+      return {
+        raise: ["auth"],
+        audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data })],
+      };
+    });
+    await endSessions(runtime, query, { org_id, user_id }, actor);
+    for (const kind of ["password", "passkey"] as const) await deleteTokensOf(query, kind, org_id, user_id);
+    await deletePerson(query, org_id, user_id);
+  });
+}
+
+/** Changes the caller's own settings. */
+export async function changeProfile(runtime: Runtime, caller: Caller, change: ProfileChange): Promise<User> {
+  const { org_id, user_id } = personCalling(caller);
+  return runtime.db.tenant(org_id, async (query) => {
+    await updatePerson(query, org_id, user_id, change);
+    const person = await readPerson(query, org_id, user_id);
+    if (person === undefined) throw new Fault("missing_api_key");
+    return shownUser(person);
+  });
+}
+
+function lastAdmin(): Fault {
+  const message = "This is the organization's last admin: make somebody else admin first.";
+  return new Fault("state_conflict", { details: [{ path: "", code: "last_admin", message }] });
+}
+
+/** The token of the link that stops a person's notification mails. It serves as often as it is used. */
+export function unsubscribeToken(runtime: Pick<Runtime, "sealer">, org_id: string, user_id: string): string {
+  return runtime.sealer.seal(JSON.stringify([org_id, user_id]), "unsubscribe");
+}
+
+/** Stops a person's notification mails. Faults: not_found for a token that is not of our making. */
+export async function unsubscribe(runtime: Pick<Runtime, "db" | "sealer">, token: string): Promise<void> {
+  let whose: unknown;
+  try {
+    whose = JSON.parse(runtime.sealer.open(token, "unsubscribe"));
+  } catch {
+    throw new Fault("not_found");
+  }
+  const [org_id, user_id] = whose as [string, string];
+  await runtime.db.tenant(org_id, (query) => updatePerson(query, org_id, user_id, { notify: false }));
+}

@@ -1,0 +1,27 @@
+import type { Escalation, ReassignInput } from "@countersign/contract";
+import type { Caller } from "./caller.ts";
+import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
+import type { Runtime } from "./runtime.ts";
+
+/**
+ * Hands a review to different reviewers. Its time limit stays what it was, and so do the votes given before.
+ * Faults: not_found, escalation_closed. Source: api.md §6.
+ */
+export async function reassignEscalation(
+  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,
+  caller: Caller,
+  escalation_id: string,
+  { reviewers, reason }: ReassignInput,
+): Promise<Escalation> {
+  const record = await withCurrentCaller(runtime, caller, (current) =>
+    runtime.db.tenant(current.org_id, (query) => {
+      const audit = { actor: current.actor, type: "reassigned", data: { reviewers, reason: reason ?? null } } as const;
+      return changeEscalation(runtime, query, current.org_id, escalation_id, audit, (at, head) => {
+        demandCurrent(head, current);
+        return { kind: "reassign", reviewers, at };
+      });
+    }),
+  );
+  runtime.deliveries.poke();
+  return record;
+}

@@ -1,0 +1,65 @@
+/** New webhooks. Source: contract §4, api.md §8. */
+import { limits, type Webhook, type WebhookInput, webhookSecretMask } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../store/audit.ts";
+import { withHead } from "../store/heads.ts";
+import type { OnceAnswer } from "../store/idempotency.ts";
+import { countWebhooks, escalationExists, insertWebhook, secretContext } from "../store/webhooks.ts";
+import type { Caller } from "./caller.ts";
+import { idempotent } from "./idempotent.ts";
+import type { Runtime } from "./runtime.ts";
+import { acceptedUrl, subscribedTypes } from "./webhook-events.ts";
+import { newWebhookSecret } from "./webhook-secret.ts";
+
+/**
+ * Registers a webhook. The answer is the only one that shows its secret; a repetition under the same Idempotency-Key
+ * shows it again, so that it is kept for that, sealed. Raises the policy epoch: decisions in flight are made again and
+ * carry their event. Faults: unknown_event_type, webhook_url_refused, not_found (escalation), already_exists (100
+ * webhooks), idempotency_conflict.
+ */
+export async function registerWebhook(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
+  caller: Pick<Caller, "org_id" | "lineage_id" | "actor">,
+  input: WebhookInput,
+  idempotency_key?: string,
+): Promise<OnceAnswer<Webhook>> {
+  const { ids, sealer } = runtime;
+  const { org_id, actor } = caller;
+  const event_types = subscribedTypes(input.event_types);
+  const url = await acceptedUrl(runtime.httpOut, input.url);
+  const terms = { operation: "registerWebhook", idempotency_key, request: input };
+  const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
+    const at = formatTimestampUs(runtime.clock.now_us());
+    const id = ids.next("webhook");
+    const secret_sealed = sealer.seal(newWebhookSecret(ids), secretContext(org_id, id));
+    const { escalation_id = null, description = "" } = input;
+    const webhook: Webhook = {
+      id,
+      created_at: at,
+      url,
+      organization_id: org_id,
+      escalation_id,
+      event_types,
+      secret: webhookSecretMask,
+      active: true,
+      description,
+    };
+    await withHead(query, org_id, async () => {
+      if (escalation_id !== null && !(await escalationExists(query, org_id, escalation_id)))
+        throw new Fault("not_found");
+      if ((await countWebhooks(query, org_id)) >= limits.webhooks_per_organization_max) throw tooMany();
+      await insertWebhook(query, webhook, secret_sealed);
+      const data = { webhook_id: id, url, escalation_id, event_types };
+      const audit = [auditRow(ids, { intent_id: null, at, actor, type: "webhook_created", data })];
+      return { raise: ["policy"], webhooks_delta: 1, audit };
+    });
+    return { webhook, secret_sealed };
+  });
+  const secret = sealer.open(response.secret_sealed, secretContext(org_id, response.webhook.id));
+  return { response: { ...response.webhook, secret }, replayed };
+}
+
+function tooMany(): Fault {
+  const message = `An organization has at most ${limits.webhooks_per_organization_max} webhooks; delete one first.`;
+  return new Fault("already_exists", { details: [{ path: "", code: "out_of_range", message }] });
+}

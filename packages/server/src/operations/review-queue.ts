@@ -1,0 +1,123 @@
+/**
+ * What one agent may put into the reviewers' queue: so many actions that wait at once, and so many of one API key, whatever
+ * agents it names. More are refused before anything is stored. docs/decisions/0011.
+ *
+ * While there is plenty of room submissions go side by side. The others go one after the other on a node, each counting
+ * first, so a node never passes a cap; of several nodes each may pass it by the one that is on its way there.
+ */
+import { limits } from "@countersign/contract";
+import { Fault, us_per_second } from "@countersign/core";
+import { LRUCache } from "lru-cache";
+import pLimit, { type LimitFunction } from "p-limit";
+import type { Clock, Db } from "../ports.ts";
+import type { DecisionRows } from "../store/commit-writer-rows.ts";
+import { countPendingReviews } from "../store/escalations.ts";
+import { readIdempotencyKey } from "../store/idempotency.ts";
+
+/** The doors of one node to all review queues. */
+export interface ReviewQueues {
+  /** Runs `commit` where these rows open no review, or one that there is room for. Faults: review_queue_full. */
+  enter<T>(rows: DecisionRows, commit: () => Promise<T>): Promise<T>;
+}
+
+const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
+/** Plenty of room: several nodes that each let so much of a cap in side by side stay below it together. */
+const roomy = 0.1;
+/** So long a count serves, with what entered here since. */
+const counted_for_us = us_per_second;
+const organizationsMax = 2_000;
+const submittersMax = 20_000;
+
+/** How one agent's or one key's part of a queue stands, as far as this node knows. */
+interface Standing {
+  readonly max: number;
+  /** So many ever entered, and are on their way to the commit. */
+  entered: number;
+  under_way: number;
+  /** The last count, of the database and of what was under way when it began. Null: none. */
+  counted: { readonly at_us: number; readonly pending: number; readonly entered: number } | null;
+}
+
+/** Creates the doors. */
+export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
+  const doors = new LRUCache<string, LimitFunction>({ max: organizationsMax });
+  const standings = new LRUCache<string, Standing>({ max: submittersMax });
+
+  function doorOf(org_id: string): LimitFunction {
+    const known = doors.get(org_id);
+    if (known !== undefined) return known;
+    const made = pLimit(1);
+    doors.set(org_id, made);
+    return made;
+  }
+
+  function standingOf(max: number, ...name: readonly (string | null)[]): Standing {
+    const key = JSON.stringify(name);
+    const known = standings.get(key);
+    if (known !== undefined) return known;
+    const made: Standing = { max, entered: 0, under_way: 0, counted: null };
+    standings.set(key, made);
+    return made;
+  }
+
+  /** The most that can be pending, this one included, is far below the cap. */
+  function hasRoom({ counted, entered, max }: Standing): boolean {
+    if (counted === null || clock.now_us() - counted.at_us > counted_for_us) return false;
+    return counted.pending + entered - counted.entered < roomy * max;
+  }
+
+  /** Counts what is pending; true when a cap is reached. */
+  async function count({ org_id, intent }: DecisionRows, agent: Standing, key: Standing): Promise<boolean> {
+    const { agent_id, lineage_id, mode } = intent;
+    const at_us = clock.now_us();
+    const before = [agent, key].map(({ entered, under_way }) => ({ entered, under_way }));
+    const { by_agent, by_key } = await db.tenant(org_id, (query) =>
+      countPendingReviews(query, org_id, { agent_id, lineage_id, mode, agentMax, keyMax }),
+    );
+    for (const [n, standing] of [agent, key].entries()) {
+      const { entered = 0, under_way = 0 } = before[n] ?? {};
+      standing.counted = { at_us, pending: (n === 0 ? by_agent : by_key) + under_way, entered };
+    }
+    return by_agent >= agentMax || by_key >= keyMax;
+  }
+
+  return {
+    async enter(rows, commit) {
+      if (rows.escalation === null) return commit();
+      const { agent_id, lineage_id, mode } = rows.intent;
+      const agent = standingOf(agentMax, rows.org_id, mode, "agent", agent_id);
+      const key = standingOf(keyMax, rows.org_id, mode, "key", lineage_id);
+      const both = [agent, key];
+      for (const each of both) {
+        each.entered += 1;
+        each.under_way += 1;
+      }
+      try {
+        if (both.every(hasRoom)) return await commit();
+        await count(rows, agent, key);
+        if (both.every(hasRoom)) return await commit();
+        return await doorOf(rows.org_id)(async () => {
+          if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
+          return commit();
+        });
+      } finally {
+        for (const each of both) each.under_way -= 1;
+      }
+    },
+  };
+}
+
+/** What was answered before is answered again, however full the queue is: the commit finds that out. */
+async function isReplay(db: Db, { org_id, idempotency }: DecisionRows): Promise<boolean> {
+  if (idempotency === null) return false;
+  return db.tenant(org_id, (query) => readIdempotencyKey(query, { org_id, ...idempotency }));
+}
+
+function full(agent_id: string): Fault {
+  const message =
+    `At most ${agentMax} actions of one agent and ${keyMax} of one API key wait for review at once; ` +
+    "this one has as many. Wait until reviewers have decided some.";
+  return new Fault("review_queue_full", {
+    details: [{ path: "/intent/agent/id", code: "out_of_range", message, agent_id, pending_max: agentMax }],
+  });
+}

@@ -1,0 +1,38 @@
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../store/audit.ts";
+import { withHead } from "../store/heads.ts";
+import { countOtherAdmins, lockKey, markRevoked } from "../store/keys.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+
+/**
+ * Revokes a key of the organization. Once this has resolved no request that begins later succeeds with the key, on any
+ * node: they all read it from the database or commit under its epoch. Revoking a revoked key changes nothing.
+ * Faults: not_found. Source: contract §3 and §4, api.md §3.
+ */
+export async function revokeKey(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "log">,
+  caller: Pick<Caller, "org_id" | "actor">,
+  key_id: string,
+): Promise<void> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.tenant(org_id, async (query) => {
+    await withHead(query, org_id, async () => {
+      const key = await lockKey(query, org_id, key_id);
+      if (key === undefined) throw new Fault("not_found");
+      if (!(await markRevoked(query, org_id, key_id, at))) return null;
+      if (key.role === "admin" && (await countOtherAdmins(query, org_id, key_id, at)) === 0) {
+        runtime.log.warn(
+          { org_id, key_id },
+          "the last admin key of an organization was revoked: the command line can create another",
+        );
+      }
+      const data = { key_id, name: key.name };
+      return {
+        raise: ["auth"],
+        audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "key_revoked", data })],
+      };
+    });
+  });
+}

@@ -1,0 +1,77 @@
+/** Everything the operations work with, assembled once by the edge (and by tests and the simulation). */
+
+import type { Clock, Db, HttpOut, Ids, Log, Mailer, Passwords, Timers } from "../ports.ts";
+import type { OpenId, PasskeyChecks } from "../sign-in-ports.ts";
+import type { CommitWriter } from "../store/commit-writer.ts";
+import type { Backtests } from "./backtest.ts";
+import type { Callers } from "./caller.ts";
+import type { ContextPulls, PullMetrics } from "./context-pulls.ts";
+import type { DecisionWaits } from "./decision-waits.ts";
+import type { OrgStates } from "./org-state.ts";
+import type { ReviewQueues } from "./review-queue.ts";
+import type { Sealer } from "./sealer.ts";
+
+/** What is counted about decisions; the metrics of the HTTP layer implement it. */
+export interface DecisionMetrics {
+  /** One decision was committed. `elapsed_us` runs from the operation's start to the commit. */
+  decided(verdict: string, mode: string, elapsed_us: number): void;
+  /** A commit found the decision's assumptions outdated and it was decided again. */
+  decidedAgain(): void;
+}
+
+/** What is counted about deliveries. */
+export interface DeliveryMetrics {
+  /** One attempt ended, and the delivery with it unless `status` is `pending`. */
+  attempted(status: "delivered" | "failed" | "cancelled" | "pending", duration_ms: number): void;
+}
+
+/** The node's loop over events and deliveries. */
+export interface DeliveryLoop {
+  /**
+   * Looks at once: an event was committed that somebody is to be told or, where it is given, a delivery to this receiver.
+   * A lost poke costs half a second.
+   */
+  poke(receiver?: { readonly org_id: string; readonly webhook_id: string }): void;
+}
+
+/** The node's loop over mails. */
+export interface MailLoop {
+  /** Looks at once: a mail was put on its way. A lost poke costs seconds. */
+  poke(): void;
+}
+
+/** One node of the service. */
+export interface Runtime {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly writer: CommitWriter;
+  readonly orgStates: OrgStates;
+  readonly callers: Callers;
+  readonly waits: DecisionWaits;
+  readonly pulls: ContextPulls;
+  readonly reviewQueues: ReviewQueues;
+  readonly metrics: DecisionMetrics & DeliveryMetrics & PullMetrics;
+  readonly settings: Settings;
+  readonly sealer: Sealer;
+  readonly httpOut: HttpOut;
+  readonly deliveries: DeliveryLoop;
+  readonly passwords: Passwords;
+  readonly passkeys: PasskeyChecks;
+  readonly openId: OpenId;
+  readonly mailer: Mailer;
+  readonly mails: MailLoop;
+  readonly backtests: Backtests;
+  /** Faults: invalid_request naming each pack that this service does not have. */
+  refuseUnknownPacks(packs: readonly string[]): void;
+}
+
+/** The settings that operations act on. */
+export interface Settings {
+  /** False: quickstart, intake and signup refuse. */
+  readonly signup_open: boolean;
+  /** Base address of this service as its users reach it, without a slash at the end. */
+  public_url(): string;
+}

@@ -1,0 +1,77 @@
+/** Mails outlive failures and nodes; each is given up once its link is too old. */
+import { formatTimestampUs } from "@countersign/core";
+import { beforeAll, expect, test } from "vitest";
+import type { Clock, Mail } from "../ports.ts";
+import { claimMails } from "../store/mails.ts";
+import { testDatabase } from "../testing/database.ts";
+import { call } from "../testing/http-node.ts";
+import { serviceNode } from "../testing/service-node.ts";
+import { sendMails } from "./send-mails.ts";
+
+const database = await testDatabase();
+let offset_us = 0;
+const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
+const sent: Mail[] = [];
+let refusing = true;
+let asked = 0;
+const mailer = {
+  async send(mail: Mail) {
+    asked += 1;
+    if (refusing) throw new Error("451 try again later");
+    sent.push(mail);
+  },
+};
+let node: Awaited<ReturnType<typeof serviceNode>>;
+beforeAll(async () => {
+  node = await serviceNode(database, { clock, mailer });
+});
+
+const signup = (email: string) =>
+  call(node.url, "POST", "/v1/auth/signup", { body: { org_name: "Acme", email, password: "long enough" } });
+const waiting = async () =>
+  (await database.db.query("select kind, sealed from mails")) as { kind: string; sealed: string }[];
+/** The node's own loop looks as well, so what counts is that everything due was dealt with. */
+const pass = async (seconds: number) => {
+  offset_us += seconds * 1_000_000;
+  await sendMails(node.runtime);
+  return sent.length;
+};
+
+test("a mail that a server refuses is tried again later and sent once; its links are sealed meanwhile", async () => {
+  expect((await signup("first@example.com")).status).toBe(202);
+  await expect.poll(() => asked, { timeout: 20_000 }).toBe(1);
+  const [row] = await waiting();
+  expect(row).toMatchObject({ kind: "signup" });
+  expect(row?.sealed).not.toContain("first@example.com");
+  refusing = false;
+  // At least once: on a slow machine these steps may outrun a lease, and the mail is sent twice.
+  await expect.poll(() => pass(10), { timeout: 20_000 }).toBeGreaterThanOrEqual(1);
+  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+  const all = sent.length;
+  expect(await pass(86_400)).toBe(all);
+});
+
+test("a mail taken by a node that died is sent by another, after its lease", async () => {
+  refusing = true;
+  const before = sent.length;
+  await signup("second@example.com");
+  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(1);
+  // What a node does that dies right after it has taken the mail.
+  offset_us += 10_000_000;
+  const now_us = clock.now_us();
+  const until = formatTimestampUs(now_us + 120_000_000);
+  await database.db.system((query) => claimMails(query, formatTimestampUs(now_us), until, 10));
+  refusing = false;
+  await expect.poll(() => pass(130), { timeout: 20_000 }).toBeGreaterThan(before);
+});
+
+test("a mail that nobody takes is given up", async () => {
+  refusing = true;
+  await signup("third@example.com");
+  const left = async () => {
+    await pass(30_000);
+    return (await waiting()).length;
+  };
+  await expect.poll(left, { timeout: 20_000 }).toBe(0);
+  expect(sent.some((mail) => mail.to === "third@example.com")).toBe(false);
+});

@@ -1,0 +1,87 @@
+import { formatTimestampUs, us_per_second } from "@countersign/core";
+import type { Mail, Query } from "../ports.ts";
+import { claimMails, type DueMail, deleteMail, postponeMail } from "../store/mails.ts";
+import { findPerson } from "../store/people.ts";
+import { type MailContents, type MailKind, mailContext } from "./mail.ts";
+import { escalationsMail, invitationMail, knownAddressMail, passwordMail, signupMail } from "./mail-texts.ts";
+import { newPasswordLink } from "./passwords.ts";
+import { unsubscribeToken } from "./people.ts";
+import type { Runtime } from "./runtime.ts";
+
+const at_once_max = 10;
+/** How long a mail is this node's: longer than any attempt takes. */
+const lease_seconds = 120;
+/** Waits after failed attempts. After the last a mail is given up: its link would be too old. */
+const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
+
+/**
+ * Sends the mails that are due; true: there may be more. A mail is sent at least once: should the node die between the
+ * other server's answer and ours, it is sent again.
+ */
+export async function sendMails(runtime: Runtime): Promise<boolean> {
+  const now_us = runtime.clock.now_us();
+  const until = formatTimestampUs(now_us + lease_seconds * us_per_second);
+  const due = await runtime.db.system((query) => claimMails(query, formatTimestampUs(now_us), until, at_once_max));
+  await Promise.all(due.map((mail) => sendOne(runtime, mail)));
+  return due.length === at_once_max;
+}
+
+async function sendOne(runtime: Runtime, due: DueMail): Promise<void> {
+  const { mail_id, kind, attempts } = due;
+  try {
+    const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
+    const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content));
+    if (mail !== null) await runtime.mailer.send(mail);
+    await runtime.db.system((query) => deleteMail(query, mail_id));
+    // Mails that nobody gets are told alike, or the log would say whose addresses are known.
+    runtime.log.info({ mail_id, kind }, "mail dealt with");
+  } catch (error) {
+    const wait_seconds = waits_seconds[attempts];
+    if (wait_seconds === undefined) {
+      runtime.log.error({ mail_id, kind, err: error }, "mail given up after its last attempt");
+      await runtime.db.system((query) => deleteMail(query, mail_id));
+      return;
+    }
+    runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: wait_seconds }, "mail not sent");
+    const due_at = formatTimestampUs(runtime.clock.now_us() + wait_seconds * us_per_second);
+    await runtime.db.system((query) => postponeMail(query, mail_id, due_at));
+  }
+}
+
+/** The mail itself; null: nobody is to get it. */
+async function mailOf(
+  runtime: Runtime,
+  query: Query,
+  kind: MailKind,
+  content: MailContents[MailKind],
+): Promise<Mail | null> {
+  const public_url = runtime.settings.public_url();
+  switch (kind) {
+    case "signup": {
+      const signup = content as MailContents["signup"];
+      const known = await findPerson(query, signup.to);
+      return {
+        to: signup.to,
+        ...(known === undefined ? signupMail(public_url, signup) : knownAddressMail(public_url)),
+      };
+    }
+    case "password": {
+      const { to } = content as MailContents["password"];
+      const token = await newPasswordLink(runtime, query, to);
+      return token === null ? null : { to, ...passwordMail(public_url, token) };
+    }
+    case "invitation": {
+      const invitation = content as MailContents["invitation"];
+      return { to: invitation.to, ...invitationMail(public_url, invitation) };
+    }
+    case "escalations": {
+      const told = content as MailContents["escalations"];
+      const token = unsubscribeToken(runtime, told.org_id, told.user_id);
+      return {
+        to: told.to,
+        ...escalationsMail(public_url, told),
+        unsubscribe_url: `${public_url}/v1/unsubscribe?token=${encodeURIComponent(token)}`,
+      };
+    }
+  }
+}

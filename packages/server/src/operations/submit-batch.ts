@@ -1,0 +1,80 @@
+/** Up to 50 intents in one request: each decided and committed for itself. Source: contract §8 rule 5, api.md §4. */
+import type { BatchAnswer, BatchItem, IntentSubmission } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+import pLimit from "p-limit";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+import { type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
+
+/** One result, in the place of its item: the answer, or why there is none. */
+export type BatchResult =
+  | { readonly success: true; readonly answer: SubmissionAnswer }
+  | { readonly success: false; readonly fault: Fault };
+
+/**
+ * Items of all batches that are on their way at once. As many as the commit writer has in flight at most, three statements
+ * of 128: more would not be committed sooner, only kept in memory longer (64 batches of 50 at once spent 27 % of the
+ * processor's time collecting garbage). First come, first served, so an item's predecessor is always on its way before it.
+ */
+const undecided = pLimit(384);
+
+/**
+ * Decides every item; results stand in the order of the items and a bad item fails alone. `checkItem` gives the item's
+ * problems as a Fault, or null. A key that stops being valid fails the whole request. Faults: the 401 faults.
+ */
+export async function submitBatch(
+  runtime: Runtime,
+  caller: Caller,
+  items: readonly unknown[],
+  mode: "shadow" | undefined,
+  checkItem: (item: unknown, index: number) => Fault | null,
+): Promise<BatchResult[]> {
+  // Decided side by side, committed in order: where a quota ends, it is the last items that fail.
+  const { source } = await runtime.orgStates.get(caller.org_id);
+  const places = source === null ? undecided : runtime.pulls.places(caller.org_id);
+  let come = Promise.resolve();
+  return Promise.all(
+    items.map((item, index) => {
+      const before = come;
+      let over = (): void => undefined;
+      come = new Promise((resolve) => {
+        over = resolve;
+      });
+      return places(() => submitItem(item, index, { come: before, over })).finally(() => before.then(over));
+    }),
+  );
+
+  async function submitItem(
+    item: unknown,
+    index: number,
+    turn: SubmissionRequest["turn"] & object,
+  ): Promise<BatchResult> {
+    const refused = checkItem(item, index);
+    if (refused !== null) return { success: false, fault: refused };
+    const { idempotency_key, ...submission } = item as BatchItem;
+    try {
+      const request = {
+        submission: submission as IntentSubmission,
+        mode,
+        idempotency_key,
+        batch_size: items.length,
+        turn,
+      };
+      return { success: true, answer: await submitIntent(runtime, caller, request) };
+    } catch (error) {
+      const fault = error instanceof Fault ? error : new Fault("internal_error", { cause: error });
+      if (endsTheRequest(fault)) throw fault;
+      return { success: false, fault };
+    }
+  }
+}
+
+function endsTheRequest(fault: Fault): boolean {
+  return fault.code === "invalid_api_key" || fault.code === "expired_api_key";
+}
+
+/** Counts of a batch's results. */
+export function batchTotals(results: readonly BatchResult[]): Pick<BatchAnswer, "total" | "succeeded" | "failed"> {
+  const succeeded = results.filter((result) => result.success).length;
+  return { total: results.length, succeeded, failed: results.length - succeeded };
+}

@@ -1,0 +1,162 @@
+/**
+ * One intent, from its body to a decision on disk.
+ *
+ * The decision is computed from memory and committed under the epochs it assumed. Where the commit finds them outdated,
+ * key and organization are read again and the intent is decided again; a key that was revoked meanwhile ends it with 401.
+ */
+
+import type { IntentSubmission } from "@countersign/contract";
+import { canonicalJson, Fault, sha256Hex } from "@countersign/core";
+import type { CommitOutcome, IdempotencyRow } from "../store/commit-writer-rows.ts";
+import { readFirstAnswer } from "../store/intents.ts";
+import { announceQuotaExceeded } from "./announce-quota-exceeded.ts";
+import type { Caller } from "./caller.ts";
+import { ownedOperation } from "./idempotent.ts";
+import { type Proposal, proposeDecision } from "./propose-decision.ts";
+import { pullContext } from "./pull-context.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** How one submission came in. */
+export interface SubmissionRequest {
+  readonly submission: IntentSubmission;
+  /** `mode` of the query; only shadow can be asked for. */
+  readonly mode: "shadow" | undefined;
+  readonly idempotency_key: string | undefined;
+  /** Intents in the same request: 1, or the size of the batch. */
+  readonly batch_size: number;
+  /** In a batch: when this item may go to the commit, and what tells the next one that it has. */
+  readonly turn?: { readonly come: Promise<void>; readonly over: () => void };
+}
+
+/** The answer, as JSON text of `{intent_id, decision}`; `replayed` when an earlier request with this idempotency key gave it. */
+export interface SubmissionAnswer {
+  readonly intent_id: string;
+  readonly decision_text: string;
+  readonly replayed: boolean;
+}
+
+/** Times that a decision is computed before the service gives up against a storm of changes. */
+const attempts_max = 6;
+/** Races for an override that one submission may lose on top. */
+const lost_races_max = 100;
+
+/**
+ * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key of another agent), not_found and
+ * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable.
+ * Source: contract §4, api.md §4.
+ */
+export async function submitIntent(
+  runtime: Runtime,
+  caller: Caller,
+  request: SubmissionRequest,
+): Promise<SubmissionAnswer> {
+  const started_us = runtime.clock.now_us();
+  if (caller.agent_id !== null && caller.agent_id !== request.submission.intent.agent.id) {
+    throw new Fault("forbidden", {
+      details: [
+        {
+          path: "/intent/agent/id",
+          code: "agent",
+          message: `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
+        },
+      ],
+    });
+  }
+  const idempotency = idempotencyOf(caller, request);
+  const pull = pullContext(runtime, caller.org_id, request.submission);
+  let current = caller;
+  let lost_races = 0;
+  for (let attempt = 1; attempt <= attempts_max + lost_races; attempt += 1) {
+    const state = await runtime.orgStates.get(caller.org_id);
+    const pulled = state.source === null ? null : await pull(state);
+    let proposal: Proposal;
+    try {
+      proposal = await proposeDecision(runtime, current, state, request, pulled);
+    } catch (error) {
+      // A commit would find an outdated state; a refusal has no commit, and the membrane may have been made since.
+      if (restsOnState(error) && (await runtime.orgStates.isOutdated(caller.org_id, state))) continue;
+      throw error;
+    }
+    await request.turn?.come;
+    const rows = { ...proposal.rows, idempotency };
+    const outcome = await runtime.reviewQueues.enter(rows, () => {
+      const committing = runtime.writer.commit(rows);
+      request.turn?.over();
+      return committing;
+    });
+    switch (outcome.outcome) {
+      case "committed":
+        if (proposal.rows.events.length > 0) runtime.deliveries.poke();
+        runtime.metrics.decided(
+          proposal.rows.intent.verdict,
+          proposal.rows.intent.mode,
+          runtime.clock.now_us() - started_us,
+        );
+        return {
+          intent_id: proposal.rows.intent.intent_id,
+          decision_text: proposal.rows.intent.decision,
+          replayed: false,
+        };
+      case "duplicate":
+        return await replay(runtime, caller, idempotency, outcome);
+      case "override_spent":
+        // Another retry was first. There may be a further override of the same action, so look again; each loss is
+        // somebody's win, and there are no more wins than overrides.
+        lost_races = Math.min(lost_races + 1, lost_races_max);
+        break;
+      case "quota_exceeded":
+        throw await quotaFault(runtime, caller, request, outcome);
+      case "stale":
+        runtime.metrics.decidedAgain();
+        if (outcome.epochs.auth !== current.auth_epoch) current = await runtime.callers.reload(current);
+        if (outcome.epochs.policy !== state.policy_epoch || outcome.epochs.context !== state.context_epoch)
+          runtime.orgStates.forget(caller.org_id, state);
+        break;
+      default:
+        outcome satisfies never;
+    }
+  }
+  throw new Fault("unavailable", {
+    internal: `decided ${attempts_max} times and found outdated each time`,
+    headers: { "retry-after": "1" },
+  });
+}
+
+/** The promise of an Idempotency-Key covers everything that shapes the decision: the body and the asked mode. */
+function idempotencyOf(
+  caller: Caller,
+  { idempotency_key, mode, submission }: SubmissionRequest,
+): IdempotencyRow | null {
+  if (idempotency_key === undefined) return null;
+  const request_sha256 = sha256Hex(canonicalJson({ mode: mode ?? null, submission }));
+  return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
+}
+
+function restsOnState(error: unknown): boolean {
+  return error instanceof Fault && (error.code === "not_found" || error.code === "state_conflict");
+}
+
+async function replay(
+  runtime: Runtime,
+  caller: Caller,
+  idempotency: IdempotencyRow | null,
+  stored: Extract<CommitOutcome, { outcome: "duplicate" }>,
+): Promise<SubmissionAnswer> {
+  if (stored.request_sha256 !== idempotency?.request_sha256) throw new Fault("idempotency_conflict");
+  const decision_text = await runtime.db.tenant(caller.org_id, (query) =>
+    readFirstAnswer(query, caller.org_id, stored.intent_id),
+  );
+  return { intent_id: stored.intent_id, decision_text, replayed: true };
+}
+
+async function quotaFault(
+  runtime: Runtime,
+  caller: Caller,
+  request: SubmissionRequest,
+  refused: Extract<CommitOutcome, { outcome: "quota_exceeded" }>,
+): Promise<Fault> {
+  if (!refused.announced) await announceQuotaExceeded(runtime, caller.org_id, request.batch_size);
+  return new Fault("quota_exceeded", {
+    details: [{ period: refused.period, used_actions: refused.used, hard_limit: refused.hard_limit }],
+  });
+}

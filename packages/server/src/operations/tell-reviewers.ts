@@ -1,0 +1,54 @@
+import { type Role, roleMeets } from "@countersign/contract";
+import { readNotified, takeUntold, type UntoldEscalation } from "../store/mails.ts";
+import { writeMail } from "./mail.ts";
+import type { Runtime } from "./runtime.ts";
+
+const at_once_max = 500;
+/** Actions that one mail names; the others are counted. */
+const listed_max = 20;
+
+/**
+ * Tells reviewers by mail of the live escalations that wait for them: one mail a person for all that came since the last
+ * look. Each is told once, in the transaction that marks it. True: there may be more. Source: api.md §9.
+ */
+export async function tellReviewers(runtime: Runtime): Promise<boolean> {
+  const { taken, written } = await runtime.db.system(async (query) => {
+    const untold = await takeUntold(query, at_once_max);
+    let mails = 0;
+    for (const [org_id, escalations] of grouped(untold)) {
+      for (const { user_id, email, role } of await readNotified(query, org_id)) {
+        const theirs = escalations.filter(({ record }) => isFor(record.reviewers, user_id, role as Role));
+        if (theirs.length === 0) continue;
+        const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record }) => ({
+          escalation_id,
+          agent_id: record.agent_id,
+          type: record.action.type,
+          expires_at: record.expires_at,
+        }));
+        const more = theirs.length - waiting.length;
+        await writeMail(runtime, query, "escalations", { to: email, org_id, user_id, waiting, more });
+        mails += 1;
+      }
+    }
+    return { taken: untold.length, written: mails };
+  });
+  if (written > 0) runtime.mails.poke();
+  return taken === at_once_max;
+}
+
+/** Whether a person may decide it: who is named, of those who may decide at all; where nobody is named, all of them. */
+function isFor(reviewers: UntoldEscalation["record"]["reviewers"], user_id: string, role: Role): boolean {
+  if (!roleMeets(role, ["reviewer"])) return false;
+  if (reviewers.length === 0) return true;
+  return reviewers.some(({ type, id }) => (type === "user" ? id === user_id : roleMeets(role, [id as Role])));
+}
+
+function grouped(untold: readonly UntoldEscalation[]): Map<string, UntoldEscalation[]> {
+  const groups = new Map<string, UntoldEscalation[]>();
+  for (const each of untold) {
+    const group = groups.get(each.org_id);
+    if (group === undefined) groups.set(each.org_id, [each]);
+    else group.push(each);
+  }
+  return groups;
+}

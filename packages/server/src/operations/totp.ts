@@ -1,0 +1,167 @@
+/** The second factor: TOTP (RFC 6238) with recovery codes. A code serves once, whichever node sees it. Source: api.md §9. */
+import { limits, type RecoveryCodes, type TotpEnrolment } from "@countersign/contract";
+import { Fault, formatTimestampUs, sha256Hex } from "@countersign/core";
+import { Secret, TOTP } from "otpauth";
+import type { Query } from "../ports.ts";
+import { auditRow } from "../store/audit.ts";
+import { withHead } from "../store/heads.ts";
+import {
+  confirmTotpSeed,
+  type Person,
+  readPerson,
+  useRecoveryCode,
+  useTotpStep,
+  writeRecoveryCodes,
+  writeTotpSeed,
+} from "../store/people.ts";
+import type { Caller } from "./caller.ts";
+import type { Runtime } from "./runtime.ts";
+import { endSessions, personCalling } from "./session.ts";
+
+const period_seconds = 30;
+/** 119 bits; in base32 the 32 characters that authenticators expect. */
+const seed_chars = 20;
+/** 59 bits each: guessing one is hopeless at five tries a login. */
+const recovery_code_chars = 10;
+
+const sealContext = (person: Pick<Person, "org_id" | "user_id">) => `${person.org_id} ${person.user_id} totp`;
+
+function totpOf(seed: string, label: string): TOTP {
+  return new TOTP({
+    issuer: "Countersign",
+    label,
+    secret: Secret.fromUTF8(seed),
+    algorithm: "SHA1",
+    digits: 6,
+    period: period_seconds,
+  });
+}
+
+/**
+ * Uses up a code of the authenticator (this period's, or a neighbour's for clocks that differ) or a recovery code, in the
+ * caller's transaction; false: it is wrong or was used.
+ */
+export async function useSecondFactor(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  query: Query,
+  person: Person,
+  code: string,
+): Promise<boolean> {
+  const { org_id, user_id } = person;
+  if (/^\d{6}$/.test(code)) return useTotp(runtime, query, person, code);
+  if (!(await useRecoveryCode(query, org_id, user_id, recoveryHash(code)))) return false;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await withHead(query, org_id, {
+    audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "recovery_code_used", data: {} })],
+  });
+  return true;
+}
+
+async function useTotp(
+  runtime: Pick<Runtime, "clock" | "sealer">,
+  query: Query,
+  person: Person,
+  code: string,
+): Promise<boolean> {
+  if (person.totp_sealed === null) return false;
+  const now_ms = Math.floor(runtime.clock.now_us() / 1000);
+  const totp = totpOf(runtime.sealer.open(person.totp_sealed, sealContext(person)), person.email);
+  const delta = totp.validate({ token: code, timestamp: now_ms, window: 1 });
+  if (delta === null) return false;
+  const step = Math.floor(now_ms / 1000 / period_seconds) + delta;
+  return useTotpStep(query, person.org_id, person.user_id, step);
+}
+
+/** Makes a seed that a first code has to confirm. Faults: state_conflict when the second factor is on. */
+export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpEnrolment> {
+  const { org_id, user_id } = personCalling(caller);
+  const seed = runtime.ids.secret(seed_chars);
+  return runtime.db.tenant(org_id, async (query) => {
+    const person = await personOf(query, org_id, user_id);
+    if (person.mfa_enabled) throw new Fault("state_conflict");
+    await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, sealContext(person)));
+    const totp = totpOf(seed, person.email);
+    return { secret: totp.secret.base32, uri: totp.toString() };
+  });
+}
+
+/**
+ * Switches the second factor on, gives recovery codes, and ends every other session of the person.
+ * Faults: state_conflict (on already, or no seed), invalid_credentials.
+ */
+export async function confirmTotp(runtime: Runtime, caller: Caller, code: string): Promise<RecoveryCodes> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  return runtime.db.system(async (query) => {
+    const person = await personOf(query, org_id, user_id);
+    if (person.mfa_enabled || person.totp_sealed === null) throw new Fault("state_conflict");
+    if (!(await useTotp(runtime, query, person, code))) throw new Fault("invalid_credentials");
+    const at = formatTimestampUs(runtime.clock.now_us());
+    await endSessions(runtime, query, person, user_id, { keep: session_id });
+    await confirmTotpSeed(query, org_id, user_id, at);
+    return newRecoveryCodes(runtime, query, person, "mfa_enabled");
+  });
+}
+
+/** Switches the second factor off. Faults: state_conflict (off already), invalid_credentials. */
+export async function disableTotp(runtime: Runtime, caller: Caller, code: string): Promise<void> {
+  await withSecondFactor(runtime, caller, code, async (query, person) => {
+    const { org_id, user_id } = person;
+    await confirmTotpSeed(query, org_id, user_id, null);
+    await writeRecoveryCodes(query, org_id, user_id, []);
+    const at = formatTimestampUs(runtime.clock.now_us());
+    await withHead(query, org_id, {
+      audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "mfa_disabled", data: {} })],
+    });
+  });
+}
+
+/** Makes new recovery codes; the old ones are void. Faults: state_conflict (no second factor), invalid_credentials. */
+export function replaceRecoveryCodes(runtime: Runtime, caller: Caller, code: string): Promise<RecoveryCodes> {
+  return withSecondFactor(runtime, caller, code, (query, person) =>
+    newRecoveryCodes(runtime, query, person, "recovery_codes_replaced"),
+  );
+}
+
+function withSecondFactor<T>(
+  runtime: Runtime,
+  caller: Caller,
+  code: string,
+  work: (query: Query, person: Person) => Promise<T>,
+): Promise<T> {
+  const { org_id, user_id } = personCalling(caller);
+  return runtime.db.tenant(org_id, async (query) => {
+    const person = await personOf(query, org_id, user_id);
+    if (!person.mfa_enabled) throw new Fault("state_conflict");
+    if (!(await useSecondFactor(runtime, query, person, code))) throw new Fault("invalid_credentials");
+    return work(query, person);
+  });
+}
+
+async function newRecoveryCodes(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, user_id }: Person,
+  type: "mfa_enabled" | "recovery_codes_replaced",
+): Promise<RecoveryCodes> {
+  const recovery_codes = Array.from({ length: limits.recovery_codes }, () => {
+    const text = runtime.ids.secret(recovery_code_chars);
+    return `${text.slice(0, recovery_code_chars / 2)}-${text.slice(recovery_code_chars / 2)}`;
+  });
+  await writeRecoveryCodes(query, org_id, user_id, recovery_codes.map(recoveryHash));
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await withHead(query, org_id, {
+    audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type, data: {} })],
+  });
+  return { recovery_codes };
+}
+
+/** People may leave the dash out and add spaces. */
+function recoveryHash(code: string): string {
+  return sha256Hex(code.replaceAll(/[\s-]/g, ""));
+}
+
+async function personOf(query: Query, org_id: string, user_id: string): Promise<Person> {
+  const person = await readPerson(query, org_id, user_id, true);
+  if (person === undefined) throw new Fault("missing_api_key");
+  return person;
+}

@@ -1,0 +1,35 @@
+import { type EventType, eventTypeNames } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+
+// A set of names, not a look into the table: "constructor" is in every object.
+const names: ReadonlySet<string> = new Set(eventTypeNames);
+
+/** The names without repetitions; all of them when none are given. Faults: unknown_event_type. Source: contract §4. */
+export function subscribedTypes(wanted: readonly string[] | undefined): EventType[] {
+  if (wanted === undefined) return [...eventTypeNames];
+  const details = wanted.flatMap((name, index) =>
+    names.has(name)
+      ? []
+      : [
+          {
+            path: `/event_types/${index}`,
+            code: "not_allowed",
+            message: `There is no event type ${JSON.stringify(name.slice(0, 64))}.`,
+          },
+        ],
+  );
+  if (details.length > 0) throw new Fault("unknown_event_type", { details });
+  return [...new Set(wanted as readonly EventType[])];
+}
+
+/** The URL in the one spelling to store. Faults: webhook_url_refused. Source: api.md §8. */
+export async function acceptedUrl(
+  httpOut: { check(url: string): Promise<{ readonly href: string } | { readonly refused: string }> },
+  url: string,
+): Promise<string> {
+  const verdict = await httpOut.check(url);
+  if ("href" in verdict) return verdict.href;
+  throw new Fault("webhook_url_refused", {
+    details: [{ path: "/url", code: "not_allowed", message: verdict.refused }],
+  });
+}

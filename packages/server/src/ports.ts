@@ -1,0 +1,139 @@
+/** Types only: what the operations need from the outside world. The edge implements them; tests and the simulation do too. */
+import type { IdKind } from "@countersign/contract";
+import type { AttemptResult } from "@countersign/core";
+
+/** The one source of time. */
+export interface Clock {
+  /** Microseconds since the Unix epoch, an integer; never decreases within a process. */
+  now_us(): number;
+}
+
+/** Wake-ups. A timer is only ever a hint to look again; what is due is decided by the clock and the database. */
+export interface Timers {
+  /** Calls `run` once after at least `wait_ms` milliseconds; the returned function cancels it. Never keeps the process alive. */
+  after(wait_ms: number, run: () => void): () => void;
+}
+
+/** The one source of identity and secrets. */
+export interface Ids {
+  /** The kind's prefix and 26 Crockford base-32 characters, time-ordered and unique, e.g. `int_01K…`. */
+  next(kind: IdKind): string;
+  /** `length` random base-62 characters from the system's generator, for secrets. */
+  secret(length: number): string;
+}
+
+/** Structured log, the shape of pino's: an object of fields, then a short constant message. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/**
+ * Runs SQL inside one transaction and answers with the rows of one statement. Numeric and time parameters are cast in the
+ * text (`$1::bigint`); `timestamptz` comes back as RFC 3339 UTC text with six fractional digits and `Z`, `int8` as number.
+ */
+export type Query = <Row extends object = Record<string, unknown>>(
+  text: string,
+  params?: readonly unknown[],
+) => Promise<Row[]>;
+
+/** The database. Outside `tenant` and `system` no row of any tenant table is visible. */
+export interface Db {
+  /** Runs `work` in one transaction that sees and changes only this organization's rows. Rolls back when `work` throws. */
+  tenant<T>(org_id: string, work: (query: Query) => Promise<T>): Promise<T>;
+  /** Runs `work` in one transaction over all organizations: key lookup, workers, command line. */
+  system<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  /**
+   * One prepared statement, committed by itself, over all organizations and along the indexes whatever the statistics say:
+   * for queues. Never run again here: when the connection breaks, its outcome is unknown.
+   */
+  queued<Row extends object>(statement: QueueStatement, params: readonly unknown[]): Promise<Row[]>;
+}
+
+/** A statement that is planned once a session under its name: at most 63 characters, one text a name. */
+export interface QueueStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A whole answer, or why there is none; `text` is a sentence for people. */
+export type Answered =
+  | {
+      readonly status: number;
+      readonly body: Buffer;
+      readonly cache_control: string | null;
+      readonly content_type?: string | null;
+    }
+  | { readonly failed: "timeout" | "unreachable" | "refused" | "too_large"; readonly text: string };
+
+/** Passwords, hashed so slowly that guessing is dear. Both fault `overloaded` when too many are being hashed already. */
+export interface Passwords {
+  /** Argon2id in PHC form. */
+  hash(password: string): Promise<string>;
+  /** Whether the password is that of the hash. Null: nobody's; takes as long as any other. */
+  verify(hash: string | null, password: string): Promise<boolean>;
+}
+
+/** A mail, ready to be sent. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** One click there stops mails of this kind (RFC 8058); absent: mails that answer a request. */
+  readonly unsubscribe_url?: string;
+}
+
+/** The way out for mails. */
+export interface Mailer {
+  /** Resolves once the mail is another server's, or a file; rejects when it is to be tried again. */
+  send(mail: Mail): Promise<void>;
+}
+
+/** The one way out to addresses that somebody else named. */
+export interface HttpOut {
+  /**
+   * Judges a receiver's URL as of now: its text, and the addresses that its name has. A name that does not resolve (yet)
+   * passes: each attempt looks again. Gives the one spelling to store, or the reason as a sentence.
+   */
+  check(url: string): Promise<{ readonly href: string } | { readonly refused: string }>;
+  /**
+   * One POST; never rejects. Ends after 10 s at the latest with the head of an answer or a reason, and connects to no
+   * address that it has not judged in this call or the second before. Redirects are not followed.
+   */
+  post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+  ): Promise<AttemptResult & { readonly duration_ms: number }>;
+  /**
+   * One POST whose answer matters; never rejects. Guarded like `post`. `timeout_ms` run over everything from the lookup of
+   * the name to the last byte of the answer; an answer of more than `answer_bytes_max` is cut off and dropped. With the
+   * method GET the body is not sent.
+   */
+  ask(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    terms: { readonly timeout_ms: number; readonly answer_bytes_max: number; readonly method?: "GET" | "POST" },
+  ): Promise<Answered>;
+}
+
+/** One piece of work that has ended, for a trace. Never carries a secret, a body, or an agent's text. */
+export interface EndedSpan {
+  readonly name: string;
+  readonly kind: "server" | "client";
+  readonly started_us: number;
+  readonly ended_us: number;
+  /** The caller's W3C `traceparent`; undefined: this is where the trace begins. */
+  readonly traceparent?: string | undefined;
+  readonly failed: boolean;
+  readonly attributes: Readonly<Record<string, string | number>>;
+}
+
+/** Where ended pieces of work are told. Must return at once. */
+export interface Spans {
+  ended(span: EndedSpan): void;
+}

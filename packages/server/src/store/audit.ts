@@ -1,0 +1,142 @@
+/** Audit rows: what they say, the hash that fixes each, and the chain that fixes their order. Source: architecture.md §6. */
+import { createHash, hash } from "node:crypto";
+import type { AuditRecord, AuditType } from "@countersign/contract";
+import { canonicalJson } from "@countersign/core";
+import type { Ids, Query } from "../ports.ts";
+
+/** One state change, ready to be appended. The sequence number is given at commit, under the organization's lock. */
+export interface AuditRow {
+  readonly audit_id: string;
+  /** null: not about one intent. */
+  readonly intent_id: string | null;
+  readonly type: string;
+  readonly actor: string;
+  /** RFC 3339 UTC with six fractional digits and `Z`. */
+  readonly at: string;
+  /** Canonical JSON text. */
+  readonly data: string;
+  /** 64 lower-case hex digits: SHA-256 over the canonical JSON of {actor, at, audit_id, data, intent_id, type}. */
+  readonly hash: string;
+}
+
+/** What happened, before it has an identity. */
+export interface AuditEntry {
+  readonly intent_id: string | null;
+  readonly type: AuditType;
+  /** key_id or user_id; `system`, `open_mode` and the like for those who have none. */
+  readonly actor: string;
+  /** RFC 3339 UTC with six fractional digits and `Z`. */
+  readonly at: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The root of a chain without rows. */
+export const genesisRoot: string = "0".repeat(64);
+
+/** Makes the row. Throws TypeError when `data` holds what JSON cannot. Costs 4 µs, 2 of them SHA-256. */
+export function auditRow(ids: Ids, entry: AuditEntry): AuditRow {
+  const { intent_id, type, actor, at } = entry;
+  const unhashed = { audit_id: ids.next("audit"), intent_id, type, actor, at, data: canonicalJson(entry.data) };
+  return { ...unhashed, hash: auditHash(unhashed) };
+}
+
+/** The hash of a row. `data` is its canonical JSON text; the members are written in canonical order. */
+export function auditHash(row: Omit<AuditRow, "hash">): string {
+  const { actor, at, audit_id, intent_id, type } = row;
+  const text = `{"actor":${canonicalJson(actor)},"at":"${at}","audit_id":"${audit_id}","data":${row.data},"intent_id":${
+    intent_id === null ? "null" : `"${intent_id}"`
+  },"type":"${type}"}`;
+  return hash("sha256", text);
+}
+
+/** The root after a commit: SHA-256 over the root before it and the hashes of its rows in order. All in hex. */
+export function nextRoot(root: string, hashes: readonly string[]): string {
+  const chain = createHash("sha256").update(root, "hex");
+  for (const hash of hashes) chain.update(hash, "hex");
+  return chain.digest("hex");
+}
+
+/** An audit row as it is read: the record of the contract, but for the actor, who is still the text that was stored. */
+export type StoredAudit = Omit<AuditRecord, "actor"> & { readonly actor: string };
+
+/** One page of an intent's audit rows, in order, after the row `after_seq` (0: from the first). */
+export function readAuditPage(
+  query: Query,
+  org_id: string,
+  intent_id: string,
+  after_seq: number,
+  limit: number,
+): Promise<StoredAudit[]> {
+  return query<StoredAudit>(
+    `select audit_id, seq, type, actor, at, data, encode(hash, 'hex') as hash from audit
+     where org_id = $1 and intent_id = $2 and seq > $3::bigint order by seq limit $4::integer`,
+    [org_id, intent_id, after_seq, limit],
+  );
+}
+
+/** Which rows of an organization's trail a list shows. `actor` is the text that was stored. */
+export interface AuditFilter {
+  readonly type?: AuditType | undefined;
+  readonly actor?: string | undefined;
+}
+
+/** One page of an organization's trail, newest first, before the row `before_seq` (null: from the newest). */
+export function readTrailPage(
+  query: Query,
+  org_id: string,
+  filter: AuditFilter,
+  before_seq: number | null,
+  limit: number,
+): Promise<(StoredAudit & { readonly intent_id: string | null })[]> {
+  return query<StoredAudit & { readonly intent_id: string | null }>(
+    `select audit_id, seq, type, actor, at, data, encode(hash, 'hex') as hash, intent_id from audit
+     where org_id = $1 and ($2::text is null or type = $2) and ($3::text is null or actor = $3)
+       and ($4::bigint is null or seq < $4) order by seq desc limit $5::integer`,
+    [org_id, filter.type ?? null, filter.actor ?? null, before_seq, limit],
+  );
+}
+
+/** What a check of the whole trail found. `seq` is the first row that is wrong, missing, or not covered by its root. */
+export type AuditFinding =
+  | { readonly sound: true; readonly rows: number; readonly root: string }
+  | {
+      readonly sound: false;
+      readonly seq: number;
+      readonly problem: "gap" | "row_changed" | "chain_broken" | "rows_missing";
+    };
+
+const page_rows = 2_000;
+
+/** Recomputes every hash, the sequence and the chain of one organization. Run it in one transaction; it locks nothing. */
+export async function verifyAudit(query: Query, org_id: string): Promise<AuditFinding> {
+  const [head] = await query<{ audit_seq: number; root: string }>(
+    "select audit_seq, encode(audit_root, 'hex') as root from org_heads where org_id = $1",
+    [org_id],
+  );
+  if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+  let root = genesisRoot;
+  let seq = 0;
+  let hashes: string[] = [];
+  while (seq < head.audit_seq) {
+    const rows = await query<AuditRow & { seq: number; root: string | null }>(
+      `select a.seq, a.audit_id, a.intent_id, a.type, a.actor, a.at, a.data::text as data, encode(a.hash, 'hex') as hash,
+         encode(h.root, 'hex') as root
+       from audit a left join audit_heads h on h.org_id = a.org_id and h.last_seq = a.seq
+       where a.org_id = $1 and a.seq > $2::bigint and a.seq <= $3::bigint order by a.seq limit ${page_rows}`,
+      [org_id, seq, head.audit_seq],
+    );
+    if (rows.length === 0) return { sound: false, seq: seq + 1, problem: "rows_missing" };
+    for (const row of rows) {
+      if (row.seq !== seq + 1) return { sound: false, seq: seq + 1, problem: "gap" };
+      seq = row.seq;
+      if (auditHash(row) !== row.hash) return { sound: false, seq, problem: "row_changed" };
+      hashes.push(row.hash);
+      if (row.root === null) continue;
+      root = nextRoot(root, hashes);
+      hashes = [];
+      if (root !== row.root) return { sound: false, seq, problem: "chain_broken" };
+    }
+  }
+  if (root !== head.root) return { sound: false, seq, problem: "chain_broken" };
+  return { sound: true, rows: seq, root };
+}

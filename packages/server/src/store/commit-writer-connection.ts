@@ -1,0 +1,166 @@
+/**
+ * The writer's own connection: it runs the commit statement and makes what it wrote durable, in two sessions.
+ *
+ * The first session commits with `synchronous_commit = off`: the locks on the head rows are free and the next statement
+ * begins as soon as one has been executed, without waiting for the disk. The second session is the barrier: its commit
+ * flushes the log, so everything that was committed before it began is on disk (and on synchronous standbys) when it
+ * returns. One barrier answers all statements that ended while the last one was on its way.
+ *
+ * A barrier proves nothing about a server that crashed and came back in between: what was not flushed is gone then. So both
+ * sessions are opened before the first statement and live and die together: a server that crashes takes every session
+ * with it, and whoever has no barrier from the sessions it began with runs its batch again.
+ */
+import pg from "pg";
+import {
+  type CommitLine,
+  type CommitStatements,
+  commitSession,
+  commitStatements,
+  openMonthStatement,
+} from "./commit-statement.ts";
+import type { CommitOrder } from "./commit-statement-lines.ts";
+import { type ConnectionOptions, session_settings, sessionConfig, sqlState } from "./connection.ts";
+import { step_down } from "./db.ts";
+
+/** A connection that commits. Statements may be sent before earlier ones are answered; they run in the order sent. */
+export interface CommitConnection {
+  /** Runs the commit statement; resolves when its outcome is on disk. */
+  commit(order: CommitOrder): Promise<readonly CommitLine[]>;
+  /** Closes an organization's month in favour of `period`. */
+  openMonth(org_id: string, period: string): Promise<void>;
+  /** Ends the sessions once what was sent is answered. */
+  close(): void;
+}
+
+/** Opens connections; rejects when the database cannot be reached. */
+export type ConnectCommit = () => Promise<CommitConnection>;
+
+/** A statement that takes longer has lost its server: the connection is given up and the outcome counts as unknown. */
+const statement_ms_max = 10_000;
+
+/** Writes a few bytes that nobody reads, because the commit of a transaction without any would flush nothing. */
+const barrierStatement = {
+  name: "flush-log",
+  text: "select pg_logical_emit_message(true, 'countersign', '')",
+  rowMode: "array",
+} as const;
+
+/** Connections through `pg`, in the system scope. The simulation puts a broken statement in, to see that it is noticed. */
+export function connectCommit(
+  connection: ConnectionOptions,
+  statements: CommitStatements = commitStatements,
+): ConnectCommit {
+  async function openSession(settings: string): Promise<pg.Client> {
+    const client = new pg.Client({
+      ...sessionConfig(connection, "countersign commit writer"),
+      connectionTimeoutMillis: 5_000,
+      query_timeout: statement_ms_max,
+      pipeline: true,
+    });
+    // A session that dies while idle says so here; unheard, the event would end the process. The next commit tells.
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      await client.query(`${session_settings}; ${step_down}; ${settings}`);
+      return client;
+    } catch (error) {
+      endSession(client);
+      throw error;
+    }
+  }
+
+  return async () => {
+    const [runner, flusher] = await Promise.all([openSession(commitSession), openSession("select 1")]);
+    const close = (): void => {
+      endSession(runner);
+      endSession(flusher);
+    };
+    try {
+      const durable = await openBarrier(runner, flusher);
+      return {
+        async commit({ statement, values }) {
+          const result = await runner.query({ ...statements[statement], values: [...values], rowMode: "array" });
+          await durable();
+          return result.rows as unknown as CommitLine[];
+        },
+        async openMonth(org_id, period) {
+          await runner.query(openMonthStatement, [org_id, period]);
+        },
+        close,
+      };
+    } catch (error) {
+      close();
+      throw error;
+    }
+  };
+}
+
+/** Where the server has no statement for a barrier, every commit flushes the log itself, and there is nothing to wait for. */
+async function openBarrier(runner: pg.Client, flusher: pg.Client): Promise<() => Promise<void>> {
+  try {
+    await flusher.query(barrierStatement);
+  } catch (error) {
+    if (sqlState(error) === null) throw error;
+    return () => Promise.resolve();
+  }
+  await runner.query("set synchronous_commit = off");
+  return shareFlush(() => flusher.query(barrierStatement));
+}
+
+function endSession(client: pg.Client): void {
+  void client.end().catch(() => undefined);
+}
+
+/** Resolves once a flush that began after the call has ended; calls that come during a flush share the next one. */
+export function shareFlush(flush: () => Promise<unknown>): () => Promise<void> {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  async function flushAfter(previous: Promise<unknown>): Promise<void> {
+    await previous;
+    next = null;
+    const flushing = flush();
+    running = flushing.catch(() => undefined);
+    try {
+      await flushing;
+    } catch (cause) {
+      // Not the refusal of a row set, whatever its SQLSTATE: nobody knows what became of the statements before it.
+      throw new Error("the log could not be flushed", { cause });
+    }
+  }
+  return () => {
+    next ??= flushAfter(running);
+    return next;
+  };
+}
+
+/** One connection for all lanes, opened when first asked for and again after it was dropped. */
+export interface SharedConnection {
+  open(): Promise<CommitConnection>;
+  /** Closes a connection that failed; whoever still waits for it fails too. */
+  drop(failed: CommitConnection): void;
+  close(): void;
+}
+
+/** Creates the shared connection; nothing is opened yet. */
+export function shareConnection(connect: ConnectCommit): SharedConnection {
+  let opening: Promise<CommitConnection> | null = null;
+  let current: CommitConnection | null = null;
+  async function opened(): Promise<CommitConnection> {
+    try {
+      current = await connect();
+      return current;
+    } catch (error) {
+      opening = null;
+      throw error;
+    }
+  }
+  function drop(failed: CommitConnection | null): void {
+    failed?.close();
+    if (failed === current) opening = current = null;
+  }
+  return {
+    open: () => (opening ??= opened()),
+    drop,
+    close: () => drop(current),
+  };
+}

@@ -1,0 +1,100 @@
+/** How a session with PostgreSQL is opened, and how its failures are told apart. */
+import pg from "pg";
+
+/** Where the database is: a URL from the outside, or the socket directory of the embedded server. */
+export type ConnectionOptions =
+  | { readonly connectionString: string }
+  | { readonly host: string; readonly port: number; readonly user: string; readonly database: string };
+
+/** RFC 3339 UTC text with six fractional digits and `Z` from PostgreSQL's ISO text; the session's time zone must be UTC. */
+function rfc3339(text: string): string {
+  const match = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/.exec(text);
+  // 'infinity' and years before Christ have no RFC 3339 form; nothing of ours writes them.
+  if (match === null) throw new Error(`not a UTC timestamp of the common era: ${text}`);
+  return `${match[1]}T${match[2]}.${(match[3] ?? "").padEnd(6, "0")}Z`;
+}
+
+/** A number where it is exact, else a bigint. */
+function int8(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+/** What pg's `arrayParser` really is; its published type is a function, which it has not been for years. */
+const arrayParser = pg.types.arrayParser as unknown as {
+  create(source: string, parse: (text: string) => unknown): { parse(): unknown[] };
+};
+const arrayOf = (parse: (text: string) => unknown) => (text: string) => arrayParser.create(text, parse).parse();
+const asText = (text: string): string => text;
+
+/** pg would cut `timestamptz` to milliseconds, read `date` in the machine's time zone, and give `int8` as text. */
+const parsers = new Map<number, (text: string) => unknown>([
+  [20, int8],
+  [1016, arrayOf(int8)],
+  [1082, asText],
+  [1114, asText],
+  [1184, rfc3339],
+  [1185, arrayOf(rfc3339)],
+]);
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: "text" | "binary") => {
+    const parse = format === "binary" ? undefined : parsers.get(oid);
+    return (parse ?? pg.types.getTypeParser(oid, format as "text")) as (text: string | Buffer) => unknown;
+  },
+};
+
+/** What every session of ours has in common, for pools and single clients. */
+export function sessionConfig(connection: ConnectionOptions, application_name: string): pg.ClientConfig {
+  return { ...connection, application_name, types, keepAlive: true };
+}
+
+/** The settings that values depend on; sent after connecting because connection poolers refuse start-up options. */
+export const session_settings = "set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set client_min_messages = warning";
+
+/** A single session with the rights of the connecting user, for migrations and supervision; the caller ends it. */
+export async function openClient(connection: ConnectionOptions, application_name: string): Promise<pg.Client> {
+  const client = new pg.Client({ ...sessionConfig(connection, application_name), connectionTimeoutMillis: 5_000 });
+  // Without a listener a server that goes away while the session is idle would end the process; the next query tells.
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query(session_settings);
+  return client;
+}
+
+/** The SQLSTATE of a refusal by the server, null for anything else. */
+export function sqlState(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return null;
+  return /^[0-9A-Z]{5}$/.test(error.code) && "severity" in error ? error.code : null;
+}
+
+const socket_errors = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ENOENT",
+  "ETIMEDOUT",
+  "ENOTCONN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
+
+/**
+ * Whether the session or the server was lost, as opposed to an answer of the server to the statement.
+ * If a statement was under way its outcome is unknown.
+ */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== null) return state.startsWith("08") || state.startsWith("57P0") || state === "53300";
+  if (!(error instanceof Error)) return false;
+  if ("code" in error && typeof error.code === "string" && socket_errors.has(error.code)) return true;
+  return /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/.test(
+    error.message,
+  );
+}
+
+/** Whether the server gave up a transaction only because of others; running it again may succeed. */
+export function isConflict(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === "40001" || state === "40P01";
+}

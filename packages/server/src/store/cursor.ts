@@ -1,0 +1,39 @@
+/** Opaque list positions: `next_cursor` holds the last row's place, base64url so that nobody reads or builds one. */
+import { type IdKind, idPattern, limits } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+
+/** The cursor after `place`. */
+function encodeCursor(place: string): string {
+  return Buffer.from(place, "utf8").toString("base64url");
+}
+
+/** The place that a cursor names, or null for the first page. Faults: invalid_request when it is not of our making. */
+export function decodeCursor(cursor: string | undefined, isPlace: (place: string) => boolean): string | null {
+  if (cursor === undefined) return null;
+  const place = Buffer.from(cursor, "base64url").toString("utf8");
+  if (encodeCursor(place) === cursor && isPlace(place)) return place;
+  throw new Fault("invalid_request", {
+    details: [{ path: "/cursor", code: "cursor", message: "Use next_cursor of the previous page as it was given." }],
+  });
+}
+
+/** Whether a place is an identifier of this kind: any other text is no place of such a list, and may be unfit for SQL. */
+export function idPlace(kind: IdKind): (place: string) => boolean {
+  const pattern = new RegExp(idPattern(kind));
+  return (place) => pattern.test(place);
+}
+
+/** Cuts a page out of `limit + 1` fetched rows: the rows, and the cursor of the next page or null on the last one. */
+export function page<Row>(
+  rows: Row[],
+  limit: number,
+  place: (row: Row) => string,
+): { rows: Row[]; next_cursor: string | null } {
+  const last = rows[limit - 1];
+  return rows.length > limit && last !== undefined
+    ? { rows: rows.slice(0, limit), next_cursor: encodeCursor(place(last)) }
+    : { rows, next_cursor: null };
+}
+
+/** Rows of a page when the caller names no limit. */
+export const pageLimitDefault = limits.list_limit_default;

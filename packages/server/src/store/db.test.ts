@@ -1,0 +1,195 @@
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { testDatabase } from "../testing/database.ts";
+import { silentLog } from "../testing/silent-log.ts";
+import { isConnectionLost, openClient, sqlState } from "./connection.ts";
+import { type Database, openDb } from "./db.ts";
+
+let db: Database;
+let connection: Awaited<ReturnType<typeof testDatabase>>["connection"];
+
+beforeAll(async () => {
+  ({ db, connection } = await testDatabase());
+  for (const org_id of ["org_a", "org_b"]) {
+    await db.query("insert into usage_periods values ($1, '2026-11', 1)", [org_id]);
+  }
+});
+
+/** Ends sessions as an operator would and says how many; the sessions themselves may not have the right to. */
+async function terminate(where: string): Promise<number | null> {
+  const operator = await openClient(connection, "operator");
+  const { rowCount } = await operator.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = current_database() and application_name = 'countersign' and ${where}`);
+  await operator.end();
+  return rowCount;
+}
+
+const orgs = "select org_id from usage_periods order by 1";
+
+describe("scopes", () => {
+  test("a tenant's transaction sees its own rows only, even without a WHERE", async () => {
+    expect(await db.tenant("org_a", (query) => query(orgs))).toEqual([{ org_id: "org_a" }]);
+    expect(await db.tenant("org_c", (query) => query(orgs))).toEqual([]);
+  });
+
+  test("a tenant's transaction changes its own rows only", async () => {
+    await db.tenant("org_a", (query) => query("update usage_periods set used = 7"));
+    const rows = await db.system((query) => query("select org_id, used from usage_periods order by 1"));
+    expect(rows).toEqual([
+      { org_id: "org_a", used: 7 },
+      { org_id: "org_b", used: 1 },
+    ]);
+    await expect(
+      db.tenant("org_a", (query) => query("insert into usage_periods values ('org_b', '2026-12', 1)")),
+    ).rejects.toThrow(/row-level security/);
+  });
+
+  test("no session keeps the scope of an earlier borrower", async () => {
+    const one = openDb(connection, silentLog, { tenant_sessions_max: 1 });
+    onTestFinished(() => one.close());
+    await one.tenant("org_a", (query) => query(orgs));
+    await one.tenant("org_a", () => Promise.reject(new Error("rolled back"))).catch(() => undefined);
+    expect(await one.tenant("org_b", (query) => query(orgs))).toEqual([{ org_id: "org_b" }]);
+  });
+
+  test("the system scope sees every organization, in transactions and single statements", async () => {
+    expect(await db.system((query) => query(orgs))).toHaveLength(2);
+    expect(await db.query(orgs)).toHaveLength(2);
+    expect(await db.named({ name: "all_orgs", text: orgs }, [])).toHaveLength(2);
+  });
+
+  test("an organization id that is none never reaches the server", async () => {
+    await expect(db.tenant("org_a'; drop table audit; --", (query) => query(orgs))).rejects.toThrow(
+      "not an organization id",
+    );
+  });
+
+  test("the sessions are not those of a superuser, whoever connects", async () => {
+    const [row] = await db.query(
+      "select rolsuper or rolbypassrls as bypasses from pg_roles where rolname = current_user",
+    );
+    expect(row).toEqual({ bypasses: false });
+  });
+});
+
+describe("values", () => {
+  const value = async (sql: string) => Object.values((await db.query(`select ${sql} as v`))[0] ?? {})[0];
+
+  test("timestamptz is RFC 3339 UTC text with all six digits", async () => {
+    expect(await value("timestamptz '2026-11-21 04:05:06.123456+02'")).toBe("2026-11-21T02:05:06.123456Z");
+    expect(await value("timestamptz '2026-11-21 04:05:06+00'")).toBe("2026-11-21T04:05:06.000000Z");
+    expect(await value("timestamptz '2026-11-21 04:05:06.1+00'")).toBe("2026-11-21T04:05:06.100000Z");
+    expect(await value("array[timestamptz '2026-11-21 04:05:06.5+00', null]")).toEqual([
+      "2026-11-21T04:05:06.500000Z",
+      null,
+    ]);
+  });
+
+  test("a timestamp that RFC 3339 cannot write is refused, not mangled", async () => {
+    await expect(value("timestamptz 'infinity'")).rejects.toThrow("infinity");
+  });
+
+  test("int8 is a number where exact, else a bigint", async () => {
+    expect(await value("9007199254740991::bigint")).toBe(9007199254740991);
+    expect(await value("9007199254740993::bigint")).toBe(9007199254740993n);
+    expect(await value("array[1, 2]::bigint[]")).toEqual([1, 2]);
+    expect(await value("count(*)")).toBe(1);
+  });
+
+  test("dates stay the text they are, whatever time zone this machine is in", async () => {
+    expect(await value("date '2026-02-28'")).toBe("2026-02-28");
+  });
+
+  test("a prepared statement is planned once under its name", async () => {
+    const statement = { name: "sum_of_two", text: "select $1::int + $2::int as sum" };
+    expect(await db.named(statement, [1, 2])).toEqual([{ sum: 3 }]);
+    expect(await db.named(statement, [3, 4])).toEqual([{ sum: 7 }]);
+  });
+});
+
+describe("transactions", () => {
+  test("are undone when the work throws, and the error comes through unchanged", async () => {
+    const mistake = new Error("mine");
+    const work = db.system(async (query) => {
+      await query("insert into usage_periods values ('org_x', '2026-11', 1)");
+      throw mistake;
+    });
+    await expect(work).rejects.toBe(mistake);
+    expect(await db.tenant("org_x", (query) => query(orgs))).toEqual([]);
+  });
+
+  test("that lost against each other are run again until each has happened once", async () => {
+    const bump = () =>
+      db.system(async (query) => {
+        await query("set transaction isolation level serializable");
+        const [row] = await query<{ used: number }>("select used from usage_periods where org_id = 'org_b'");
+        await query("update usage_periods set used = $1::bigint where org_id = 'org_b'", [(row?.used ?? 0) + 1]);
+      });
+    const [before] = await db.query<{ used: number }>("select used from usage_periods where org_id = 'org_b'");
+    await Promise.all([bump(), bump(), bump()]);
+    const [after] = await db.query<{ used: number }>("select used from usage_periods where org_id = 'org_b'");
+    expect(after?.used).toBe((before?.used ?? 0) + 3);
+  });
+
+  test("are given up after a bounded number of conflicts", async () => {
+    let runs = 0;
+    const always = db.system(async (query) => {
+      runs += 1;
+      await query("do $$ begin raise exception using errcode = '40001'; end $$");
+    });
+    const error = await always.catch((e: unknown) => e);
+    expect(sqlState(error)).toBe("40001");
+    expect(runs).toBe(5);
+  });
+
+  test("that lost their session before COMMIT are run again on another one", async () => {
+    let runs = 0;
+    const pid = await db.system(async (query) => {
+      runs += 1;
+      const [row] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      if (runs === 1) await terminate(`pid = ${row?.pid}`);
+      await query("select 1");
+      return row?.pid;
+    });
+    expect(runs).toBe(2);
+    expect(pid).toBeGreaterThan(0);
+  });
+
+  test("a single statement that lost its session is not run again: its outcome is unknown to us", async () => {
+    const lost = db.query("select pg_sleep(60)").catch((e: unknown) => e);
+    await expect.poll(() => terminate("query = 'select pg_sleep(60)' and wait_event = 'PgSleep'")).toBe(1);
+    expect(isConnectionLost(await lost)).toBe(true);
+    expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("a statement over its time limit is cancelled by the server", async () => {
+    const hasty = openDb(connection, silentLog, { statement_timeout_ms: 50 });
+    onTestFinished(() => hasty.close());
+    expect(sqlState(await hasty.query("select pg_sleep(10)").catch((e: unknown) => e))).toBe("57014");
+  });
+});
+
+describe("the pool", () => {
+  test("survives the death of idle sessions", async () => {
+    await Promise.all([db.query("select 1"), db.query("select 1"), db.tenant("org_a", (query) => query("select 1"))]);
+    await terminate("state = 'idle'");
+    expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
+    expect(await db.tenant("org_a", (query) => query("select 1 as one"))).toEqual([{ one: 1 }]);
+  });
+
+  test("counts its sessions and those who wait", async () => {
+    const small = openDb(connection, silentLog, { system_sessions_max: 1 });
+    onTestFinished(() => small.close());
+    await small.system(async (query) => {
+      const waiting = small.query("select 1");
+      await query("select 1");
+      expect(small.stats()).toEqual({ total: 1, idle: 0, waiting: 1 });
+      void waiting.catch(() => undefined);
+    });
+  });
+
+  test("sessions say who they are and keep UTC", async () => {
+    expect(
+      await db.query("select current_setting('application_name') as name, current_setting('timezone') as zone"),
+    ).toEqual([{ name: "countersign", zone: "UTC" }]);
+  });
+});

@@ -1,0 +1,188 @@
+/** The database as the operations see it: scoped transactions over two pools, and prepared statements for the commit writer. */
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import type { Db, Log, Query } from "../ports.ts";
+import { type ConnectionOptions, isConflict, isConnectionLost, session_settings, sessionConfig } from "./connection.ts";
+
+/** A prepared statement: planned once a connection under its name (at most 63 characters, one text a name). */
+export interface NamedStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The port, and what only the store and the edge use. */
+export interface Database extends Db {
+  /**
+   * Rows of one autocommitted statement in the system scope, one round trip. It is never run again here: after
+   * `isConnectionLost` its outcome is unknown to the caller.
+   */
+  named<Row extends object = Record<string, unknown>>(
+    statement: NamedStatement,
+    params: readonly unknown[],
+  ): Promise<Row[]>;
+  /** Like `named`, for statements that are not worth preparing. */
+  readonly query: Query;
+  /** Sessions open, idle, and callers waiting for one, over all pools. */
+  stats(): { total: number; idle: number; waiting: number };
+  /** Ends every session once its work is done. */
+  close(): Promise<void>;
+}
+
+/** Sizes and times; every one has a default. */
+export interface DbOptions {
+  /** Most sessions for tenant transactions (10), for system work (6) and for the statements of queues (4). */
+  readonly tenant_sessions_max?: number;
+  readonly system_sessions_max?: number;
+  readonly queue_sessions_max?: number;
+  /** A statement that runs longer is cancelled by the server (30,000). */
+  readonly statement_timeout_ms?: number;
+  /** How long a caller waits for a free session (5,000). */
+  readonly acquire_timeout_ms?: number;
+  /** How long callers wait for a server that is just starting or restarting (10,000). */
+  readonly restart_wait_ms?: number;
+}
+
+/** The role that a superuser's sessions step down to: superusers and owners with BYPASSRLS would see every row. */
+export const app_role = "countersign_app";
+
+/** Sent to every new session before its first statement. */
+export const step_down = `do $$ begin
+  if (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) then set role ${app_role}; end if;
+end $$`;
+
+/**
+ * A queue's statistics are always wrong: gathered while it was empty, or never. Left to them the planner sorted the whole
+ * queue once for each receiver: 3.4 s to claim from 20,000 due deliveries of 200 receivers (50 ms along the index), and
+ * 25 ms to settle 16 of 8,000 (0.6 ms). Planning itself took longer than a claim.
+ */
+const queue_session =
+  "set enable_bitmapscan = off; set enable_seqscan = off; set enable_sort = off; set enable_hashjoin = off; " +
+  "set enable_mergejoin = off; set jit = off; set plan_cache_mode = force_generic_plan";
+
+/** Runs of one transaction before its conflict is given to the caller. */
+const transaction_runs_max = 5;
+const retry_pause_ms = 50;
+
+/**
+ * Opens the database. No session is made before the first query.
+ *
+ * Three pools, because scope and planning are settings of the session: sessions of the system pool are born with
+ * `app.org = '*'` and so need no transaction around a single statement, those of the queue pool plan a statement once and
+ * along the indexes; those of the tenant pool have no scope outside a transaction, so
+ * that nothing can leak from one borrower to the next. Transactions that lost against others (40001, 40P01) or lost
+ * their session before COMMIT was sent are run again: `work` must have no effect outside the database.
+ */
+export function openDb(connection: ConnectionOptions, log: Log, options: DbOptions = {}): Database {
+  const restart_pauses_max = Math.ceil((options.restart_wait_ms ?? 10_000) / retry_pause_ms);
+  const timeouts = `set statement_timeout = ${options.statement_timeout_ms ?? 30_000}; set idle_in_transaction_session_timeout = 60000`;
+
+  function openPool(scope: string, max: number): pg.Pool {
+    const pool = new pg.Pool({
+      ...sessionConfig(connection, "countersign"),
+      max,
+      connectionTimeoutMillis: options.acquire_timeout_ms ?? 5_000,
+      idleTimeoutMillis: 30_000,
+      onConnect: async (client: pg.ClientBase) => {
+        // A borrowed session can die between two statements; unheard, that event would end the process. The next statement tells.
+        client.on("error", () => undefined);
+        await client.query(`${session_settings}; ${timeouts}; ${scope}; ${step_down}`);
+      },
+    } as pg.PoolConfig);
+    // An idle session that dies (server restart, network) is dropped by the pool; unheard, the event would end the process.
+    pool.on("error", (error) => log.warn({ error }, "idle database session lost"));
+    return pool;
+  }
+  const tenants = openPool("set app.org = ''", options.tenant_sessions_max ?? 10);
+  const systems = openPool("set app.org = '*'", options.system_sessions_max ?? 6);
+  const queues = openPool(`set app.org = '*'; ${queue_session}`, options.queue_sessions_max ?? 4);
+
+  /** A session; waits while the server is starting. Nothing was sent yet, so asking again is always safe. */
+  async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
+    for (let pauses = 0; ; pauses += 1) {
+      try {
+        return await pool.connect();
+      } catch (error) {
+        if (
+          !isConnectionLost(error) ||
+          /^timeout exceeded/.test((error as Error).message) ||
+          pauses >= restart_pauses_max
+        )
+          throw error;
+        await pause(retry_pause_ms);
+      }
+    }
+  }
+
+  async function runOnce<T>(pool: pg.Pool, begin: string, work: (query: Query) => Promise<T>): Promise<T> {
+    const client = await acquire(pool);
+    let committing = false;
+    try {
+      await client.query(begin);
+      const result = await work(queryOn(client));
+      committing = true;
+      await client.query("commit");
+      client.release();
+      return result;
+    } catch (error) {
+      const lost = isConnectionLost(error);
+      const rolled_back =
+        !lost &&
+        (await client.query("rollback").then(
+          () => true,
+          () => false,
+        ));
+      client.release(!rolled_back);
+      if (lost && committing) throw new Error("the outcome of a commit is unknown", { cause: error });
+      throw error;
+    }
+  }
+
+  async function run<T>(pool: pg.Pool, begin: string, work: (query: Query) => Promise<T>): Promise<T> {
+    for (let runs = 1; ; runs += 1) {
+      try {
+        return await runOnce(pool, begin, work);
+      } catch (error) {
+        if (!(isConflict(error) || isConnectionLost(error)) || runs >= transaction_runs_max) throw error;
+        log.debug({ error, runs }, "transaction is run again");
+        await pause(runs * 2);
+      }
+    }
+  }
+
+  async function single<Row extends object>(pool: pg.Pool, config: pg.QueryConfig): Promise<Row[]> {
+    const client = await acquire(pool);
+    try {
+      const result = await client.query<Row>(config);
+      client.release();
+      return result.rows ?? [];
+    } catch (error) {
+      client.release(isConnectionLost(error));
+      throw error;
+    }
+  }
+
+  return {
+    tenant(org_id, work) {
+      // SET takes no parameters, and set_config() would cost a round trip of its own.
+      if (!/^[A-Za-z0-9_]+$/.test(org_id)) return Promise.reject(new Error("not an organization id"));
+      return run(tenants, `begin; set local app.org = '${org_id}'`, work);
+    },
+    system: (work) => run(systems, "begin", work),
+    queued: (statement, params) => single(queues, { ...statement, values: [...params] }),
+    named: (statement, params) => single(systems, { ...statement, values: [...params] }),
+    query: (text, params = []) => single(systems, { text, values: [...params] }),
+    stats: () => ({
+      total: tenants.totalCount + systems.totalCount + queues.totalCount,
+      idle: tenants.idleCount + systems.idleCount + queues.idleCount,
+      waiting: tenants.waitingCount + systems.waitingCount + queues.waitingCount,
+    }),
+    close: async () => void (await Promise.all([tenants.end(), systems.end(), queues.end()])),
+  };
+}
+
+function queryOn(client: pg.PoolClient): Query {
+  return async <Row extends object>(text: string, params?: readonly unknown[]) => {
+    const result = await client.query<Row & pg.QueryResultRow>(text, params as unknown[] | undefined);
+    return (result.rows ?? []) as Row[];
+  };
+}

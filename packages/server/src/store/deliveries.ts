@@ -1,0 +1,83 @@
+/** SQL for deliveries as people see them: listed, retried, cancelled. Source: api.md §8. */
+import type { Delivery } from "@countersign/contract";
+import type { Query } from "../ports.ts";
+
+/** A delivery that nobody attempted yet. */
+export interface NewDelivery {
+  readonly org_id: string;
+  readonly delivery_id: string;
+  readonly webhook_id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly intent_id: string | null;
+  readonly escalation_id: string | null;
+  /** What every attempt sends, byte for byte. */
+  readonly body: string;
+  readonly original_delivery_id: string;
+  /** RFC 3339. */
+  readonly created_at: string;
+}
+
+/** Writes a delivery whose first attempt is due now. */
+export async function insertDelivery(query: Query, delivery: NewDelivery): Promise<void> {
+  const { org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body } = delivery;
+  const { original_delivery_id, created_at } = delivery;
+  await query(
+    `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body, status, attempts,
+       outcomes, due_at, original_delivery_id, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', 0, '[]', clock_timestamp(), $9, $10::timestamptz)`,
+    [
+      ...[org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body],
+      ...[original_delivery_id, created_at],
+    ],
+  );
+}
+
+/** Ends what is still pending for a webhook that is deleted or switched off. */
+export async function cancelDeliveries(query: Query, org_id: string, webhook_id: string): Promise<void> {
+  await query(
+    `update deliveries set status = 'cancelled', settled_at = clock_timestamp()
+     where org_id = $1 and webhook_id = $2 and status = 'pending'`,
+    [org_id, webhook_id],
+  );
+}
+
+const shown = `delivery_id, webhook_id, event_type, intent_id, escalation_id, status,
+  (outcomes -> -1 ->> 'response_status')::integer as response_status, outcomes -> -1 ->> 'error' as error, outcomes as attempts,
+  created_at, case when status = 'failed' then settled_at end as failed_at, original_delivery_id`;
+
+/** A page of failed deliveries, newest first, older than `before`; of one webhook when it is named. */
+export function readFailedDeliveries(
+  query: Query,
+  org_id: string,
+  { limit, before, webhook_id }: { limit: number; before: string | null; webhook_id: string | null },
+): Promise<Delivery[]> {
+  return query<Delivery>(
+    `select ${shown} from deliveries
+     where org_id = $1 and status = 'failed' and ($3::text is null or delivery_id < $3) and ($4::text is null or webhook_id = $4)
+     order by delivery_id desc limit $2::integer`,
+    [org_id, limit, before, webhook_id],
+  );
+}
+
+/** A delivery and the body that it sends, locked until the transaction ends; undefined when there is none. */
+export async function lockDelivery(
+  query: Query,
+  org_id: string,
+  delivery_id: string,
+): Promise<(Delivery & { readonly body: string; readonly event_id: string }) | undefined> {
+  const rows = await query<Delivery & { body: string; event_id: string }>(
+    `select ${shown}, body, event_id from deliveries where org_id = $1 and delivery_id = $2 for update`,
+    [org_id, delivery_id],
+  );
+  return rows[0];
+}
+
+/** Whether a manual retry of this delivery is under way. */
+export async function retryIsPending(query: Query, org_id: string, original_delivery_id: string): Promise<boolean> {
+  const rows = await query(
+    "select 1 as one from deliveries where org_id = $1 and original_delivery_id = $2 and status = 'pending' limit 1",
+    [org_id, original_delivery_id],
+  );
+  return rows.length > 0;
+}

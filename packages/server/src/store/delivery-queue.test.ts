@@ -1,0 +1,159 @@
+/** Who is leased what: shares, turns, the reserve, and what cannot be leased twice. Source: architecture.md §5. */
+import { expect, test } from "vitest";
+import { createClock } from "../edge/clock.ts";
+import { createIds } from "../edge/ids.ts";
+import { testDatabase } from "../testing/database.ts";
+import { testOrganization } from "../testing/http-node.ts";
+import { type ClaimedDelivery, claimDue, dispatchEvents, type Room } from "./delivery-queue.ts";
+import { insertWebhook } from "./webhooks.ts";
+
+const database = await testDatabase();
+const { db } = database;
+const ids = createIds(createClock());
+const roomy: Room = {
+  ...{ free: 1_000, reserve: 0, few: 0, per_organization: 1_000, per_webhook: 1_000, lease_ms: 60_000 },
+  ...{ receivers: {}, organizations: {} },
+};
+const made = { next_id: () => ids.next("delivery"), created_at: "2026-11-21T00:00:00.000000Z" };
+
+/** A new organization with webhooks that watch `quota.exceeded`. */
+async function organization(webhooks: number) {
+  const { org_id } = await testOrganization(db);
+  const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook"));
+  for (const id of webhook_ids) {
+    await db.system((query) =>
+      insertWebhook(
+        query,
+        {
+          ...{ id, organization_id: org_id, url: "https://receiver.test/", escalation_id: null, secret: "***" },
+          ...{ event_types: ["quota.exceeded"], active: true, description: "", created_at: made.created_at },
+        },
+        "sealed",
+      ),
+    );
+  }
+  return { org_id, webhook_ids };
+}
+
+async function addEvents(org_id: string, count: number): Promise<void> {
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select $1, gen_random_uuid(), 'quota.exceeded', '{"data":{},"organization_id":"o"}', clock_timestamp() from generate_series(1, $2::integer)`,
+    [org_id, count],
+  );
+}
+
+const count = (claimed: readonly ClaimedDelivery[], of: (each: ClaimedDelivery) => string) => {
+  const counts: Record<string, number> = {};
+  for (const each of claimed) counts[of(each)] = (counts[of(each)] ?? 0) + 1;
+  return counts;
+};
+const byOrganization = (claimed: readonly ClaimedDelivery[]) => count(claimed, ({ org_id }) => org_id);
+const byWebhook = (claimed: readonly ClaimedDelivery[]) => count(claimed, ({ webhook_id }) => webhook_id);
+const everything = async (room: Room) => (await claimDue(db, room)).deliveries;
+const emptied = () => db.query("update deliveries set status = 'cancelled' where status = 'pending'");
+
+/** Dispatches everything and leases nothing. */
+async function dispatchAll(): Promise<void> {
+  while ((await dispatchEvents(db, { ...roomy, free: 0 }, made)).events_left);
+}
+
+test("turns go round the organizations, however long the queue of one is", async () => {
+  const long = await organization(2);
+  const short = await organization(1);
+  await addEvents(long.org_id, 50);
+  await addEvents(short.org_id, 3);
+  await dispatchAll();
+  const first = await everything({ ...roomy, free: 6 });
+  expect(byOrganization(first)).toEqual({ [long.org_id]: 3, [short.org_id]: 3 });
+  expect(byWebhook(first)).toEqual({
+    [long.webhook_ids[0] as string]: 2,
+    [long.webhook_ids[1] as string]: 1,
+    [short.webhook_ids[0] as string]: 3,
+  });
+  await emptied();
+});
+
+test("no receiver and no organization is leased more than its share, and what is in flight counts", async () => {
+  const [hung, other] = (await organization(2).then(async (org) => {
+    await addEvents(org.org_id, 30);
+    return org.webhook_ids.map((webhook_id) => ({ org_id: org.org_id, webhook_id }));
+  })) as [{ org_id: string; webhook_id: string }, { org_id: string; webhook_id: string }];
+  await dispatchAll();
+  const room: Room = {
+    ...{ ...roomy, per_webhook: 8, per_organization: 9 },
+    ...{ receivers: { [`${hung.org_id} ${hung.webhook_id}`]: [1, 2] }, organizations: { [hung.org_id]: 1 } },
+  };
+  expect(byWebhook(await everything(room))).toEqual({ [hung.webhook_id]: 1, [other.webhook_id]: 7 });
+  await emptied();
+});
+
+test("the reserve is for organizations that have little in flight", async () => {
+  const hog = await organization(1);
+  await addEvents(hog.org_id, 40);
+  await dispatchAll();
+  const room: Room = { ...roomy, free: 10, reserve: 8, few: 4, organizations: { [hog.org_id]: 100 } };
+  expect(await everything(room)).toHaveLength(2);
+  const newcomer = await organization(1);
+  await addEvents(newcomer.org_id, 10);
+  await dispatchAll();
+  expect(byOrganization(await everything({ ...room, free: 8 }))).toEqual({ [newcomer.org_id]: 4 });
+  await emptied();
+});
+
+test("a dispatch leases what there is room for, and tells whose deliveries wait", async () => {
+  const { org_id, webhook_ids } = await organization(2);
+  await addEvents(org_id, 5);
+  const { leased, waiting, events_left } = await dispatchEvents(db, { ...roomy, per_webhook: 3 }, made);
+  expect(byWebhook(leased)).toEqual(Object.fromEntries(webhook_ids.map((id) => [id, 3])));
+  expect(leased.every(({ number, url }) => number === 1 && url === "https://receiver.test/")).toBe(true);
+  expect(leased[0]?.body).toBe(`{"data":{},"organization_id":"o","webhook_id":"${leased[0]?.webhook_id}"}`);
+  expect(waiting.map(({ webhook_id }) => webhook_id).sort()).toEqual([...webhook_ids].sort());
+  expect(events_left).toBe(false);
+  // Older ones come first: nothing of this receiver is leased past those that wait.
+  await addEvents(org_id, 1);
+  expect((await dispatchEvents(db, roomy, made)).leased).toEqual([]);
+  expect(await everything(roomy)).toHaveLength(6);
+  await emptied();
+});
+
+test("an event for more receivers than one statement has ids for waits for the next one, whole", async () => {
+  const { org_id, webhook_ids } = await organization(100);
+  await addEvents(org_id, 5);
+  const leased: ClaimedDelivery[] = [];
+  const sizes: number[] = [];
+  for (let left = true; left; ) {
+    const pass = await dispatchEvents(db, roomy, made);
+    leased.push(...pass.leased);
+    sizes.push(pass.leased.length + pass.waiting.length);
+    left = pass.events_left;
+  }
+  expect(sizes).toEqual([200, 200, 100]);
+  expect(Object.keys(byWebhook(leased))).toHaveLength(webhook_ids.length);
+  await emptied();
+});
+
+test("eight claims at once lease each of 400 deliveries once", async () => {
+  const { org_id } = await organization(4);
+  await addEvents(org_id, 100);
+  await dispatchAll();
+  const lots = await Promise.all(Array.from({ length: 8 }, () => everything({ ...roomy, per_webhook: 40 })));
+  const more: ClaimedDelivery[] = [];
+  for (let lot = await everything(roomy); lot.length > 0; lot = await everything(roomy)) more.push(...lot);
+  const all = [...lots.flat(), ...more];
+  expect(new Set(all.map(({ delivery_id }) => delivery_id)).size).toBe(400);
+  expect(all).toHaveLength(400);
+  await emptied();
+});
+
+test("a claim of named receivers leases theirs only, and says nothing about when others are due", async () => {
+  const { org_id, webhook_ids } = await organization(2);
+  await addEvents(org_id, 3);
+  await dispatchAll();
+  const [named] = webhook_ids as [string, string];
+  const { deliveries, due_in_ms } = await claimDue(db, roomy, [{ org_id, webhook_id: named }]);
+  expect(byWebhook(deliveries)).toEqual({ [named]: 3 });
+  expect(due_in_ms).toBeNull();
+  await emptied();
+  expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due_in_ms: null });
+});

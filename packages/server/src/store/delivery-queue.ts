@@ -1,0 +1,311 @@
+/**
+ * The three statements between an event and its receivers: dispatch, claim, settle. Each is one round trip and one
+ * transaction, so a node that dies between two of them leaves nothing half done. Source: architecture.md §5.
+ *
+ * A delivery is leased just before its own attempt, never ahead: the lease raises `attempts`, so an attempt that nobody
+ * settled still counts. All times are of the database's clock.
+ */
+import { type Delivery, limits } from "@countersign/contract";
+import type { Db, QueueStatement } from "../ports.ts";
+import type { AuditRow } from "./audit.ts";
+
+/** An attempt that ended. */
+export type AttemptRecord = Delivery["attempts"][number];
+
+/** A delivery with everything that an attempt needs; `url` null: its webhook is deleted or inactive. */
+export interface ClaimedDelivery {
+  readonly org_id: string;
+  readonly delivery_id: string;
+  readonly webhook_id: string;
+  readonly event_type: string;
+  readonly intent_id: string | null;
+  readonly escalation_id: string | null;
+  readonly body: string;
+  readonly original_delivery_id: string | null;
+  /** The number of the attempt that this claim permits; 4: the third one's lease ran out, only settling is left. */
+  readonly number: number;
+  readonly outcomes: readonly AttemptRecord[];
+  readonly url: string | null;
+  readonly secret_sealed: string | null;
+}
+
+/** Who is told. */
+export interface ReceiverKey {
+  readonly org_id: string;
+  readonly webhook_id: string;
+}
+
+/** What a node has room for; nothing is leased beyond it. */
+export interface Room {
+  /** Attempts that may begin at all. */
+  readonly free: number;
+  /** Of those, so many are kept for organizations with at most `few` attempts in flight. */
+  readonly reserve: number;
+  readonly few: number;
+  readonly per_organization: number;
+  /** Attempts in flight at a receiver that is not listed. */
+  readonly per_webhook: number;
+  /** By `receiverKey`: attempts in flight, and at most so many. */
+  readonly receivers: Readonly<Record<string, readonly [in_flight: number, share: number]>>;
+  /** By organization: attempts in flight. */
+  readonly organizations: Readonly<Record<string, number>>;
+  /** Longer than an attempt can take, with a margin. */
+  readonly lease_ms: number;
+}
+
+/** Names one receiver among all organizations. */
+export function receiverKey({ org_id, webhook_id }: ReceiverKey): string {
+  return `${org_id} ${webhook_id}`;
+}
+
+/** Parameters 1 to 8 of `claim` and `dispatch`. Maps, because every join with a list was a loop over it. */
+const roomParams = (room: Room) => [
+  JSON.stringify(room.receivers),
+  JSON.stringify(room.organizations),
+  room.free,
+  room.reserve,
+  room.few,
+  room.per_webhook,
+  room.per_organization,
+  room.lease_ms,
+];
+
+const inFlightAt = (org_id: string) => `coalesce(($2::jsonb ->> ${org_id})::integer, 0)`;
+/** Round robin over organizations fills the places; the reserve is for organizations that have little in flight. */
+const placesFor = (org_id: string) =>
+  `$3::integer - case when turn + ${inFlightAt(org_id)} <= $5::integer then 0 else $4::integer end`;
+const roomAt = ({ org_id, webhook_id }: ReceiverKey) =>
+  `(coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 1)::integer, $6::integer)
+    - coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 0)::integer, 0))`;
+
+/** One row of an answer; a row without `delivery_id` says something about the whole. */
+type Line = Partial<ClaimedDelivery> & { readonly delivery_id: string | null };
+
+const claimStatement: QueueStatement = {
+  name: "deliveries-claim",
+  text: `with recursive clock as materialized (select clock_timestamp() as at),
+  walked as (
+    (select org_id, webhook_id, due_at from deliveries where $9::json is null and status = 'pending'
+     order by org_id, webhook_id, due_at limit 1)
+    union all
+    select n.org_id, n.webhook_id, n.due_at from walked w cross join lateral (
+      select d.org_id, d.webhook_id, d.due_at from deliveries d
+      where d.status = 'pending' and (d.org_id, d.webhook_id) > (w.org_id, w.webhook_id)
+      order by d.org_id, d.webhook_id, d.due_at limit 1) n),
+  receivers as (
+    select org_id, webhook_id from walked where due_at <= (select at from clock)
+    union all
+    select org_id, webhook_id from json_to_recordset($9::json) as t(org_id text, webhook_id text)),
+  due as (
+    select d.*, row_number() over (partition by d.org_id order by d.rank, d.due_at) as turn
+    from receivers r cross join lateral (
+      select p.*, row_number() over (order by p.due_at) as rank
+      from (select q.ctid as place_of, q.org_id, q.due_at from deliveries q
+        where q.org_id = r.org_id and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
+        order by q.due_at limit greatest(${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })}, 0)) p) d),
+  placed as (
+    select d.*, row_number() over (order by d.turn, d.due_at) as place from due d
+    where d.turn + ${inFlightAt("d.org_id")} <= $7::integer),
+  chosen as (select place_of from placed where place <= ${placesFor("org_id")}),
+  locked as materialized (
+    select l.ctid, l.attempts from chosen c cross join lateral (
+      select d.ctid, d.attempts from deliveries d
+      where d.ctid = c.place_of and d.status = 'pending' and d.due_at <= (select at from clock) limit 1 for update skip locked) l),
+  claimed as (
+    update deliveries d
+    set attempts = least(d.attempts + 1, 3), due_at = clock_timestamp() + $8::integer * interval '1 millisecond'
+    from locked l where d.ctid = l.ctid
+    returning d.*, l.attempts + 1 as number)
+  select c.org_id, c.delivery_id, c.webhook_id, c.event_type, c.intent_id, c.escalation_id, c.body, c.original_delivery_id,
+    c.number, c.outcomes, w.url, w.secret_sealed, null::float8 as due_in_ms
+  from claimed c left join lateral (
+    select w.url, w.secret_sealed from webhooks w where w.org_id = c.org_id and w.webhook_id = c.webhook_id and w.active limit 1) w on true
+  union all
+  select null, null, null, null, null, null, null, null, null, null, null, null,
+    (extract(epoch from min(due_at) - (select at from clock)) * 1000)::float8 from walked where $9::json is null`,
+};
+
+/** What a claim came to. */
+export interface Claimed {
+  readonly deliveries: ClaimedDelivery[];
+  /** Until the earliest of all pending deliveries was due when the claim began; negative: overdue, null: nothing is pending. */
+  readonly due_in_ms: number | null;
+}
+
+/**
+ * Leases due deliveries, each for one attempt that begins at once: of the given receivers, or of all (null). Round robin
+ * over organizations, and never more of one receiver or organization than its share, however long its queue: the walk goes
+ * from receiver to receiver along the index, so a backlog of one is not even looked at. `due_in_ms` is known after a walk only.
+ */
+export async function claimDue(
+  db: Pick<Db, "queued">,
+  terms: Room,
+  receivers: readonly ReceiverKey[] | null = null,
+): Promise<Claimed> {
+  const targets = receivers === null ? null : JSON.stringify(receivers);
+  const lines = await db.queued<Line & { due_in_ms: number | null }>(claimStatement, [...roomParams(terms), targets]);
+  const deliveries = lines.filter((line) => line.delivery_id !== null) as unknown as ClaimedDelivery[];
+  return { deliveries, due_in_ms: lines.find((line) => line.delivery_id === null)?.due_in_ms ?? null };
+}
+
+const dispatchStatement: QueueStatement = {
+  name: "deliveries-dispatch",
+  text: `with taken as materialized (
+    select ctid, org_id, event_id, event_type, intent_id, escalation_id, left(body::text, -1) as body, created_at, recorded_at
+    from events where dispatched_at is null order by created_at limit $10::integer for update skip locked),
+  matched as materialized (
+    select t.*, w.webhook_id, w.url, w.secret_sealed, row_number() over (order by t.created_at, t.event_id, w.webhook_id) as n
+    from taken t cross join lateral (
+      select w.webhook_id, w.url, w.secret_sealed from webhooks w
+      where w.org_id = t.org_id and w.active and w.registered_at <= t.recorded_at and w.event_types::jsonb ? t.event_type
+        and (w.escalation_id is null or (w.escalation_id = t.escalation_id and t.event_type like 'escalation.%'))
+      limit ${limits.webhooks_per_organization_max}) w),
+  later as materialized (select distinct m.ctid from matched m where m.n > cardinality($9::text[])),
+  told as (
+    update events set dispatched_at = clock_timestamp()
+    where ctid = any (array(select t.ctid from taken t where t.ctid not in (select l.ctid from later l)))),
+  fitting as materialized (
+    select m.*, ($9::text[])[m.n] as delivery_id, row_number() over (partition by m.org_id, m.webhook_id order by m.n) as rank
+    from matched m where m.ctid not in (select l.ctid from later l)),
+  rooms as materialized (
+    select jsonb_object_agg(r.org_id || ' ' || r.webhook_id, case when (
+      select true from deliveries d where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.status = 'pending'
+        and d.due_at <= clock_timestamp() limit 1) then 0 else ${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })} end) as room
+    from (select distinct f.org_id, f.webhook_id from fitting f) r),
+  turns as (
+    select f.*, f.rank <= ((select room from rooms) ->> (f.org_id || ' ' || f.webhook_id))::integer as has_room from fitting f),
+  turned as (select t.*, row_number() over (partition by t.org_id, t.has_room order by t.rank, t.n) as turn from turns t),
+  candidates as (select t.*, t.has_room and t.turn + ${inFlightAt("t.org_id")} <= $7::integer as eligible from turned t),
+  placed as (select c.*, row_number() over (partition by c.eligible order by c.turn, c.n) as place from candidates c),
+  made as materialized (
+    select p.*, p.body || ',"webhook_id":"' || p.webhook_id || '"}' as whole_body,
+      p.eligible and p.place <= ${placesFor("p.org_id")} as leased
+    from placed p),
+  added as (
+    insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body, status, attempts,
+      outcomes, due_at, original_delivery_id, created_at)
+    select m.org_id, m.delivery_id, m.webhook_id, m.event_id, m.event_type, m.intent_id, m.escalation_id, m.whole_body, 'pending',
+      m.leased::integer, '[]', clock_timestamp() + case when m.leased then $8::integer else 0 end * interval '1 millisecond', null,
+      $11::timestamptz
+    from made m)
+  select m.org_id, m.delivery_id, m.webhook_id, m.event_type, m.intent_id, m.escalation_id, m.whole_body as body,
+    null as original_delivery_id, 1 as number, '[]'::json as outcomes, m.url, m.secret_sealed, null::boolean as events_left
+  from made m where m.leased
+  union all
+  select r.org_id, null, r.webhook_id, null, null, null, null, null, null, null, null, null, null
+  from (select distinct org_id, webhook_id from made where not leased) r
+  union all
+  select null, null, null, null, null, null, null, null, null, null, null, null,
+    (select count(*) from taken) = $10::integer or exists(select 1 from later)`,
+};
+
+/** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
+const events_per_statement = 200;
+const deliveries_per_statement = 256;
+
+/** What a dispatch came to. */
+export interface Dispatched {
+  /** Leased for their first attempt, which begins at once. */
+  readonly leased: readonly ClaimedDelivery[];
+  /** Receivers that got deliveries for which there is no room yet. */
+  readonly waiting: readonly ReceiverKey[];
+  /** There may be more events. */
+  readonly events_left: boolean;
+}
+
+/**
+ * Turns events that nobody was told of into one delivery for each webhook that is to hear of them (active, registered
+ * before the event, watching what it is about), oldest first, and leases as many of them as there is room for, unless
+ * others of the same receiver have been waiting. An event is dispatched once, however many nodes try. `next_id`
+ * makes delivery ids; `created_at` is RFC 3339.
+ */
+export async function dispatchEvents(
+  db: Pick<Db, "queued">,
+  terms: Room,
+  { next_id, created_at }: { readonly next_id: () => string; readonly created_at: string },
+): Promise<Dispatched> {
+  const ids = Array.from({ length: deliveries_per_statement }, next_id);
+  const lines = await db.queued<Line & { events_left: boolean | null }>(dispatchStatement, [
+    ...roomParams(terms),
+    ids,
+    events_per_statement,
+    created_at,
+  ]);
+  const waiting: ReceiverKey[] = [];
+  const leased: ClaimedDelivery[] = [];
+  let events_left = false;
+  for (const line of lines) {
+    if (line.events_left !== null) events_left = line.events_left;
+    else if (line.delivery_id === null) waiting.push(line as ReceiverKey);
+    else leased.push(line as unknown as ClaimedDelivery);
+  }
+  return { leased, waiting, events_left };
+}
+
+/** How a leased delivery goes on. */
+export interface Settlement {
+  readonly delivery_id: string;
+  /** The attempts begun when it was leased; a newer claim makes this settlement void. */
+  readonly attempts: number;
+  readonly status: Delivery["status"];
+  /** All ended attempts. */
+  readonly outcomes: readonly AttemptRecord[];
+  /** For `pending`: from now to the next attempt. */
+  readonly wait_ms: number;
+  /** Appended to the organization's audit trail together with it; null: nothing is. */
+  readonly audit: AuditRow | null;
+}
+
+/**
+ * The deliveries first, then the organization's head, as deleting a webhook does. The commit does not wait for the disk:
+ * a settlement that is lost with the database's machine is an attempt that nobody settled, and is made again; and the head
+ * is held that much shorter, for which the organization's decisions wait.
+ */
+const settleStatement: QueueStatement = {
+  name: "deliveries-settle",
+  text: `with
+  quick as materialized (select set_config('synchronous_commit', 'off', true) as synchronous_commit),
+  input as materialized (
+    select * from rows from (json_to_recordset($2::json) as (delivery_id text, attempts integer, status text, outcomes json,
+      wait_ms integer, audit_id text, intent_id text, type text, actor text, at timestamptz, data text, hash text))
+      with ordinality as s(delivery_id, attempts, status, outcomes, wait_ms, audit_id, intent_id, type, actor, at, data, hash, n)),
+  located as materialized (
+    select s.*, l.ctid as place from input s cross join lateral (
+      select d.ctid from deliveries d where d.org_id = $1 and d.delivery_id = s.delivery_id limit 1) l),
+  settled as materialized (
+    update deliveries d set status = s.status, outcomes = s.outcomes,
+      due_at = clock_timestamp() + s.wait_ms * interval '1 millisecond',
+      settled_at = case when s.status = 'pending' then null else clock_timestamp() end
+    from located s
+    where d.ctid = s.place and d.attempts = s.attempts
+      and (d.status = 'pending' or (d.status = 'cancelled' and s.status = 'delivered'))
+    returning s.*),
+  chained as materialized (select s.*, row_number() over (order by s.n) as k from settled s where s.audit_id is not null),
+  moved as (
+    update org_heads h set audit_seq = h.audit_seq + c.added, audit_root = sha256(h.audit_root || c.hashes)
+    from (select count(*) as added, string_agg(decode(hash, 'hex'), ''::bytea order by k) as hashes from chained having count(*) > 0) c
+    where h.org_id = $1
+    returning h.audit_seq, h.audit_root, h.audit_seq - c.added as seq_before),
+  put_audit as (
+    insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
+    select $1, m.seq_before + c.k, c.audit_id, c.intent_id, c.type, c.actor, c.at, c.data::json, decode(c.hash, 'hex')
+    from chained c cross join moved m),
+  put_root as (
+    insert into audit_heads (org_id, last_seq, root) select $1, audit_seq, audit_root from moved)
+  select delivery_id from settled cross join quick`,
+};
+
+/**
+ * Settles leased deliveries of one organization, appends their audit rows in the same transaction, and gives the ids of
+ * those that were still theirs to settle. An event that a receiver took counts as delivered even when its webhook was
+ * deleted meanwhile.
+ */
+export async function settle(
+  db: Pick<Db, "queued">,
+  org_id: string,
+  settlements: readonly Settlement[],
+): Promise<Set<string>> {
+  const input = settlements.map(({ audit, ...settlement }) => ({ ...audit, ...settlement }));
+  const rows = await db.queued<{ delivery_id: string }>(settleStatement, [org_id, JSON.stringify(input)]);
+  return new Set(rows.map((row) => row.delivery_id));
+}

@@ -1,0 +1,70 @@
+/** One process at a time uses a data directory. */
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { StartRefused } from "../start-refused.ts";
+import { isAlive, startedAt } from "./processes.ts";
+
+/** The right to use a data directory. */
+export interface Claim {
+  release(): Promise<void>;
+}
+
+interface Holder {
+  readonly pid: number;
+  readonly started: string | null;
+}
+
+const tries_max = 10;
+
+/**
+ * Takes the data directory for this process; throws `StartRefused` naming the holder when another live process has it.
+ *
+ * Each process writes a claim file of its own name, then looks at the others: a claim of a dead process (gone, or another
+ * process under the same number, told by its start time) is removed, a live one means giving way. Since everybody writes
+ * before looking, two can never both stay; when both give way, a random pause decides. A single lock file cannot be taken
+ * over from a dead holder without a race: between "it is stale" and "remove it" another start may have replaced it.
+ */
+export async function claim(data_dir: string): Promise<Claim> {
+  const dir = join(data_dir, "claims");
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const name = `${process.pid}-${randomBytes(6).toString("hex")}`;
+  const mine = join(dir, name);
+  const text = JSON.stringify({ pid: process.pid, started: await startedAt(process.pid) } satisfies Holder);
+  for (let tries = 1; ; tries += 1) {
+    await writeFile(`${mine}.new`, text, { mode: 0o600 });
+    await rename(`${mine}.new`, mine);
+    const holder = await otherHolder(dir, name);
+    if (holder === null) return { release: () => rm(mine, { force: true }) };
+    await rm(mine, { force: true });
+    if (tries === tries_max) {
+      throw new StartRefused(
+        `the data directory ${data_dir} is in use by process ${holder.pid}: stop it, or set COUNTERSIGN_DATA_DIR to another directory`,
+      );
+    }
+    await pause(10 + (randomBytes(1)[0] ?? 0) / 5);
+  }
+}
+
+async function otherHolder(dir: string, mine: string): Promise<Holder | null> {
+  for (const name of await readdir(dir)) {
+    if (name === mine || name.endsWith(".new")) continue;
+    const text = await readFile(join(dir, name), "utf8").catch(() => null);
+    if (text === null) continue;
+    const holder = parse(text);
+    if (holder !== null && (await isAlive(holder.pid)) && (await startedAt(holder.pid)) === holder.started)
+      return holder;
+    await rm(join(dir, name), { force: true });
+  }
+  return null;
+}
+
+/** Null for what a machine that lost its power left behind: names are written before contents. */
+function parse(text: string): Holder | null {
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,221 @@
+/** The files of the embedded database: where they are, how they are made, whether this server can open them. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import {
+  chmod,
+  chown,
+  constants,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { StartRefused } from "../start-refused.ts";
+import { type Identity, isPrivateOf, serverIdentity } from "./identity.ts";
+
+/** Directories of one embedded database. All of them belong to the server's user, mode 0700. */
+export interface Cluster {
+  readonly data_dir: string;
+  /** Holds the others. */
+  readonly home: string;
+  /** PostgreSQL's data directory. */
+  readonly db_dir: string;
+  /** Null: the server runs as we do. */
+  readonly identity: Identity | null;
+}
+
+/** The user that our sessions connect as: owns the database, is no superuser, so row-level security binds it. */
+export const app_user = "countersign";
+export const app_database = "countersign";
+
+const socket_name = ".s.PGSQL.5432";
+/** sun_path has 108 bytes on Linux and 104 on macOS, the closing zero included. */
+const socket_path_bytes_max = 103;
+
+/** Makes the directories and gives them to the server's user. */
+export async function openCluster(data_dir: string): Promise<Cluster> {
+  await mkdir(data_dir, { recursive: true, mode: 0o700 });
+  const real_dir = await realpath(data_dir);
+  const home = join(real_dir, "postgres");
+  const db_dir = join(home, "db");
+  const identity = await serverIdentity(db_dir);
+  try {
+    await makePrivate(home, identity);
+  } catch (error) {
+    throw new StartRefused(
+      `${home} cannot be given to uid ${identity?.uid ?? process.getuid?.()} (${(error as NodeJS.ErrnoException).code}), and PostgreSQL does not run as root: run as an ordinary user who owns the directory, or set DATABASE_URL`,
+    );
+  }
+  return { data_dir: real_dir, home, db_dir, identity };
+}
+
+async function makePrivate(dir: string, identity: Identity | null): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  if (identity !== null) await chown(dir, identity.uid, identity.gid);
+  await chmod(dir, 0o700);
+}
+
+/** Where the socket is, as we see it and as the server (which works in `db_dir`) is told. */
+export interface SocketDir {
+  readonly host: string;
+  readonly server_setting: string;
+}
+
+/**
+ * A private directory for the socket: `run` beside the database, or, where that path is too long for a socket address, a
+ * short one among the temporary files.
+ */
+export async function socketDir(cluster: Cluster): Promise<SocketDir> {
+  const beside = join(cluster.home, "run");
+  if (Buffer.byteLength(join(beside, socket_name)) <= socket_path_bytes_max) {
+    await makePrivate(beside, cluster.identity);
+    return { host: beside, server_setting: "../run" };
+  }
+  const temporary = Buffer.byteLength(tmpdir()) > 60 ? "/tmp" : tmpdir();
+  const name = `countersign-${createHash("sha256").update(cluster.home).digest("hex").slice(0, 16)}`;
+  const uid = cluster.identity?.uid ?? process.getuid?.() ?? 0;
+  const short = join(temporary, name);
+  await mkdir(short, { mode: 0o700 }).then(
+    () => makePrivate(short, cluster.identity),
+    () => undefined,
+  );
+  if (await isPrivateOf(short, uid)) return { host: short, server_setting: short };
+  // A stranger holds the name. The server's own pid file says where the socket is, so any name will do.
+  const random = await mkdtemp(join(temporary, "countersign-"));
+  await makePrivate(random, cluster.identity);
+  return { host: random, server_setting: random };
+}
+
+/** The major version that made the database, or null when there is none yet. */
+export async function clusterMajor(cluster: Cluster): Promise<number | null> {
+  const version = await readFile(join(cluster.db_dir, "PG_VERSION"), "utf8").catch((error) => {
+    if (error.code === "ENOENT") return null;
+    throw new StartRefused(
+      `the embedded database in ${cluster.db_dir} cannot be read (${error.code}): start as the user who made it, or give it to this one with chown -R`,
+    );
+  });
+  return version === null ? null : Number.parseInt(version, 10);
+}
+
+/**
+ * The directory as a server program is to call it, when it is handed to it open as descriptor 3. A process may always go
+ * through its own open descriptors, also when a directory above (/root, a private temporary one) is closed to its user, so
+ * a server with another identity than ours is told that name. (Its working directory would do, were it not for initdb
+ * before PostgreSQL 16, which leaves it to resolve links and cannot come back.)
+ */
+export function serverDataDir(cluster: Cluster, dir: string): string {
+  return cluster.identity !== null && process.platform === "linux" ? "/proc/self/fd/3" : dir;
+}
+
+/** Starts a program as the server's user: no environment but a fixed one, `dir` open as descriptor 3. */
+export async function spawnAsServer(
+  cluster: Cluster,
+  dir: string,
+  command: readonly string[],
+  options: { readonly stdio: ["pipe", "ignore" | "pipe", "ignore" | "pipe"]; readonly detached?: boolean },
+): Promise<ChildProcess> {
+  const [program = "", ...args] = command;
+  const env = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" };
+  const handle = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    const stdio = [...options.stdio, handle.fd];
+    const child = spawn(program, args, { cwd: "/", env, ...cluster.identity, ...options, stdio });
+    // What is written to a program that has ended is of no interest; that it ended is told elsewhere.
+    child.stdin?.on("error", () => undefined);
+    return child;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Makes the database: initdb, our user, our database. It is built under another name and renamed when it is complete, so a
+ * start that was killed leaves nothing half-made.
+ */
+export async function initialise(cluster: Cluster, bin_dir: string): Promise<void> {
+  for (const name of await readdir(cluster.home)) {
+    if (name.startsWith("new-")) await rm(join(cluster.home, name), { recursive: true, force: true });
+  }
+  const dir = join(cluster.home, `new-${process.pid}`);
+  await makePrivate(dir, cluster.identity);
+  const at = serverDataDir(cluster, dir);
+  // Whoever needs a new segment of the log writes it full of zeros first: 50 ms for the usual 16 MB, and everybody waits.
+  const initdb = [join(bin_dir, "initdb"), "-D", at, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8"];
+  initdb.push("--wal-segsize=4");
+  await run(cluster, dir, initdb, "");
+  const sql = `create role ${app_user} login;\ncreate database ${app_database} owner ${app_user};\n`;
+  await run(
+    cluster,
+    dir,
+    [join(bin_dir, "postgres"), "--single", "-D", at, "-c", "log_min_messages=error", "postgres"],
+    sql,
+  );
+  await rename(dir, cluster.db_dir);
+}
+
+async function run(cluster: Cluster, dir: string, command: readonly string[], input: string): Promise<void> {
+  const child = await spawnAsServer(cluster, dir, command, { stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin?.end(input);
+  const [output, complaints] = await Promise.all(
+    [child.stdout, child.stderr].map((stream) => (stream === null ? "" : text(stream))),
+  );
+  const code = child.exitCode ?? (child.signalCode === null ? (await once(child, "exit"))[0] : child.signalCode);
+  if (code === 0) return;
+  const reason = (complaints?.trim() || output?.trim() || `ended with ${code}`).split("\n").slice(-3).join(" ");
+  const advice = reason.includes("user does not exist")
+    ? ": give the user an entry in /etc/passwd, or set DATABASE_URL"
+    : "";
+  throw new StartRefused(
+    `${basename(command[0] ?? "")} could not make the embedded database in ${dir}: ${reason}${advice}`,
+  );
+}
+
+/** PostgreSQL's own note about the server of a data directory. */
+export interface PidFile {
+  readonly pid: number;
+  /** Socket directory, possibly relative to `db_dir`. */
+  readonly socket_dir: string;
+  /** `starting`, `ready`, `stopping` or `standby`. */
+  readonly status: string;
+}
+
+/** Null when there is none, or it is only half written. */
+export async function readPidFile(cluster: Cluster): Promise<PidFile | null> {
+  const note = await readFile(join(cluster.db_dir, "postmaster.pid"), "utf8").catch(() => null);
+  const lines = note?.split("\n") ?? [];
+  const pid = Number.parseInt(lines[0] ?? "", 10);
+  if (!Number.isInteger(pid) || pid <= 0) return null;
+  return { pid, socket_dir: lines[4] ?? "", status: (lines[7] ?? "").trim() };
+}
+
+/** Whether a server listens at the socket of that note; a socket that a killed server left behind refuses at once. */
+export function answers(cluster: Cluster, note: PidFile): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(join(resolve(cluster.db_dir, note.socket_dir), socket_name));
+    const tell = (answer: boolean) => {
+      socket.destroy();
+      done(answer);
+    };
+    socket.once("connect", () => tell(true)).once("error", () => tell(false));
+  });
+}
+
+/** Removes the note of a server that is certainly gone, which PostgreSQL itself would not dare: its number lives on in another process. */
+export async function removePidFile(cluster: Cluster): Promise<void> {
+  await rm(join(cluster.db_dir, "postmaster.pid"), { force: true });
+}
+
+/** Whether the directory holds a database. */
+export async function exists(cluster: Cluster): Promise<boolean> {
+  return (await stat(join(cluster.db_dir, "PG_VERSION")).catch(() => null)) !== null;
+}

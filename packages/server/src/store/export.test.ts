@@ -1,0 +1,167 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { emptyDatabase, testDatabase } from "../testing/database.ts";
+import { silentLog } from "../testing/silent-log.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { type Database, openDb } from "./db.ts";
+import { exportDump, restoreDump } from "./export.ts";
+import { migrate } from "./migrate.ts";
+import { StartRefused } from "./start-refused.ts";
+
+const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e".repeat(3)}`;
+/** Not in every installation of Node and npm; the test says so where it is missing. */
+const psql = "psql";
+let source: Database;
+
+beforeAll(async () => {
+  source = (await testDatabase()).db;
+  await source.query("update instance set key_ever_created = true");
+  await source.query(
+    "insert into organizations values ('org_a', $1, null, '', 'unlimited', 9007199254740993, '2026-11-21 01:02:03.000004+00')",
+    [nasty],
+  );
+  await source.query(
+    "insert into organizations values ('org_b', 'B', 'b@example.com', $1, 'unlimited', null, '1999-12-31 23:59:59.999999+00')",
+    ["\\"],
+  );
+  await source.query(
+    `insert into audit select 'org_a', n, 'aud_' || n, null, 'submitted', 'key_1', now(), '{"a" :  1.0,"b":"\\\\u00e9"}', decode(lpad(to_hex(n), 8, '0'), 'hex')
+     from generate_series(1, 2500) n`,
+  );
+  await source.query("insert into onboarding_intakes values ('ink_1', null, to_json($1::text), '{}', now())", [
+    "x".repeat(3 << 20),
+  ]);
+});
+
+/** Everything that is written, in pieces as they came. */
+function collector(onPiece: () => Promise<void> = async () => undefined) {
+  const pieces: string[] = [];
+  const output = new Writable({
+    decodeStrings: false,
+    write: (piece: string, _encoding, done) => {
+      pieces.push(piece);
+      onPiece().then(() => done(), done);
+    },
+  });
+  return { output, pieces };
+}
+
+async function contents(db: Database): Promise<Record<string, unknown>> {
+  const tables = await db.query<{ name: string }>(
+    "select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'schema_migrations' order by 1",
+  );
+  const all: Record<string, unknown> = {};
+  for (const { name } of tables)
+    all[name] = (await db.query(`select t::text as row from ${name} t order by 1`)).map((row) => row["row"]);
+  return all;
+}
+
+function opened(connection: ConnectionOptions): Database {
+  const db = openDb(connection, silentLog);
+  onTestFinished(() => db.close());
+  return db;
+}
+
+async function dump(): Promise<string> {
+  const { output, pieces } = collector();
+  await exportDump(source, output);
+  return pieces.join("");
+}
+
+describe("a dump", () => {
+  test("restored into an empty database gives every row of every table back, to the byte", async () => {
+    const text = await dump();
+    const target = await emptyDatabase();
+    await restoreDump(target, Readable.from([text]), silentLog);
+    expect(await contents(opened(target))).toEqual(await contents(source));
+  });
+
+  test("is restored by psql, too", async ({ skip }) => {
+    try {
+      execFileSync(psql, ["--version"]);
+    } catch {
+      skip("psql is not installed");
+    }
+    const dir = await mkdtemp(join(tmpdir(), "dump-"));
+    onTestFinished(() => rm(dir, { recursive: true }));
+    await writeFile(join(dir, "dump.sql"), await dump());
+    const target = await emptyDatabase();
+    await migrate(target, silentLog);
+    const where =
+      "host" in target
+        ? ["-h", target.host, "-U", target.user, "-d", target.database]
+        : ["-d", target.connectionString];
+    execFileSync(psql, [...where, "-q", "-v", "ON_ERROR_STOP=1", "-f", join(dir, "dump.sql")]);
+    expect(await contents(opened(target))).toEqual(await contents(source));
+  });
+
+  test("is of one moment: what is committed while it is being written is not in it", async () => {
+    let written = false;
+    const { output, pieces } = collector(async () => {
+      if (!written) await source.query("insert into usage_periods values ('org_a', '2026-11', 5)");
+      written = true;
+    });
+    await exportDump(source, output);
+    await source.query("delete from usage_periods");
+    expect(pieces.join("")).toContain("-- usage_periods");
+    expect(pieces.join("")).not.toContain('insert into "usage_periods"');
+  });
+
+  test("is written in pieces of about a megabyte, however many rows there are, and counts the rows", async () => {
+    const { output, pieces } = collector();
+    expect(await exportDump(source, output)).toEqual({ rows: 2 + 1 + 2500 + 1 });
+    const long = pieces.filter((piece) => piece.length > 2 << 20);
+    expect(long).toHaveLength(1);
+    expect(long[0]).toMatch(/^insert into "onboarding_intakes"/);
+  });
+
+  test("ends when its reader goes away, with that reader's error", async () => {
+    const output = new Writable({ write: (_piece, _encoding, done) => done(new Error("EPIPE")) });
+    await expect(exportDump(source, output)).rejects.toThrow("EPIPE");
+    expect(await source.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+});
+
+describe("restoring", () => {
+  const rowsOf = (db: Database) => db.query("select count(*) as n from organizations");
+
+  test("refuses a database that holds rows, and changes nothing in it", async () => {
+    const { connection, db } = await testDatabase();
+    await db.query("insert into organizations values ('org_c', 'C', null, '', 'unlimited', null, now())");
+    const refused = restoreDump(connection, Readable.from([await dump()]), silentLog);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow("the database is not empty");
+    expect(await rowsOf(db)).toEqual([{ n: 1 }]);
+  });
+
+  test("refuses a dump that is cut off anywhere, and keeps nothing of it", async () => {
+    const text = await dump();
+    const { connection, db } = await testDatabase();
+    for (const length of [
+      text.length - 2,
+      text.length - "-- end of dump\n".length,
+      text.length - 30,
+      Math.floor(text.length / 2),
+      700,
+    ]) {
+      await expect(restoreDump(connection, Readable.from([text.slice(0, length)]), silentLog)).rejects.toThrow(
+        "this dump is cut off",
+      );
+    }
+    expect(await rowsOf(db)).toEqual([{ n: 0 }]);
+  });
+
+  test("refuses what is no dump, and a dump of a newer schema", async () => {
+    const { connection } = await testDatabase();
+    await expect(restoreDump(connection, Readable.from(["drop table audit;\n"]), silentLog)).rejects.toThrow(
+      "this file is no Countersign dump",
+    );
+    await expect(
+      restoreDump(connection, Readable.from(["-- Countersign dump 1, schema 99 (0099-x), taken\n"]), silentLog),
+    ).rejects.toThrow("this dump is of schema 99, and this version knows");
+  });
+});

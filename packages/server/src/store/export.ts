@@ -1,0 +1,179 @@
+/** A dump of the whole database as plain SQL, and the way back. */
+
+import { createInterface } from "node:readline";
+import { type Readable, Readable as ReadableStream, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Log, Query } from "../ports.ts";
+import { type ConnectionOptions, openClient } from "./connection.ts";
+import type { Database } from "./db.ts";
+import { migrate, readMigrations } from "./migrate.ts";
+import { StartRefused } from "./start-refused.ts";
+
+/** Tables that a freshly migrated database has a row in; a dump replaces it. All others must be empty. */
+const seeded_tables = ["instance"];
+
+/** One FETCH asks for about this much: what is held in memory is this, or one row if that is longer (at most a few MiB). */
+const fetch_bytes = 1 << 20;
+const fetch_rows_max = 1_000;
+
+const first_line = /^-- Countersign dump 1, schema (\d+) /;
+const last_line = "-- end of dump";
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+}
+
+/**
+ * Writes all rows of one moment to `output` (which stays open) and answers with their number.
+ *
+ * The dump goes with `psql -v ON_ERROR_STOP=1 -f FILE` or `restoreDump` into a database that the same version has
+ * migrated and nobody has used; its rows are in one transaction. Rows are INSERTs, not COPY, because PostgreSQL has no
+ * COPY FROM for tables with row-level security. Sealed secrets stay sealed: without the master key they cannot be opened.
+ */
+export async function exportDump(db: Database, output: Writable): Promise<{ rows: number }> {
+  const count = { rows: 0 };
+  let begun = false;
+  await db.system(async (query) => {
+    // A lost transaction may be run again from its beginning; half a dump may not.
+    if (begun) throw new Error("the database session was lost in the middle of the export");
+    begun = true;
+    await query("set transaction isolation level repeatable read, read only");
+    await query("set local statement_timeout = 0");
+    await query("set local idle_in_transaction_session_timeout = 0");
+    await pipeline(ReadableStream.from(dumpText(query, count)), output, { end: false });
+  });
+  return count;
+}
+
+async function* dumpText(query: Query, count: { rows: number }): AsyncGenerator<string> {
+  const [schema] = await query<{ version: number; name: string; at: string }>(
+    "select version, name, to_char(now() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as at from schema_migrations order by version desc limit 1",
+  );
+  if (schema === undefined || schema.version === 0) throw new Error("the database was never migrated");
+  const tables = await readTables(query);
+  yield `-- Countersign dump 1, schema ${schema.version} (${schema.name}), taken ${schema.at} UTC
+-- Restore: psql -v ON_ERROR_STOP=1 -f THIS_FILE, into a database that this schema was migrated to and nobody has used.
+begin;
+set local app.org = '*';
+set local standard_conforming_strings = on;
+set local client_encoding = 'UTF8';
+set local timezone = 'UTC';
+${guard(schema.version, tables)}
+`;
+  for (const table of tables) {
+    yield `\n-- ${table.name}\n`;
+    if (seeded_tables.includes(table.name)) yield `delete from ${quoteName(table.name)};\n`;
+    yield* rowsText(query, table, count);
+  }
+  yield `\ncommit;\n${last_line}\n`;
+}
+
+/** One statement on one line that stops a restore into the wrong schema or on top of other rows. */
+function guard(version: number, tables: readonly Table[]): string {
+  const empty = tables
+    .filter(({ name }) => !seeded_tables.includes(name))
+    .map(({ name }) => `exists (select from ${quoteName(name)})`);
+  return [
+    "do $$ begin",
+    `if (select max(version) from schema_migrations) is distinct from ${version} then raise exception 'this dump is of schema ${version}: migrate an empty database to exactly that first'; end if;`,
+    `if ${empty.join(" or ")} then raise exception 'the database is not empty'; end if;`,
+    "end $$;",
+  ].join(" ");
+}
+
+async function readTables(query: Query): Promise<Table[]> {
+  const tables = await query<Table & { parents: string[] }>(`
+    select c.relname::text as name,
+      array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns,
+      array(select a.attname::text from pg_index i cross join unnest(i.indkey) with ordinality k(attnum, place)
+        join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum where i.indrelid = c.oid and i.indisprimary order by k.place) as key,
+      array(select distinct confrelid::regclass::text from pg_constraint where conrelid = c.oid and contype = 'f' and confrelid <> c.oid) as parents
+    from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'schema_migrations'
+    order by 1`);
+  const ordered: typeof tables = [];
+  for (let left = tables; left.length > 0; ) {
+    const ready = left.filter(({ parents }) => parents.every((parent) => ordered.some(({ name }) => name === parent)));
+    if (ready.length === 0) throw new Error(`foreign keys in a circle: ${left.map(({ name }) => name).join(", ")}`);
+    ordered.push(...ready);
+    left = left.filter((table) => !ready.includes(table));
+  }
+  return ordered;
+}
+
+async function* rowsText(query: Query, { name, columns, key }: Table, count: { rows: number }): AsyncGenerator<string> {
+  const values = columns.map((column, i) => `${quoteName(column)}::text as c${i}`).join(", ");
+  const order = key.length === 0 ? "" : ` order by ${key.map(quoteName).join(", ")}`;
+  await query(`declare dump no scroll cursor for select ${values} from ${quoteName(name)}${order}`);
+  const head = `insert into ${quoteName(name)} (${columns.map(quoteName).join(", ")}) values\n`;
+  for (let size = 1; ; ) {
+    const rows = await query<Record<string, string | null>>(`fetch ${size} from dump`);
+    if (rows.length === 0) break;
+    count.rows += rows.length;
+    const text = `${head}${rows.map((row) => `(${columns.map((_, i) => quoteValue(row[`c${i}`] ?? null)).join(", ")})`).join(",\n")};\n`;
+    yield text;
+    // Never more than double, so that a few short rows before long ones do not mislead.
+    size = Math.max(1, Math.min(fetch_rows_max, size * 2, Math.floor((fetch_bytes * rows.length) / text.length)));
+  }
+  await query("close dump");
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A literal without line breaks in it: a line that ends in `;` therefore ends a statement. */
+function quoteValue(value: string | null): string {
+  if (value === null) return "null";
+  const quoted = value.replaceAll("'", "''");
+  if (!/[\\\n\r]/.test(value)) return `'${quoted}'`;
+  return `E'${quoted.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\r", "\\r")}'`;
+}
+
+/**
+ * Migrates an empty database to the dump's schema, takes the rows in, and migrates it on to this program's schema.
+ * Throws `StartRefused` when the dump is newer than this program, cut off or no dump, or the database holds rows; then
+ * nothing of it is kept.
+ */
+export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<void> {
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
+  const version = Number(first_line.exec((await lines.next()).value ?? "")?.[1] ?? Number.NaN);
+  const migrations = await readMigrations();
+  if (Number.isNaN(version)) throw new StartRefused("this file is no Countersign dump");
+  if (version > migrations.length) {
+    throw new StartRefused(
+      `this dump is of schema ${version}, and this version knows ${migrations.length}: restore it with the version that made it or a newer one`,
+    );
+  }
+  await migrate(connection, log, migrations.slice(0, version));
+  await restoreRows(connection, lines);
+  await migrate(connection, log, migrations);
+}
+
+async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<string>): Promise<void> {
+  const client = await openClient(connection, "countersign restore");
+  try {
+    let statement = "";
+    for (let line = await lines.next(); ; line = await lines.next()) {
+      // The last statement is the commit; without the line after it the file may have been cut anywhere.
+      if (line.done) throw new StartRefused("this dump is cut off: nothing was restored");
+      if (statement === "" && (line.value === "" || line.value.startsWith("--"))) continue;
+      statement += `${line.value}\n`;
+      if (statement === "commit;\n") break;
+      if (!line.value.endsWith(";")) continue;
+      await client.query(statement);
+      statement = "";
+    }
+    if ((await lines.next()).value !== last_line) throw new StartRefused("this dump is cut off: nothing was restored");
+    await client.query("commit");
+  } catch (error) {
+    if (error instanceof Error && /^(this dump is of|the database is not empty)/.test(error.message))
+      throw new StartRefused(error.message);
+    throw error;
+  } finally {
+    // Ends an open transaction, too.
+    await client.end();
+  }
+}

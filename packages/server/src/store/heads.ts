@@ -1,0 +1,160 @@
+/**
+ * The one row per organization that every state change locks: decisions through the commit statement, everything else
+ * through `withHead`. So all changes of an organization stand in one order, its audit trail has no gap, and whoever
+ * decided under an epoch that has been raised since is told.
+ */
+import type { Query } from "../ports.ts";
+import { type AuditRow, genesisRoot, nextRoot } from "./audit.ts";
+import type { EventRow } from "./commit-writer-rows.ts";
+
+/** Counts of changes; a decision commits only while all three are what it was computed under. */
+export interface Epochs {
+  /** Keys. */
+  readonly auth: number;
+  /** Policies, packs and membranes, and the first webhook (decisions carry events only while there is one). */
+  readonly policy: number;
+  /** Stored context. */
+  readonly context: number;
+}
+
+/** The head row, locked until the transaction ends. */
+export interface Head {
+  readonly org_id: string;
+  readonly auth_epoch: number;
+  readonly policy_epoch: number;
+  readonly context_epoch: number;
+  /** Active webhooks, organization-wide or of one escalation. */
+  readonly webhooks: number;
+  readonly audit_seq: number;
+  /** Hex. */
+  readonly audit_root: string;
+  /** Live decisions a month; null: unlimited. */
+  readonly hard_limit: number | null;
+  /** `YYYY-MM`, UTC. */
+  readonly usage_period: string;
+  readonly usage_used: number;
+  /** Intents in the submission that met the hard limit of the current period; null: not met, or not announced yet. */
+  readonly usage_met_by: number | null;
+}
+
+/** What a transaction changes about its organization's head. */
+export interface HeadChanges {
+  /** Epochs to raise; naming one makes every decision in flight under it stale. */
+  readonly raise?: readonly (keyof Epochs)[];
+  /** Appended in order. */
+  readonly audit: readonly AuditRow[];
+  /** Stored only while a webhook is active, the one being registered included. */
+  readonly events?: readonly EventRow[];
+  /** Webhooks switched on (positive) or off (negative). */
+  readonly webhooks_delta?: number;
+  /** A new hard limit; null: none. Absent: unchanged. */
+  readonly hard_limit?: number | null;
+  /** Notes that `quota.exceeded` was sent in the current period, and for a submission of how many intents. */
+  readonly usage_met_by?: number;
+}
+
+const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, hard_limit,
+  usage_period, usage_used, usage_met_by`;
+
+/** The epoch of policies and membranes, without a lock: what it is now may be over by the time of the answer. */
+export async function readPolicyEpoch(query: Query, org_id: string): Promise<number> {
+  const [head] = await query<{ policy_epoch: number }>("select policy_epoch from org_heads where org_id = $1", [
+    org_id,
+  ]);
+  if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+  return head.policy_epoch;
+}
+
+/** Makes the head of a new organization, with an empty audit trail. `period` is the current month, `YYYY-MM` UTC. */
+export async function createHead(
+  query: Query,
+  org_id: string,
+  period: string,
+  hard_limit: number | null = null,
+): Promise<void> {
+  await query(
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, hard_limit, usage_period,
+       usage_used, usage_met_by)
+     values ($1, 0, 0, 0, 0, 0, decode($2, 'hex'), $3::bigint, $4, 0, null)`,
+    [org_id, genesisRoot, hard_limit, period],
+  );
+}
+
+/**
+ * Locks the organization's head for the rest of the transaction and answers with its latest version. Read what the
+ * change depends on after this, never before. Throws when the organization does not exist.
+ */
+export async function lockHead(query: Query, org_id: string): Promise<Head> {
+  const [head] = await query<Head>(`select ${columns} from org_heads where org_id = $1 for update`, [org_id]);
+  if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+  return head;
+}
+
+/**
+ * Locks the head, applies the changes and appends the audit and event rows; all of it belongs to the caller's transaction.
+ * A function sees the locked head and may still decide; null changes nothing. Call it as late in the transaction as
+ * the logic allows: from here to the commit the organization's decisions wait. Answers with the head after the changes.
+ */
+export async function withHead(
+  query: Query,
+  org_id: string,
+  changes: HeadChanges | ((head: Head) => HeadChanges | null | Promise<HeadChanges | null>),
+): Promise<Head> {
+  const head = await lockHead(query, org_id);
+  const wanted = typeof changes === "function" ? await changes(head) : changes;
+  if (wanted === null) return head;
+  const after = applied(head, wanted);
+  await query(
+    `with audit_rows as (
+       insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
+       select $1, $2::bigint + n, audit_id, intent_id, type, actor, at, data::json, decode(hash, 'hex')
+       from rows from (json_to_recordset($3::json) as (audit_id text, intent_id text, type text, actor text, at timestamptz, data text,
+         hash text)) with ordinality as r(audit_id, intent_id, type, actor, at, data, hash, n)),
+     event_rows as (
+       insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at)
+       select $1, event_id, event_type, intent_id, decision_id, escalation_id, body::json, created_at
+       from json_to_recordset($4::json) as r(event_id text, event_type text, intent_id text, decision_id text, escalation_id text,
+         body text, created_at timestamptz)),
+     root_row as (
+       insert into audit_heads (org_id, last_seq, root) select $1, $5::bigint, decode($6, 'hex') where $5::bigint > $2::bigint)
+     update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), auth_epoch = $7::bigint, policy_epoch = $8::bigint,
+       context_epoch = $9::bigint, webhooks = $10::integer, hard_limit = $11::bigint, usage_met_by = $12::integer
+     where org_id = $1`,
+    [
+      org_id,
+      head.audit_seq,
+      JSON.stringify(wanted.audit),
+      JSON.stringify(after.webhooks > 0 ? (wanted.events ?? []) : []),
+      after.audit_seq,
+      after.audit_root,
+      after.auth_epoch,
+      after.policy_epoch,
+      after.context_epoch,
+      after.webhooks,
+      after.hard_limit,
+      after.usage_met_by,
+    ],
+  );
+  return after;
+}
+
+function applied(head: Head, { raise = [], audit, webhooks_delta = 0, hard_limit, usage_met_by }: HeadChanges): Head {
+  const raised = (epoch: keyof Epochs) => (raise.includes(epoch) ? 1 : 0);
+  return {
+    ...head,
+    auth_epoch: head.auth_epoch + raised("auth"),
+    policy_epoch: head.policy_epoch + raised("policy"),
+    context_epoch: head.context_epoch + raised("context"),
+    webhooks: head.webhooks + webhooks_delta,
+    audit_seq: head.audit_seq + audit.length,
+    audit_root:
+      audit.length === 0
+        ? head.audit_root
+        : nextRoot(
+            head.audit_root,
+            audit.map((row) => row.hash),
+          ),
+    hard_limit: hard_limit === undefined ? head.hard_limit : hard_limit,
+    usage_met_by: usage_met_by ?? head.usage_met_by,
+  };
+}

@@ -1,0 +1,66 @@
+/** What `countersign doctor` wants to know of a database and of Redis, without changing either. */
+import { Redis } from "ioredis";
+import { type ConnectionOptions, openClient } from "./connection.ts";
+import { readMigrations } from "./migrate.ts";
+
+/** A database as it is now. */
+export interface DatabaseState {
+  readonly server_version: string;
+  readonly server_major: number;
+  /** False: a crash of the machine can lose decisions that were answered. */
+  readonly durable: boolean;
+  /** True: the connecting role passes row-level security; sessions step down from it. */
+  readonly bypasses_rls: boolean;
+  /** Names of applied migrations in order; empty for a fresh database. */
+  readonly applied: readonly string[];
+  /** Migrations of this program that the next start will apply. */
+  readonly pending: readonly string[];
+  /** The database's clock, in microseconds since the Unix epoch. */
+  readonly now_us: number;
+}
+
+/** Looks at a database through one session. Rejects when it cannot be reached. */
+export async function inspectDatabase(connection: ConnectionOptions): Promise<DatabaseState> {
+  const client = await openClient(connection, "countersign doctor");
+  try {
+    const { rows } = await client.query(
+      `select current_setting('server_version') as server_version,
+         current_setting('server_version_num')::integer / 10000 as server_major,
+         current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as durable,
+         (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
+         to_regclass('schema_migrations') is not null as migrated,
+         (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us`,
+    );
+    const { migrated, ...state } = rows[0];
+    const ledger = migrated
+      ? await client.query("select name from schema_migrations where version > 0 order by version")
+      : { rows: [] };
+    const applied = ledger.rows.map((row) => row.name as string);
+    const pending = (await readMigrations()).map(({ name }) => name).slice(applied.length);
+    return { ...state, applied, pending };
+  } finally {
+    await client.end();
+  }
+}
+
+/** The version of the Redis or Valkey behind this URL. Rejects when it cannot be reached within two seconds. */
+export async function inspectRedis(url: string): Promise<string> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: 2_000,
+    commandTimeout: 2_000,
+    retryStrategy: () => null,
+  });
+  let reason: unknown;
+  redis.on("error", (error) => {
+    reason = error; // says more than "Connection is closed."
+  });
+  try {
+    await redis.connect();
+    return /^(?:valkey|redis)_version:(\S+)/m.exec(await redis.info("server"))?.[1] ?? "unknown version";
+  } catch (error) {
+    throw reason ?? error;
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,56 @@
+/** SQL for invitations that were not taken up yet. */
+import type { Invitation, Role } from "@countersign/contract";
+import type { Query } from "../ports.ts";
+
+/** An invitation as it is kept. */
+export interface KeptInvitation extends Invitation {
+  readonly role: Role;
+  /** Hex. */
+  readonly token_sha256: string;
+}
+
+const columns = "invitation_id, email, role, created_at, expires_at, encode(token_sha256, 'hex') as token_sha256";
+
+/** Writes an invitation. */
+export async function insertInvitation(
+  query: Query,
+  org_id: string,
+  invitation: KeptInvitation,
+  invited_by: string,
+): Promise<void> {
+  const { invitation_id, email, role, token_sha256, created_at, expires_at } = invitation;
+  await query(
+    `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at)
+     values ($1, $2, $3, $4, decode($5, 'hex'), $6, $7::timestamptz, $8::timestamptz)`,
+    [org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at],
+  );
+}
+
+/** Open invitations, newest first, below `before` (an invitation_id) when given. */
+export function listInvitations(
+  query: Query,
+  org_id: string,
+  now: string,
+  limit: number,
+  before: string | null,
+): Promise<KeptInvitation[]> {
+  return query<KeptInvitation>(
+    `select ${columns} from invitations
+     where org_id = $1 and expires_at > $2::timestamptz and ($3::text is null or invitation_id < $3)
+     order by invitation_id desc limit $4::integer`,
+    [org_id, now, before, limit],
+  );
+}
+
+/** Deletes the invitation with this id, or all for this address (lower case); gives what was deleted. */
+export function deleteInvitations(
+  query: Query,
+  org_id: string,
+  which: { readonly invitation_id?: string; readonly email?: string },
+): Promise<KeptInvitation[]> {
+  return query<KeptInvitation>(
+    `delete from invitations where org_id = $1 and ($2::text is null or invitation_id = $2) and ($3::text is null or lower(email) = $3)
+     returning ${columns}`,
+    [org_id, which.invitation_id ?? null, which.email ?? null],
+  );
+}

@@ -1,0 +1,80 @@
+/** SQL for mails on their way. What they say is sealed, because they carry links that sign people in. */
+import type { Query } from "../ports.ts";
+
+/** A mail to write. */
+export interface NewMail {
+  readonly mail_id: string;
+  readonly kind: string;
+  readonly sealed: string;
+  readonly created_at: string;
+}
+
+/** A mail whose turn it is. */
+export interface DueMail {
+  readonly mail_id: string;
+  readonly kind: string;
+  readonly sealed: string;
+  /** Earlier attempts. */
+  readonly attempts: number;
+}
+
+/** Writes a mail in the transaction that makes it true. System scope. */
+export async function insertMail(query: Query, { mail_id, kind, sealed, created_at }: NewMail): Promise<void> {
+  await query(
+    "insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, $4::timestamptz, $4::timestamptz)",
+    [mail_id, kind, sealed, created_at],
+  );
+}
+
+/** Takes up to `limit` mails that are due and puts them off until `until`: should this node die, another sends them then. */
+export function claimMails(query: Query, now: string, until: string, limit: number): Promise<DueMail[]> {
+  return query<DueMail>(
+    `update mails set due_at = $2::timestamptz, attempts = attempts + 1
+     where mail_id in (select mail_id from mails where due_at <= $1::timestamptz order by due_at limit $3::integer for update skip locked)
+     returning mail_id, kind, sealed, attempts - 1 as attempts`,
+    [now, until, limit],
+  );
+}
+
+/** The mail was sent, or given up. */
+export async function deleteMail(query: Query, mail_id: string): Promise<void> {
+  await query("delete from mails where mail_id = $1", [mail_id]);
+}
+
+/** The mail is to be tried again at `due_at`. */
+export async function postponeMail(query: Query, mail_id: string, due_at: string): Promise<void> {
+  await query("update mails set due_at = $2::timestamptz where mail_id = $1", [mail_id, due_at]);
+}
+
+/** An escalation that the reviewers were not told of. */
+export interface UntoldEscalation {
+  readonly org_id: string;
+  readonly escalation_id: string;
+  /** The escalation record of api.md §6. */
+  readonly record: {
+    readonly agent_id: string;
+    readonly action: { readonly type: string; readonly verb: string };
+    readonly reviewers: readonly { readonly type: "user" | "role"; readonly id: string }[];
+    readonly expires_at: string;
+  };
+}
+
+/** Takes up to `limit` untold escalations and marks them as told, for one node only. System scope. */
+export function takeUntold(query: Query, limit: number): Promise<UntoldEscalation[]> {
+  return query<UntoldEscalation>(
+    `update escalations e set notified = true
+     from (select org_id, escalation_id from escalations where not notified and status = 'pending' and mode = 'live'
+           order by org_id, escalation_id limit $1::integer for update skip locked) u
+     where e.org_id = u.org_id and e.escalation_id = u.escalation_id
+     returning e.org_id, e.escalation_id, e.record`,
+    [limit],
+  );
+}
+
+/** Who may be told of an organization's escalations by mail. */
+export function readNotified(
+  query: Query,
+  org_id: string,
+): Promise<{ readonly user_id: string; readonly email: string; readonly role: string }[]> {
+  return query("select user_id, email, role from people where org_id = $1 and notify limit 1000", [org_id]);
+}

@@ -1,0 +1,70 @@
+/** SQL for membranes. Source: api.md §10. */
+import type { Membrane } from "@countersign/contract";
+import type { Query } from "../ports.ts";
+
+const columns = `membrane_id, name, status, is_default, default_verdict,
+  json_build_object('escalate_at', escalate_at, 'block_at', block_at) as thresholds,
+  packs, action_catalogue, facts_max_age, escalation, created_at`;
+
+/** All membranes of the organization, the default one first, then oldest first. At most 100 exist. */
+export function readMembranes(query: Query, org_id: string): Promise<Membrane[]> {
+  return query<Membrane>(`select ${columns} from membranes where org_id = $1 order by is_default desc, membrane_id`, [
+    org_id,
+  ]);
+}
+
+/** One membrane, or undefined. Locks it against other changes when `lock` is set. */
+export async function readMembrane(
+  query: Query,
+  org_id: string,
+  membrane_id: string,
+  lock: "for update" | "" = "",
+): Promise<Membrane | undefined> {
+  const rows = await query<Membrane>(
+    `select ${columns} from membranes where org_id = $1 and membrane_id = $2 ${lock}`,
+    [org_id, membrane_id],
+  );
+  return rows[0];
+}
+
+/** Writes a new membrane. */
+export async function insertMembrane(query: Query, org_id: string, membrane: Membrane): Promise<void> {
+  await query(
+    `insert into membranes (org_id, membrane_id, name, status, is_default, default_verdict, escalate_at, block_at,
+       packs, action_catalogue, facts_max_age, escalation, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7::double precision, $8::double precision, $9::json, $10::json, $11::json, $12::json,
+       $13::timestamptz, $13::timestamptz)`,
+    [
+      org_id,
+      membrane.membrane_id,
+      membrane.name,
+      membrane.status,
+      membrane.is_default,
+      ...settingsOf(membrane),
+      membrane.created_at,
+    ],
+  );
+}
+
+/** Writes every changeable field of an existing membrane. */
+export async function updateMembrane(query: Query, org_id: string, membrane: Membrane, at: string): Promise<void> {
+  await query(
+    `update membranes set name = $3, status = $4, default_verdict = $5, escalate_at = $6::double precision,
+       block_at = $7::double precision, packs = $8::json, action_catalogue = $9::json, facts_max_age = $10::json,
+       escalation = $11::json, updated_at = $12::timestamptz
+     where org_id = $1 and membrane_id = $2`,
+    [org_id, membrane.membrane_id, membrane.name, membrane.status, ...settingsOf(membrane), at],
+  );
+}
+
+function settingsOf(membrane: Membrane): unknown[] {
+  return [
+    membrane.default_verdict,
+    membrane.thresholds.escalate_at,
+    membrane.thresholds.block_at,
+    JSON.stringify(membrane.packs),
+    JSON.stringify(membrane.action_catalogue),
+    JSON.stringify(membrane.facts_max_age),
+    JSON.stringify(membrane.escalation),
+  ];
+}

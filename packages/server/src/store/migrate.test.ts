@@ -1,0 +1,110 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { emptyDatabase, testDatabase } from "../testing/database.ts";
+import { schemaText } from "../testing/schema-text.ts";
+import { silentLog } from "../testing/silent-log.ts";
+import { type ConnectionOptions, openClient } from "./connection.ts";
+import { migrate, readMigrations } from "./migrate.ts";
+import { StartRefused } from "./start-refused.ts";
+
+async function filesOf(texts: Record<string, string>) {
+  const dir = await mkdtemp(join(tmpdir(), "migrations-"));
+  onTestFinished(() => rm(dir, { recursive: true }));
+  for (const [name, text] of Object.entries(texts)) await writeFile(join(dir, name), text);
+  return readMigrations(dir);
+}
+
+async function rows(connection: ConnectionOptions, sql: string): Promise<unknown[]> {
+  const client = await openClient(connection, "test");
+  const result = await client.query(sql);
+  await client.end();
+  return result.rows;
+}
+
+const one = { "0001-first.sql": "create table first (n int);\ninsert into first values (1);" };
+const two = { ...one, "0002-second.sql": "alter table first add m int;\nupdate first set m = 2;" };
+
+describe("migrate", () => {
+  test("brings an empty database to the schema of the files, in order, each once", async () => {
+    const database = await emptyDatabase();
+    const files = await filesOf(two);
+    expect(await migrate(database, silentLog, files)).toBe(2);
+    expect(await migrate(database, silentLog, files)).toBe(2);
+    expect(await rows(database, "select n, m from first")).toEqual([{ n: 1, m: 2 }]);
+    expect(
+      await rows(database, "select version, name, sha256 from schema_migrations where version > 0 order by 1"),
+    ).toEqual(files.map(({ version, name, sha256 }) => ({ version, name, sha256 })));
+  });
+
+  test("is safe when 20 processes start at once on an empty database", async () => {
+    const database = await emptyDatabase();
+    const files = await filesOf(two);
+    expect(await Promise.all(Array.from({ length: 20 }, () => migrate(database, silentLog, files)))).toEqual(
+      Array(20).fill(2),
+    );
+    expect(await rows(database, "select n, m from first")).toEqual([{ n: 1, m: 2 }]);
+  });
+
+  test("leaves nothing behind of a migration that fails, and keeps those before it", async () => {
+    const database = await emptyDatabase();
+    const broken = await filesOf({ ...one, "0002-broken.sql": "create table half (n int);\nselect 1 / 0;" });
+    await expect(migrate(database, silentLog, broken)).rejects.toThrow("division by zero");
+    expect(
+      await rows(
+        database,
+        "select to_regclass('half') as half, (select max(version) from schema_migrations) as version",
+      ),
+    ).toEqual([{ half: null, version: 1 }]);
+    expect(await migrate(database, silentLog, await filesOf(two))).toBe(2);
+  });
+
+  test("refuses a database whose applied file reads differently here", async () => {
+    const database = await emptyDatabase();
+    await migrate(database, silentLog, await filesOf(one));
+    const edited = await filesOf({ "0001-first.sql": "create table first (n bigint);" });
+    const refused = migrate(database, silentLog, edited);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(/0001-first was applied to this database with other contents/);
+  });
+
+  test("an older program refuses a newer breaking schema and says what to do", async () => {
+    const database = await emptyDatabase();
+    await migrate(
+      database,
+      silentLog,
+      await filesOf({ ...one, "0002-split.sql": "-- breaking: the column is gone\nalter table first rename n to k;" }),
+    );
+    const refused = migrate(database, silentLog, await filesOf(one));
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(
+      /newer Countersign .*0002-split.*start that version or newer, or restore a dump/,
+    );
+  });
+
+  test("an older program works on with a newer compatible schema", async () => {
+    const database = await emptyDatabase();
+    await migrate(database, silentLog, await filesOf(two));
+    expect(await migrate(database, silentLog, await filesOf(one))).toBe(1);
+  });
+
+  test("takes line ends as the checkout made them", async () => {
+    const [unix] = await filesOf(two);
+    const [windows] = await filesOf({ "0001-first.sql": two["0001-first.sql"].replaceAll("\n", "\r\n") });
+    expect(windows?.sha256).toBe(unix?.sha256);
+  });
+});
+
+describe("the files", () => {
+  test("must be numbered without a gap", async () => {
+    await expect(filesOf({ "0001-a.sql": "", "0003-c.sql": "" })).rejects.toThrow(
+      "migrations/0003-c.sql: expected number 0002",
+    );
+  });
+
+  test("make exactly the schema of migrations/schema.golden.txt", async () => {
+    const { db } = await testDatabase();
+    await expect(await db.system(schemaText)).toMatchFileSnapshot("../../migrations/schema.golden.txt");
+  });
+});

@@ -1,0 +1,150 @@
+/** Brings a database to this program's schema: numbered forward-only SQL files, each applied exactly once. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import type { Log } from "../ports.ts";
+import { type ConnectionOptions, openClient, sqlState } from "./connection.ts";
+import { app_role } from "./db.ts";
+import { StartRefused } from "./start-refused.ts";
+
+/** One file of migrations/. `sha256` is over its text with LF line ends, in hex. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  readonly sha256: string;
+  /** The first line starts with `-- breaking`: programs that do not know this migration must not run on it. */
+  readonly breaking: boolean;
+}
+
+/** packages/server/migrations, as seen from src/store as well as from dist/store. */
+const migrations_dir: string = fileURLToPath(new URL("../../migrations/", import.meta.url));
+
+/** The files `NNNN-name.sql` of a directory in order; throws when the numbers are not 1, 2, 3 … without a gap. */
+export async function readMigrations(dir: string = migrations_dir): Promise<Migration[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name, index) => {
+      const version = Number(/^(\d{4})-[a-z0-9-]+\.sql$/.exec(name)?.[1] ?? "0");
+      if (version !== index + 1)
+        throw new Error(`migrations/${name}: expected number ${String(index + 1).padStart(4, "0")}`);
+      const text = (await readFile(`${dir}/${name}`, "utf8")).replaceAll("\r\n", "\n");
+      const sha256 = createHash("sha256").update(text).digest("hex");
+      return { version, name: name.slice(0, -".sql".length), text, sha256, breaking: text.startsWith("-- breaking") };
+    }),
+  );
+}
+
+/**
+ * Applies what is missing and answers with the schema's version. Safe from any number of processes at once.
+ *
+ * Every migration runs in its own transaction that holds the row of version 0 (`for update`; a row works where advisory
+ * and table locks do not: behind poolers, on YugabyteDB). Throws `StartRefused` when the server is older than
+ * PostgreSQL 15, when an applied file was changed since, or when a newer program left a breaking schema.
+ */
+export async function migrate(connection: ConnectionOptions, log: Log, files?: readonly Migration[]): Promise<number> {
+  const migrations = files ?? (await readMigrations());
+  const client = await openClient(connection, "countersign migrate");
+  try {
+    await refuseOldServer(client);
+    await createLedger(client);
+    while (await applyNext(client, migrations, log));
+    return migrations.length;
+  } finally {
+    await client.end();
+  }
+}
+
+async function refuseOldServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    "select current_setting('server_version') as text, current_setting('server_version_num')::int as number",
+  );
+  if (rows[0].number < 150_000) {
+    throw new StartRefused(
+      `the database server is PostgreSQL ${rows[0].text}, but 15 or newer is needed: upgrade it, or unset DATABASE_URL to use the embedded one`,
+    );
+  }
+}
+
+async function createLedger(client: pg.Client): Promise<void> {
+  const exists = await client.query("select to_regclass('schema_migrations') is not null as yes");
+  if (exists.rows[0].yes) return;
+  try {
+    await client.query(`create table if not exists schema_migrations (
+        version    integer primary key,
+        name       text not null,
+        sha256     text not null,
+        breaking   boolean not null,
+        applied_at timestamptz not null
+      );
+      insert into schema_migrations values (0, 'lock', '', false, clock_timestamp()) on conflict do nothing`);
+  } catch (error) {
+    // "if not exists" still collides when two create it at the same moment (pg_type, pg_class); then it exists.
+    if (!["23505", "42P07", "42710"].includes(sqlState(error) ?? "")) throw error;
+    await createLedger(client);
+  }
+}
+
+/** Applies the first missing migration under the lock; false when there is none. */
+async function applyNext(client: pg.Client, migrations: readonly Migration[], log: Log): Promise<boolean> {
+  await client.query(
+    "begin; set local app.org = '*'; set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0",
+  );
+  try {
+    await client.query("select from schema_migrations where version = 0 for update");
+    const applied = await client.query<Applied>(
+      "select version, name, sha256, breaking from schema_migrations where version > 0 order by version",
+    );
+    refuseForeignSchema(applied.rows, migrations, log);
+    const next = migrations[applied.rows.length];
+    if (next !== undefined) {
+      await client.query(next.text);
+      await client.query("insert into schema_migrations values ($1::int, $2, $3, $4, clock_timestamp())", [
+        next.version,
+        next.name,
+        next.sha256,
+        next.breaking,
+      ]);
+      log.info({ migration: next.name }, "migration applied");
+    }
+    await client.query(grants);
+    await client.query("commit");
+    return next !== undefined && next.version < migrations.length;
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+type Applied = Pick<Migration, "version" | "name" | "sha256" | "breaking">;
+
+function refuseForeignSchema(applied: readonly Applied[], known: readonly Migration[], log: Log): void {
+  for (const row of applied.slice(0, known.length)) {
+    const file = known[row.version - 1];
+    if (file?.sha256 === row.sha256) continue;
+    throw new StartRefused(
+      `migration ${row.name} was applied to this database with other contents than this program's ${file?.name}: use the program that made the database, or another database`,
+    );
+  }
+  const newer = applied.slice(known.length);
+  const breaking = newer.find((row) => row.breaking);
+  if (breaking !== undefined) {
+    throw new StartRefused(
+      `a newer Countersign changed this database in a way that this version cannot work with (migration ${breaking.name}): start that version or newer, or restore a dump taken before`,
+    );
+  }
+  if (newer.length > 0)
+    log.warn({ migrations: newer.map((row) => row.name) }, "the database is newer than this program, compatibly");
+}
+
+/** Where the connecting user would bypass row-level security, its sessions step down to `app_role`, which needs its rights. */
+const grants = `do $$ begin
+  if not (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) then return; end if;
+  begin
+    create role ${app_role} nologin;
+  exception when duplicate_object or unique_violation then null;
+  end;
+  grant usage on schema public to ${app_role};
+  grant select, insert, update, delete on all tables in schema public to ${app_role};
+end $$`;

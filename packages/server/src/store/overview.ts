@@ -1,0 +1,84 @@
+/** SQL for the overview: counts over a bounded number of the newest intents of a window of time. */
+import type { Overview, PipelineMode, Verdict } from "@countersign/contract";
+import type { Query } from "../ports.ts";
+import { idNear } from "./intents.ts";
+
+/** The window. `from` is included, `to` is not; RFC 3339. */
+export interface OverviewWindow {
+  readonly from: string;
+  readonly to: string;
+  readonly bucket_seconds: number;
+  readonly membrane_id: string | null;
+  readonly mode: PipelineMode | null;
+}
+
+/** Decisions that fall together. `bin` is the risk score in steps of 0.1: 0 to 9. */
+export interface CountedDecisions {
+  readonly bucket: number;
+  readonly mode: PipelineMode;
+  readonly verdict: Verdict;
+  readonly bin: number;
+  readonly count: number;
+}
+
+/** More decisions than these are not counted: half a second of one connection. */
+const decisions_max = 50_000;
+/** Held decisions whose reasons are read. */
+const held_max = 2_000;
+
+const within = `org_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
+  and intent_id >= $4 and intent_id < $5 and ($6::text is null or membrane_id = $6) and ($7::text is null or mode = $7)`;
+
+function windowValues(org_id: string, { from, to, membrane_id, mode }: OverviewWindow): (string | null)[] {
+  return [org_id, from, to, idNear(from, -1), idNear(to, 1), membrane_id, mode];
+}
+
+/** The newest decisions of the window, grouped. Their sum reaches `decisions_max` where there are more. */
+export function countDecisions(query: Query, org_id: string, window: OverviewWindow): Promise<CountedDecisions[]> {
+  return query<CountedDecisions>(
+    `select floor(extract(epoch from created_at - $2::timestamptz) / $8::integer)::integer as bucket, mode, verdict,
+       least(9, floor((decision ->> 'risk_score')::double precision * 10 + 1e-9))::integer as bin, count(*)::integer as count
+     from (select mode, verdict, decision, created_at from intents where ${within}
+       order by intent_id desc limit ${decisions_max}) newest
+     group by 1, 2, 3, 4 order by 1`,
+    [...windowValues(org_id, window), window.bucket_seconds],
+  );
+}
+
+/** Whether `counted` decisions may not be all of a window. */
+export function maybeCut(counted: number): boolean {
+  return counted >= decisions_max;
+}
+
+/** The policies that fired most among the newest held decisions. */
+export function topPolicies(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["policies"]> {
+  return query(
+    `select reason ->> 'policy_id' as policy_id, reason ->> 'policy' as policy, reason ->> 'effect' as effect,
+       count(*)::integer as count
+     from (select decision from intents where ${within} and verdict <> 'approve'
+       order by intent_id desc limit ${held_max}) newest, json_array_elements(decision -> 'reasons') reason
+     group by 1, 2, 3 order by 4 desc, 2 limit 10`,
+    windowValues(org_id, window),
+  );
+}
+
+/** The busiest agents among the newest decisions. */
+export function topAgents(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["agents"]> {
+  return query(
+    `select agent_id, count(*)::integer as count,
+       (count(*) filter (where verdict in ('block', 'escalate')))::integer as held
+     from (select agent_id, verdict from intents where ${within} order by intent_id desc limit ${decisions_max}) newest
+     group by 1 order by 2 desc, 1 limit 10`,
+    windowValues(org_id, window),
+  );
+}
+
+/** What waits for people now, test mode left out. */
+export async function readQueue(query: Query, org_id: string): Promise<Overview["queue"]> {
+  const [queue] = await query<Overview["queue"]>(
+    `select count(*)::integer as pending, min(created_at) as oldest_at, min(expires_at) as next_expires_at
+     from escalations where org_id = $1 and status = 'pending' and mode = 'live'`,
+    [org_id],
+  );
+  return queue ?? { pending: 0, oldest_at: null, next_expires_at: null };
+}

@@ -1,0 +1,67 @@
+/** SQL for links that were mailed and challenges that were set. Their texts are never here, only their SHA-256. */
+import type { Query } from "../ports.ts";
+
+/** What a token is for. */
+export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso";
+
+/** A token that was presented. */
+export interface PersonToken {
+  /** Null: of a signup. */
+  readonly org_id: string | null;
+  readonly subject: Readonly<Record<string, string>>;
+}
+
+/** Keeps a token by the SHA-256 of its text (hex). System scope. */
+export async function insertToken(
+  query: Query,
+  kind: TokenKind,
+  token_sha256: string,
+  org_id: string | null,
+  subject: Readonly<Record<string, string>>,
+  expires_at: string,
+): Promise<void> {
+  await query(
+    `insert into person_tokens (token_sha256, kind, org_id, subject, expires_at)
+     values (decode($1, 'hex'), $2, $3, $4::json, $5::timestamptz)`,
+    [token_sha256, kind, org_id, JSON.stringify(subject), expires_at],
+  );
+}
+
+/** Uses up a token, for one caller only; undefined: there is none such, or its time is over. System scope. */
+export async function takeToken(
+  query: Query,
+  kind: TokenKind,
+  token_sha256: string,
+  now: string,
+): Promise<PersonToken | undefined> {
+  const [token] = await query<PersonToken>(
+    `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > $3::timestamptz
+     returning org_id, subject`,
+    [token_sha256, kind, now],
+  );
+  return token;
+}
+
+/** Takes a token back that was not used. System scope. */
+export async function deleteToken(query: Query, token_sha256: string): Promise<void> {
+  await query("delete from person_tokens where token_sha256 = decode($1, 'hex')", [token_sha256]);
+}
+
+/** Takes back every token of this kind that a person has. System scope. */
+export async function deleteTokensOf(query: Query, kind: TokenKind, org_id: string, user_id: string): Promise<void> {
+  await query("delete from person_tokens where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3", [
+    kind,
+    org_id,
+    user_id,
+  ]);
+}
+
+/** Deletes up to 1,000 tokens whose time is over; answers with how many. System scope. */
+export async function deleteOldTokens(query: Query, now: string): Promise<number> {
+  const rows = await query(
+    `delete from person_tokens where token_sha256 in (
+       select token_sha256 from person_tokens where expires_at <= $1::timestamptz limit 1000) returning true as deleted`,
+    [now],
+  );
+  return rows.length;
+}

@@ -1,0 +1,132 @@
+/** SQL for an organization's own policies and their versions. Source: api.md §10. */
+import type { Policy, PolicyVersion } from "@countersign/contract";
+import { canonicalJson, type PolicyDocument } from "@countersign/core";
+import type { Query } from "../ports.ts";
+
+/** A policy as it is stored, with its newest version. */
+export type StoredPolicy = Omit<Policy, "document"> & { readonly document: PolicyDocument };
+
+/** A version as it is stored. */
+export type StoredPolicyVersion = Omit<PolicyVersion, "document"> & { readonly document: PolicyDocument };
+
+/** A version in force, without its document. */
+export interface PolicyInForce {
+  readonly policy_id: string;
+  readonly version: number;
+  readonly mode: "live" | "shadow";
+}
+
+const columns = `p.policy_id, p.name, v.document #>> '{metadata,title}' as title, p.status, p.version, p.active_version,
+  v.sha256, v.document, p.created_at, p.updated_at`;
+const withNewest = `policies p join policy_versions v
+  on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.version`;
+const versionColumns = "policy_id, version, sha256, document, created_at, created_by";
+
+/** A page of policies, newest first, older than `before`. */
+export function readPolicies(
+  query: Query,
+  org_id: string,
+  { status = null, limit, before }: { status?: Policy["status"] | null; limit: number; before: string | null },
+): Promise<StoredPolicy[]> {
+  return query<StoredPolicy>(
+    `select ${columns} from ${withNewest} where p.org_id = $1 and ($2::text is null or p.status = $2)
+       and ($3::text is null or p.policy_id < $3) order by p.policy_id desc limit $4::integer`,
+    [org_id, status, before, limit],
+  );
+}
+
+/** One policy, or undefined. Changes hold the lock of the organization's head, which orders them. */
+export async function readPolicy(query: Query, org_id: string, policy_id: string): Promise<StoredPolicy | undefined> {
+  const rows = await query<StoredPolicy>(
+    `select ${columns} from ${withNewest} where p.org_id = $1 and p.policy_id = $2`,
+    [org_id, policy_id],
+  );
+  return rows[0];
+}
+
+/** A page of a policy's versions, newest first, below `before`. */
+export function readPolicyVersions(
+  query: Query,
+  org_id: string,
+  policy_id: string,
+  { limit, before }: { limit: number; before: number | null },
+): Promise<StoredPolicyVersion[]> {
+  return query<StoredPolicyVersion>(
+    `select ${versionColumns} from policy_versions where org_id = $1 and policy_id = $2
+       and ($3::integer is null or version < $3) order by version desc limit $4::integer`,
+    [org_id, policy_id, before, limit],
+  );
+}
+
+/** How many policies the organization has, and who has this name. */
+export async function readPolicyName(
+  query: Query,
+  org_id: string,
+  name: string,
+): Promise<{ readonly count: number; readonly holder: string | null }> {
+  const [row] = await query<{ count: number; holder: string | null }>(
+    "select count(*)::int as count, max(policy_id) filter (where name = $2) as holder from policies where org_id = $1",
+    [org_id, name],
+  );
+  return row ?? { count: 0, holder: null };
+}
+
+/** Writes a new policy without its version. */
+export async function insertPolicy(query: Query, org_id: string, policy: StoredPolicy): Promise<void> {
+  const { policy_id, name, status, version, active_version, created_at, updated_at } = policy;
+  await query(
+    `insert into policies (org_id, policy_id, name, status, version, active_version, created_at, updated_at)
+     values ($1, $2, $3, $4, $5::integer, $6::integer, $7::timestamptz, $8::timestamptz)`,
+    [org_id, policy_id, name, status, version, active_version, created_at, updated_at],
+  );
+}
+
+/** Writes what may change about a policy. */
+export async function updatePolicy(query: Query, org_id: string, policy: StoredPolicy): Promise<void> {
+  const { policy_id, name, status, version, active_version, updated_at } = policy;
+  await query(
+    `update policies set name = $3, status = $4, version = $5::integer, active_version = $6::integer,
+       updated_at = $7::timestamptz where org_id = $1 and policy_id = $2`,
+    [org_id, policy_id, name, status, version, active_version, updated_at],
+  );
+}
+
+/** Writes a version, for good. The document is kept in canonical form, whose SHA-256 is `sha256`. */
+export async function insertPolicyVersion(query: Query, org_id: string, version: StoredPolicyVersion): Promise<void> {
+  await query(
+    `insert into policy_versions (org_id, policy_id, version, sha256, document, created_at, created_by)
+     values ($1, $2, $3::integer, $4, $5::json, $6::timestamptz, $7)`,
+    [
+      org_id,
+      version.policy_id,
+      version.version,
+      version.sha256,
+      canonicalJson(version.document),
+      version.created_at,
+      version.created_by,
+    ],
+  );
+}
+
+/** What is in force, by id. */
+export function readPoliciesInForce(query: Query, org_id: string): Promise<PolicyInForce[]> {
+  return query<PolicyInForce>(
+    `select policy_id, active_version as version, status as mode from policies
+     where org_id = $1 and active_version is not null order by policy_id`,
+    [org_id],
+  );
+}
+
+/** The documents of the versions in force, by id. */
+export function readDocumentsInForce(
+  query: Query,
+  org_id: string,
+): Promise<(PolicyInForce & { readonly document: PolicyDocument })[]> {
+  return query(
+    `select p.policy_id, p.active_version as version, p.status as mode, v.document
+     from policies p join policy_versions v
+       on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.active_version
+     where p.org_id = $1 order by p.policy_id`,
+    [org_id],
+  );
+}

@@ -1,0 +1,87 @@
+/** The two Lua scripts of the shared rate windows. KEYS: times, counts. ARGV: limit, now in ms or '' for Redis' clock. */
+import { limits } from "@countersign/contract";
+
+const window_ms = limits.rate_window_seconds * 1000;
+
+/**
+ * Sets `now` and `n`, and drops what has aged out: whole chunks of 100, because a busy caller may leave thousands of
+ * entries behind in one pause. `%.0f`, because Lua writes large numbers as 1.76e+12 otherwise.
+ */
+const advance = `
+local times, counts, limit = KEYS[1], KEYS[2], tonumber(ARGV[1])
+local now = tonumber(ARGV[2])
+if not now then
+  local t = redis.call('TIME')
+  now = t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local newest = tonumber(redis.call('LINDEX', times, -1) or 0)
+if newest > now then now = newest end
+local n = tonumber(redis.call('HGET', counts, 'n') or 0)
+
+local function dropAged()
+  local first = redis.call('LINDEX', times, 0)
+  if not first or (tonumber(first) > now - ${window_ms} and redis.call('HGET', counts, first) ~= '0') then return end
+  while true do
+    local chunk = redis.call('LRANGE', times, 0, 99)
+    if #chunk == 0 then return end
+    local held = redis.call('HMGET', counts, unpack(chunk))
+    local dropped = 0
+    for i, at in ipairs(chunk) do
+      local count = tonumber(held[i] or 0)
+      if tonumber(at) > now - ${window_ms} and count > 0 then break end
+      n = n - count
+      dropped = i
+    end
+    if dropped == 0 then return end
+    redis.call('LTRIM', times, dropped, -1)
+    redis.call('HDEL', counts, unpack(chunk, 1, dropped))
+    redis.call('HSET', counts, 'n', n)
+    if dropped < #chunk then return end
+  end
+end
+dropAged()
+
+-- When the request was made whose leaving frees capacity: the oldest, a later one where the limit was lowered.
+local function freeing()
+  local needed, from = n - limit + 1, 0
+  if needed <= 1 then return tonumber(redis.call('LINDEX', times, 0) or now) end
+  while true do
+    local chunk = redis.call('LRANGE', times, from, from + 99)
+    if #chunk == 0 then return now end
+    local held = redis.call('HMGET', counts, unpack(chunk))
+    for i, at in ipairs(chunk) do
+      needed = needed - tonumber(held[i] or 0)
+      if needed <= 0 then return tonumber(at) end
+    end
+    from = from + 100
+  end
+end
+`;
+
+/** Counts a request unless `limit` count already. Gives {allowed, counted, freeing_ms, at_ms, now_ms}. */
+export const takeScript = `${advance}
+local allowed = 0
+if n < limit then
+  allowed = 1
+  n = n + 1
+  local at = string.format('%.0f', now)
+  redis.call('HINCRBY', counts, at, 1)
+  if redis.call('LINDEX', times, -1) ~= at then redis.call('RPUSH', times, at) end
+  redis.call('HSET', counts, 'n', n)
+  redis.call('PEXPIRE', times, ${window_ms + 1_000})
+  redis.call('PEXPIRE', counts, ${window_ms + 1_000})
+end
+return {allowed, n, freeing(), now, now}
+`;
+
+/** Takes back one request counted at ARGV[3], unless it has aged out. */
+export const refundScript = `${advance}
+local at = ARGV[3]
+if tonumber(redis.call('HGET', counts, at) or 0) > 0 then
+  n = n - 1
+  redis.call('HINCRBY', counts, at, -1)
+  redis.call('HSET', counts, 'n', n)
+  dropAged()
+end
+return {1, n, freeing(), tonumber(at), now}
+`;

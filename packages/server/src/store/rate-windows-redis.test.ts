@@ -1,0 +1,172 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { silentLog } from "../testing/silent-log.ts";
+import { openRedisRateWindows, type RedisRateWindows } from "./rate-windows-redis.ts";
+
+const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
+const admin = new Redis(url, { lazyConnect: true, retryStrategy: null });
+const redisIsHere = await admin.connect().then(
+  () => true,
+  () => false,
+);
+if (!redisIsHere) console.warn(`skipped: no Redis at ${url}; set REDIS_URL to run the tests of shared rate windows`);
+const prefix = `countersign-test-${randomBytes(6).toString("hex")}:`;
+const open: RedisRateWindows[] = [];
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const windows of open.splice(0)) windows.close();
+  for (const server of servers.splice(0)) server.close();
+});
+afterAll(async () => {
+  if (redisIsHere) for (const key of await admin.keys(`${prefix}*`)) await admin.del(key);
+  admin.disconnect();
+});
+
+async function windowsAt(
+  at: string,
+  more: { callers_time?: boolean; answer_ms_max?: number; onDegraded?: (degraded: boolean) => void } = {},
+) {
+  const windows = openRedisRateWindows({ url: at, prefix, log: silentLog, onDegraded: () => undefined, ...more });
+  open.push(windows);
+  return windows;
+}
+
+/** A store that is connected: its first answers may be this node's own. */
+async function connected(more: Parameters<typeof windowsAt>[1] = {}) {
+  const changes: boolean[] = [];
+  // Patient: these tests are about counting, and the machine may be busy.
+  const windows = await windowsAt(url, {
+    answer_ms_max: 10_000,
+    ...more,
+    onDegraded: (degraded) => changes.push(degraded),
+  });
+  let probe = 1_000_000;
+  await vi.waitUntil(async () => {
+    probe += 10_000;
+    await windows.take(`probe ${randomBytes(4).toString("hex")}`, 1, probe);
+    return changes.at(-1) === false && changes.length !== 2;
+  });
+  return windows;
+}
+
+async function listening(server: Server): Promise<string> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `redis://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+const vectors: {
+  sequences: { name: string; limit: number; steps: { t: number; status?: number; allowed: boolean }[] }[];
+} = JSON.parse(readFileSync(new URL("../../../../test/data/ratelimit-vectors.json", import.meta.url), "utf8"));
+
+describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
+  test.each(vectors.sequences)("recorded sequence: $name", async ({ name, limit, steps }) => {
+    const windows = await connected({ callers_time: true });
+    for (const { t, status, ...expected } of steps) {
+      const taken = await windows.take(name, limit, t);
+      const answer = status === 304 ? await windows.refund(name, taken, t) : taken;
+      expect(answer).toMatchObject(expected);
+    }
+  });
+
+  test("500 requests at once over two nodes: exactly 120 pass, whatever the nodes' clocks say", async () => {
+    const nodes = [await connected(), await connected()] as const;
+    const takes = Array.from({ length: 500 }, (_, i) =>
+      nodes[(i % 2) as 0 | 1].take("shared", 120, (i % 2) * 90_000_000),
+    );
+    const passed = (await Promise.all(takes)).filter((taken) => taken.allowed);
+    expect(passed).toHaveLength(120);
+    expect(new Set(passed.map((taken) => taken.remaining)).size).toBe(120);
+  });
+
+  test("thousands of aged entries are dropped in one call", async () => {
+    const windows = await connected({ callers_time: true });
+    for (let from = 0; from < 5_000; from += 250) {
+      await Promise.all(Array.from({ length: 250 }, (_, i) => windows.take("many", 10_000, 1_000_000 + from + i)));
+    }
+    expect(await windows.take("many", 10_000, 1_064_998)).toMatchObject({ remaining: 9_998 });
+  });
+
+  test("a refund of a bucket's only request leaves nothing behind that later counts", async () => {
+    const windows = await connected({ callers_time: true });
+    const taken = await windows.take("refunded", 2, 5_000);
+    expect(await windows.refund("refunded", taken, 5_000)).toMatchObject({ remaining: 2 });
+    expect(await windows.take("refunded", 2, 5_000)).toMatchObject({ remaining: 1 });
+    expect(await windows.take("refunded", 2, 65_000)).toMatchObject({ remaining: 1 });
+  });
+
+  test("keys expire by themselves", async () => {
+    const windows = await connected();
+    await windows.take("expiring", 5, 0);
+    expect(await admin.pttl(`${prefix}{expiring}:times`)).toBeGreaterThan(59_000);
+    expect(await admin.pttl(`${prefix}{expiring}:counts`)).toBeGreaterThan(59_000);
+  });
+
+  /** A way to Redis that can be cut and stalled, with windows that use it and their changes. */
+  async function throughProxy() {
+    const sockets = new Set<Socket>();
+    const target = new URL(url);
+    const state = { down: false, now: 1_000_000, changes: [] as boolean[] };
+    const proxy = createServer((socket) => {
+      if (state.down) return void socket.destroy();
+      const upstream = connect(Number(target.port || 6379), target.hostname);
+      socket.pipe(upstream).pipe(socket);
+      for (const each of [socket, upstream]) sockets.add(each.on("error", () => each.destroy()));
+    });
+    const windows = await windowsAt(await listening(proxy), { onDegraded: (degraded) => state.changes.push(degraded) });
+    const until = async (degraded: boolean) =>
+      vi.waitUntil(async () => {
+        state.now += 2_000;
+        await windows.take(`probe ${state.now}`, 1, state.now);
+        return state.changes.at(-1) === degraded && state.changes.length > 1;
+      }, 5_000);
+    await until(false);
+    return { windows, state, sockets, until };
+  }
+
+  test("an outage is counted per node without fresh budget, and ends by itself", async () => {
+    const { windows, state, sockets, until } = await throughProxy();
+    await windows.take("outage", 3, state.now);
+    await windows.take("outage", 3, state.now);
+    state.down = true;
+    for (const socket of sockets) socket.destroy();
+    const now = state.now;
+    await until(true);
+    expect(await windows.take("outage", 3, now)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await windows.take("outage", 3, now)).toMatchObject({ allowed: false });
+    state.down = false;
+    await until(false);
+  });
+
+  test("a Redis that hangs costs three requests 50 ms each, nobody else anything, and is used again once it answers", async () => {
+    const { windows, state, sockets, until } = await throughProxy();
+    for (const socket of sockets) socket.unpipe().pause();
+    const started = performance.now();
+    for (let i = 0; i < 100; i++) expect((await windows.take("hung", 100, state.now)).allowed).toBe(true);
+    expect(performance.now() - started).toBeLessThan(500);
+    expect(state.changes.at(-1)).toBe(true);
+    for (const socket of sockets) socket.destroy();
+    await until(false);
+  });
+});
+
+test("a Redis that never was is no error: each node counts alone, and says so once", async () => {
+  const changes: boolean[] = [];
+  const windows = await windowsAt("redis://127.0.0.1:1", { onDegraded: (degraded) => changes.push(degraded) });
+  const allowed = [];
+  for (let i = 0; i < 4; i++) allowed.push((await windows.take("a", 3, 1_000 + i)).allowed);
+  expect(allowed).toEqual([true, true, true, false]);
+  expect(changes).toEqual([false, true]);
+});
+
+test("a Redis that takes connections and never answers costs a request at most 50 ms and a bit, then nothing", async () => {
+  const silent = createServer((socket) => void socket.on("error", () => socket.destroy()).resume());
+  const windows = await windowsAt(await listening(silent));
+  const started = performance.now();
+  for (let i = 0; i < 50; i++) expect((await windows.take("slow", 100, 1_000 + i)).allowed).toBe(true);
+  expect(performance.now() - started).toBeLessThan(1_000);
+});

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { NodeRateWindows } from "./rate-windows.ts";
+
+test("buckets do not touch each other", () => {
+  const windows = new NodeRateWindows();
+  expect(windows.take("a", 1, 0).allowed).toBe(true);
+  expect(windows.take("a", 1, 0).allowed).toBe(false);
+  expect(windows.take("b", 1, 0).allowed).toBe(true);
+});
+
+test("a refund gives the request back", () => {
+  const windows = new NodeRateWindows();
+  const taken = windows.take("a", 1, 5);
+  expect(windows.refund("a", taken, 6).remaining).toBe(1);
+  expect(windows.take("a", 1, 7).allowed).toBe(true);
+});
+
+test("a million callers over ten minutes leave only those of about the last minutes", () => {
+  const windows = new NodeRateWindows();
+  for (let caller = 0; caller < 1_000_000; caller++) windows.take(`caller ${caller}`, 120, caller * 0.6);
+  expect(windows.size).toBeLessThan(250_000);
+});
+
+test("a bucket in use is never forgotten", () => {
+  const windows = new NodeRateWindows();
+  windows.take("busy", 1, 0);
+  for (let other = 0; other < 10_000; other++) windows.take(`other ${other}`, 1, 1);
+  expect(windows.take("busy", 1, 59_999).allowed).toBe(false);
+});

@@ -1,0 +1,50 @@
+/** Where rate windows are kept: the interface, and the windows of a single node. */
+import { type RateTake, RateWindow } from "@countersign/core";
+
+/** Counts requests by bucket (category and caller). Answers at once where it can, so that the hot path awaits nothing. */
+export interface RateWindows {
+  /** Counts a request unless `limit` already count; a refused one is not counted. Never rejects. */
+  take(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
+  /** Takes back a request that `take` allowed (its answer is a 304), and says what is left then. Never rejects. */
+  refund(bucket: string, taken: RateTake, now_ms: number): RateTake | Promise<RateTake>;
+}
+
+/** 285 bytes each while nearly empty (measured): a flood from many addresses takes 85 MB at most, then the oldest go. */
+const windowsMax = 300_000;
+
+/**
+ * The windows of this node alone. Forgets idle ones: every new bucket looks at two old ones in turn, so the number kept
+ * follows the number of callers in the last minute without any timer.
+ */
+export class NodeRateWindows implements RateWindows {
+  readonly #windows = new Map<string, RateWindow>();
+  #sweep = this.#windows.entries();
+
+  /** Buckets kept at present. */
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  take(bucket: string, limit: number, now_ms: number): RateTake {
+    return (this.#windows.get(bucket) ?? this.#open(bucket, now_ms)).take(limit, now_ms);
+  }
+
+  refund(bucket: string, taken: RateTake, now_ms: number): RateTake {
+    return (this.#windows.get(bucket) ?? new RateWindow()).refund(taken.limit, taken.at_ms, now_ms);
+  }
+
+  #open(bucket: string, now_ms: number): RateWindow {
+    this.#forgetIdle(now_ms);
+    this.#forgetIdle(now_ms);
+    if (this.#windows.size >= windowsMax) this.#windows.delete(this.#windows.keys().next().value as string);
+    const window = new RateWindow();
+    this.#windows.set(bucket, window);
+    return window;
+  }
+
+  #forgetIdle(now_ms: number): void {
+    const next = this.#sweep.next();
+    if (next.done === true) this.#sweep = this.#windows.entries();
+    else if (next.value[1].idle(now_ms)) this.#windows.delete(next.value[0]);
+  }
+}

@@ -1,0 +1,148 @@
+/** SQL for sessions. A cookie's text is never here, only its SHA-256. Source: api.md §9. */
+import type { OpenSession, Role } from "@countersign/contract";
+import type { Query } from "../ports.ts";
+
+/** A session with its person, and the epoch of the organization from the same snapshot. */
+export interface PresentedSession {
+  readonly org_id: string;
+  readonly session_id: string;
+  readonly user_id: string;
+  /** Only the second factor may be given. */
+  readonly mfa_pending: boolean;
+  readonly mfa_failures: number;
+  readonly role: Role;
+  readonly created_us: number;
+  readonly last_seen_us: number;
+  readonly expires_at: string;
+  readonly expires_us: number;
+  readonly auth_epoch: number;
+}
+
+/** A session to write; times in RFC 3339. */
+export interface NewSession {
+  readonly org_id: string;
+  readonly session_id: string;
+  readonly user_id: string;
+  /** Hex. */
+  readonly token_sha256: string;
+  readonly mfa_pending: boolean;
+  readonly client_ip: string | null;
+  readonly user_agent: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
+const microseconds = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint`;
+
+/** The session with this token (hex of its SHA-256), whatever its age. System scope. */
+export async function readSession(query: Query, token_sha256: string): Promise<PresentedSession | undefined> {
+  const [session] = await query<PresentedSession>(
+    `select s.org_id, s.session_id, s.user_id, s.mfa_pending, s.mfa_failures, p.role, ${microseconds("s.created_at")} as created_us,
+       ${microseconds("s.last_seen_at")} as last_seen_us, s.expires_at, ${microseconds("s.expires_at")} as expires_us, h.auth_epoch
+     from session_index i
+     join sessions s on s.org_id = i.org_id and s.session_id = i.session_id
+     join people p on p.org_id = s.org_id and p.user_id = s.user_id
+     join org_heads h on h.org_id = s.org_id
+     where i.token_sha256 = decode($1, 'hex')`,
+    [token_sha256],
+  );
+  return session;
+}
+
+/** Writes a session. System scope. */
+export async function insertSession(query: Query, session: NewSession): Promise<void> {
+  await query(
+    `insert into sessions (org_id, session_id, user_id, token_sha256, mfa_pending, client_ip, user_agent, created_at, last_seen_at,
+       expires_at)
+     values ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8::timestamptz, $8::timestamptz, $9::timestamptz)`,
+    [
+      session.org_id,
+      session.session_id,
+      session.user_id,
+      session.token_sha256,
+      session.mfa_pending,
+      session.client_ip,
+      session.user_agent,
+      session.created_at,
+      session.expires_at,
+    ],
+  );
+  await query("insert into session_index (token_sha256, org_id, session_id) values (decode($1, 'hex'), $2, $3)", [
+    session.token_sha256,
+    session.org_id,
+    session.session_id,
+  ]);
+}
+
+/** Counts a wrong second factor and answers with how many there were; undefined: the session is gone. */
+export async function countMfaFailure(query: Query, org_id: string, session_id: string): Promise<number | undefined> {
+  const [row] = await query<{ mfa_failures: number }>(
+    `update sessions set mfa_failures = mfa_failures + 1 where org_id = $1 and session_id = $2 returning mfa_failures`,
+    [org_id, session_id],
+  );
+  return row?.mfa_failures;
+}
+
+/** Notes that a session and its person were seen. */
+export async function noteSeen(
+  query: Query,
+  { org_id, session_id, user_id }: Pick<PresentedSession, "org_id" | "session_id" | "user_id">,
+  at: string,
+): Promise<void> {
+  await query("update sessions set last_seen_at = $3::timestamptz where org_id = $1 and session_id = $2", [
+    org_id,
+    session_id,
+    at,
+  ]);
+  await query("update people set last_seen_at = $3::timestamptz where org_id = $1 and user_id = $2", [
+    org_id,
+    user_id,
+    at,
+  ]);
+}
+
+/** Ends a person's sessions: the one named, all but the one kept, or all. Answers with how many. System scope. */
+export async function deleteSessions(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  which: { readonly only?: string; readonly keep?: string } = {},
+): Promise<number> {
+  const rows = await query<{ session_id: string }>(
+    `with ended as (
+       delete from sessions where org_id = $1 and user_id = $2 and ($3::text is null or session_id = $3)
+         and ($4::text is null or session_id <> $4) returning org_id, session_id, token_sha256)
+     delete from session_index i using ended e where i.token_sha256 = e.token_sha256 returning e.session_id`,
+    [org_id, user_id, which.only ?? null, which.keep ?? null],
+  );
+  return rows.length;
+}
+
+/** A person's sessions that have not ended, newest first. */
+export function listSessions(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  now: string,
+  seen_after: string,
+): Promise<Omit<OpenSession, "current">[]> {
+  return query(
+    `select session_id, created_at, last_seen_at, expires_at, client_ip, user_agent from sessions
+     where org_id = $1 and user_id = $2 and not mfa_pending and expires_at > $3::timestamptz and last_seen_at > $4::timestamptz
+     order by session_id desc limit 200`,
+    [org_id, user_id, now, seen_after],
+  );
+}
+
+/** Deletes up to 1,000 sessions that are over; answers with how many. System scope. */
+export async function deleteOldSessions(query: Query, now: string, seen_before: string): Promise<number> {
+  const rows = await query(
+    `with ended as (
+       delete from sessions where (org_id, session_id) in (
+         select org_id, session_id from sessions where expires_at <= $1::timestamptz or last_seen_at <= $2::timestamptz limit 1000)
+       returning token_sha256)
+     delete from session_index i using ended e where i.token_sha256 = e.token_sha256 returning true as ended`,
+    [now, seen_before],
+  );
+  return rows.length;
+}

@@ -1,0 +1,67 @@
+/** Where the database comes from: the one given, else a real PostgreSQL of our own. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Log } from "../ports.ts";
+import { type ConnectionOptions, isConnectionLost, openClient } from "./connection.ts";
+import { type EmbeddedOptions, startEmbedded } from "./embedded-postgres/index.ts";
+import { StartRefused } from "./start-refused.ts";
+
+/** The settings that decide it. */
+export interface DatabaseConfig extends EmbeddedOptions {
+  /** Null: run the embedded one in `data_dir`. */
+  readonly database_url: string | null;
+  /** The PATH to search for a system server when npm did not install ours. */
+  readonly path?: string;
+}
+
+/** A database to connect to. */
+export interface StartedDatabase {
+  readonly connection: ConnectionOptions;
+  /** `url`: DATABASE_URL; `embedded`: the npm package's server; `system`: a server program found on the machine. */
+  readonly source: "url" | "embedded" | "system";
+  /** Stops the server if it is ours. */
+  stop(): Promise<void>;
+}
+
+/** How long a server that does not answer yet (started by the same compose file, say) is waited for. */
+const first_answer_ms_max = 15_000;
+const first_answer_poll_ms = 250;
+
+/**
+ * `DATABASE_URL` (once its server has answered), else the embedded server, else one found on the system.
+ * Throws `StartRefused` with one line that says what is in the way.
+ */
+export async function startDatabase(
+  config: DatabaseConfig,
+  log: Log,
+  wait_ms = first_answer_ms_max,
+): Promise<StartedDatabase> {
+  if (config.database_url !== null) {
+    const connection = { connectionString: config.database_url };
+    await awaitAnswer(connection, log, wait_ms);
+    return { connection, source: "url", stop: async () => undefined };
+  }
+  const server = await startEmbedded({ search: { path: config.path ?? "" }, ...config }, log);
+  log.info({ source: server.source, version: server.version, pid: server.pid() }, "embedded database ready");
+  return { connection: server.connection, source: server.source, stop: server.stop };
+}
+
+async function awaitAnswer(
+  connection: { readonly connectionString: string },
+  log: Log,
+  wait_ms: number,
+): Promise<void> {
+  for (let waited_ms = 0; ; waited_ms += first_answer_poll_ms) {
+    try {
+      await (await openClient(connection, "countersign start")).end();
+      return;
+    } catch (error) {
+      const where = connection.connectionString.replace(/\/\/[^/]*@/, "//***@").replace(/\?.*/, "");
+      const reason =
+        error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
+      if (!isConnectionLost(error) || waited_ms >= wait_ms)
+        throw new StartRefused(`DATABASE_URL: no session with ${where}: ${reason}`);
+      if (waited_ms === 0) log.warn({ database: where, reason }, "the database does not answer yet");
+      await pause(first_answer_poll_ms);
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/** The service cannot start, for a reason outside the program. */
+
+/**
+ * Stops the start: `message` is one clear line (or one line a problem) that names what is wrong and what to do about it.
+ * The command line prints it without a stack and exits 1.
+ */
+export class StartRefused extends Error {
+  override readonly name = "StartRefused";
+}

@@ -1,0 +1,101 @@
+/** A certificate authority of the test's own, made with openssl once a process. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A server's certificate and key, in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** The authority and what it signed; `expired` ended in 2020. */
+export interface Certificates {
+  readonly ca: string;
+  /** For the names receiver.test, slow.test and *.receivers.test and the address 127.0.0.1. */
+  readonly good: Certificate;
+  readonly wrong_name: Certificate;
+  readonly expired: Certificate;
+  readonly self_signed: Certificate;
+}
+
+let made: Certificates | undefined;
+
+/** The same certificates on every call. */
+export function testCertificates(): Certificates {
+  made ??= make();
+  return made;
+}
+
+function make(): Certificates {
+  const dir = mkdtempSync(join(tmpdir(), "certificates-"));
+  const path = (name: string) => join(dir, name);
+  const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "pipe" });
+  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const read = (name: string): Certificate => ({
+    cert: readFileSync(path(`${name}.pem`), "utf8"),
+    key: readFileSync(path(`${name}.key`), "utf8"),
+  });
+  function sign(name: string, san: string, dates: readonly string[]): Certificate {
+    openssl("req", ...newKey, "-keyout", path(`${name}.key`), "-out", path(`${name}.csr`), "-subj", `/CN=${name}`);
+    writeFileSync(path("ext"), `subjectAltName=${san}`);
+    writeFileSync(path("index"), "");
+    const config = `[ca]\ndefault_ca=d\n[d]\ndatabase=${path("index")}\nnew_certs_dir=${dir}\nserial=${path("serial")}\nunique_subject=no\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n`;
+    writeFileSync(path("config"), config);
+    const authority = ["-cert", path("ca.pem"), "-keyfile", path("ca.key"), "-rand_serial", "-extfile", path("ext")];
+    openssl(
+      "ca",
+      "-batch",
+      "-config",
+      path("config"),
+      ...authority,
+      ...dates,
+      "-in",
+      path(`${name}.csr`),
+      "-out",
+      path(`${name}.pem`),
+      "-notext",
+    );
+    return read(name);
+  }
+  try {
+    openssl(
+      "req",
+      "-x509",
+      ...newKey,
+      "-keyout",
+      path("ca.key"),
+      "-out",
+      path("ca.pem"),
+      "-subj",
+      "/CN=Test authority",
+      "-days",
+      "30",
+    );
+    openssl(
+      "req",
+      "-x509",
+      ...newKey,
+      "-keyout",
+      path("self.key"),
+      "-out",
+      path("self.pem"),
+      "-subj",
+      "/CN=self",
+      "-addext",
+      "subjectAltName=DNS:receiver.test",
+      "-days",
+      "30",
+    );
+    return {
+      ca: readFileSync(path("ca.pem"), "utf8"),
+      good: sign("good", "DNS:receiver.test,DNS:slow.test,DNS:*.receivers.test,IP:127.0.0.1", ["-days", "30"]),
+      wrong_name: sign("other", "DNS:other.test", ["-days", "30"]),
+      expired: sign("expired", "DNS:receiver.test", ["-startdate", "20190101000000Z", "-enddate", "20200101000000Z"]),
+      self_signed: read("self"),
+    };
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}

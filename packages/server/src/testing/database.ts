@@ -1,0 +1,53 @@
+/** A database per test file: cloned from the run's migrated template, dropped when the file is done. */
+import { randomBytes } from "node:crypto";
+import { afterAll, inject } from "vitest";
+import { type ConnectionOptions, openClient } from "../store/connection.ts";
+import { type Database, type DbOptions, openDb } from "../store/db.ts";
+import { silentLog } from "./silent-log.ts";
+import { databaseOf, dropDatabase, type TestServerAccess } from "./test-server.ts";
+
+/** Undone in reverse order when the file is done. Vitest forgets hooks that are registered inside hooks, so there is one, here. */
+const cleanups: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+});
+
+/** A database that nobody else uses. */
+export interface TestDatabase {
+  /** For code that opens its own sessions (a second node, `migrate`, the command line). */
+  readonly connection: ConnectionOptions;
+  readonly db: Database;
+}
+
+/**
+ * A fresh, migrated, empty database for the calling test file, on `DATABASE_URL` when set and else on the embedded server of
+ * this vitest run. Call it at the top of a file or in `beforeAll`; it is dropped after the file's tests.
+ */
+export async function testDatabase(options: DbOptions = {}): Promise<TestDatabase> {
+  const access = await testServer();
+  const connection = await createDatabase(access, access.template);
+  const db = openDb(connection, silentLog, options);
+  cleanups.push(() => db.close());
+  return { connection, db };
+}
+
+/** A fresh database without any table, for tests of migrations and dumps; dropped after the file's tests. */
+export async function emptyDatabase(): Promise<ConnectionOptions> {
+  return createDatabase(await testServer(), "template0");
+}
+
+async function testServer(): Promise<TestServerAccess> {
+  const answer = await fetch(inject("test_database_broker"));
+  if (!answer.ok) throw new Error(`no test database server: ${await answer.text()}`);
+  return (await answer.json()) as TestServerAccess;
+}
+
+async function createDatabase(access: TestServerAccess, template: string): Promise<ConnectionOptions> {
+  const name = `${access.prefix}_${randomBytes(6).toString("hex")}`;
+  const client = await openClient(access.admin, "countersign test");
+  const locale = template === "template0" ? "encoding 'UTF8' lc_collate 'C' lc_ctype 'C'" : "";
+  await client.query(`create database ${name} owner "${access.owner}" template ${template} ${locale}`);
+  await client.end();
+  cleanups.push(() => dropDatabase(access.admin, name));
+  return databaseOf(access.admin, name, access.owner);
+}

@@ -1,0 +1,72 @@
+/** A receiver of webhooks on this machine: HTTPS, records what arrives, answers what the test says. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { onTestFinished } from "vitest";
+import { testCertificates } from "./certificates.ts";
+
+/** One request as it arrived. */
+export interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** Milliseconds, of `performance.now`. */
+  readonly at_ms: number;
+  readonly path: string;
+}
+
+/** The receiver. */
+export interface Receiver {
+  readonly port: number;
+  /** `https://receiver.test:<port>/hook`; `resolveToLoopback` leads there. */
+  readonly url: string;
+  readonly received: Received[];
+  /** Connections accepted so far. */
+  connections(): number;
+  close(): Promise<void>;
+}
+
+/** Writes the answer. */
+export type AnswerWith = (response: ServerResponse, received: Received, request: IncomingMessage) => void;
+
+/** Every name leads to this machine. */
+export const resolveToLoopback = async (): Promise<string[]> => ["127.0.0.1"];
+
+/** Starts a receiver; ends with the test when called in one. */
+export async function startReceiver(
+  answer: AnswerWith = (response) => response.end(),
+  certificate: { cert: string; key: string } = testCertificates().good,
+): Promise<Receiver> {
+  const received: Received[] = [];
+  const sockets = new Set<Duplex>();
+  let connections = 0;
+  const server = createServer({ ...certificate, keepAliveTimeout: 60_000 }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString("utf8");
+      const one = { headers: request.headers, body, at_ms: performance.now(), path: request.url ?? "" };
+      received.push(one);
+      answer(response, one, request);
+    });
+  });
+  server.on("connection", (socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  async function close(): Promise<void> {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  return { port, url: `https://receiver.test:${port}/hook`, received, connections: () => connections, close };
+}
+
+/** Like `startReceiver`, closed when the calling test is finished. */
+export async function testReceiver(...args: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const receiver = await startReceiver(...args);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}

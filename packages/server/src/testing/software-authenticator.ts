@@ -1,0 +1,129 @@
+/** An authenticator in software: makes and uses passkeys as a browser with one would, and lies where a test wants it to. */
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { isoCBOR } from "@simplewebauthn/server/helpers";
+
+/** How an authenticator may misbehave. */
+export interface Lies {
+  /** The page that it believes to be on. */
+  readonly origin?: string;
+  /** Whether its user showed who they are. Default true. */
+  readonly user_verified?: boolean;
+  /** The use that it claims this to be. */
+  readonly counter?: number;
+  readonly challenge?: string;
+  /** Whose passkey it claims to make. */
+  readonly credential_id?: string;
+  /** The person that it says the passkey is of. */
+  readonly user_handle?: string;
+  /** Something else in place of the attestation statement. */
+  readonly attestation?: { readonly fmt: string; readonly statement: Map<string, unknown> };
+}
+
+/** A credential in the JSON form that browsers give. */
+export interface Credential {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: "public-key";
+  readonly clientExtensionResults: object;
+  readonly response: Readonly<Record<string, unknown>>;
+}
+
+interface CreationOptions {
+  readonly rp: { readonly id: string };
+  readonly user: { readonly id: string };
+  readonly challenge: string;
+}
+
+interface RequestOptions {
+  readonly rpId: string;
+  readonly challenge: string;
+}
+
+interface Made {
+  readonly key: KeyObject;
+  readonly user_handle: string;
+  counter: number;
+}
+
+const base64url = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64url");
+const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).digest();
+
+/** An authenticator with no passkey yet, on pages of this origin. */
+export function softwareAuthenticator(home: string) {
+  const made = new Map<string, Made>();
+
+  function clientData(type: string, challenge: string, origin: string): Buffer {
+    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }));
+  }
+
+  /** Flags: user present, user verified, attested credential data. */
+  function authenticatorData(host: string, verified: boolean, counter: number, attested: Uint8Array | null): Buffer {
+    const flags = 0x01 | (verified ? 0x04 : 0) | (attested === null ? 0 : 0x40);
+    const count = Buffer.alloc(4);
+    count.writeUInt32BE(counter);
+    return Buffer.concat([sha256(host), Buffer.from([flags]), count, attested ?? Buffer.alloc(0)]);
+  }
+
+  return {
+    /** `navigator.credentials.create`, in its JSON form. */
+    create(given: object, lies: Lies = {}): Credential {
+      const options = given as CreationOptions;
+      const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const { x, y } = publicKey.export({ format: "jwk" });
+      const id = lies.credential_id === undefined ? randomBytes(32) : Buffer.from(lies.credential_id, "base64url");
+      const coordinate = (text: string | undefined) => new Uint8Array(Buffer.from(text as string, "base64url"));
+      const cose = new Map<number, unknown>([
+        [1, 2],
+        [3, -7],
+        [-1, 1],
+        [-2, coordinate(x)],
+        [-3, coordinate(y)],
+      ]);
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(id.length);
+      const attested = Buffer.concat([Buffer.alloc(16), length, id, isoCBOR.encode(cose as never)]);
+      const counter = lies.counter ?? 1;
+      made.set(base64url(id), { key: privateKey, user_handle: options.user.id, counter });
+      const authData = authenticatorData(options.rp.id, lies.user_verified ?? true, counter, attested);
+      const { fmt, statement } = lies.attestation ?? { fmt: "none", statement: new Map() };
+      const object = new Map<string, unknown>([
+        ["fmt", fmt],
+        ["attStmt", statement],
+        ["authData", new Uint8Array(authData)],
+      ]);
+      const challenge = lies.challenge ?? options.challenge;
+      return {
+        id: base64url(id),
+        rawId: base64url(id),
+        type: "public-key",
+        clientExtensionResults: {},
+        response: {
+          clientDataJSON: base64url(clientData("webauthn.create", challenge, lies.origin ?? home)),
+          attestationObject: base64url(isoCBOR.encode(object as never)),
+          transports: ["internal", "not-a-transport"],
+        },
+      };
+    },
+
+    /** `navigator.credentials.get`, in its JSON form, with the newest passkey. */
+    get(given: object, lies: Lies = {}): Credential {
+      const options = given as RequestOptions;
+      const [id, passkey] = [...made].at(-1) as [string, Made];
+      passkey.counter = lies.counter ?? passkey.counter + 1;
+      const data = clientData("webauthn.get", lies.challenge ?? options.challenge, lies.origin ?? home);
+      const authData = authenticatorData(options.rpId, lies.user_verified ?? true, passkey.counter, null);
+      return {
+        id,
+        rawId: id,
+        type: "public-key",
+        clientExtensionResults: {},
+        response: {
+          clientDataJSON: base64url(data),
+          authenticatorData: base64url(authData),
+          signature: base64url(sign("sha256", Buffer.concat([authData, sha256(data)]), passkey.key)),
+          userHandle: lies.user_handle ?? passkey.user_handle,
+        },
+      };
+    },
+  };
+}

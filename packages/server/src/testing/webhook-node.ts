@@ -1,0 +1,69 @@
+/** A node whose webhooks reach receivers on this machine: names lead to loopback, the test's authority is trusted. */
+import { proxyTrust } from "@countersign/core";
+import { afterAll } from "vitest";
+import { createHttpOut } from "../edge/http-out.ts";
+import type { NodeParts } from "../edge/node.ts";
+import { delivery_terms } from "../worker/deliveries.ts";
+import { testCertificates } from "./certificates.ts";
+import type { TestDatabase } from "./database.ts";
+import { call, testOrganization } from "./http-node.ts";
+import { resolveToLoopback } from "./receiver.ts";
+import { serviceNode } from "./service-node.ts";
+
+/** Attempts follow each other after 50 ms instead of 5 s and 25 s. */
+export const quick_terms = { ...delivery_terms, waits_ms: [50, 50] };
+
+/** The node; `parts` as for `serviceNode`. Attempts end after 2 s, unless a test needs every one of many to succeed. */
+export async function webhookNode(
+  database: TestDatabase,
+  { timeout_ms = 2_000, ...parts }: Partial<Omit<NodeParts, "config">> & { readonly timeout_ms?: number } = {},
+) {
+  const httpOut = createHttpOut({
+    rules: { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) },
+    resolve: resolveToLoopback,
+    ca: testCertificates().ca,
+    timeout_ms,
+  });
+  const node = await serviceNode(database, { httpOut, deliveryTerms: quick_terms, ...parts });
+  afterAll(() => httpOut.close());
+  return node;
+}
+
+const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
+
+/** An organization with an admin key, and what tests of webhooks do with it. */
+export async function webhookOrganization({ db }: TestDatabase, url: string) {
+  const org = await testOrganization(db);
+  const { api_key } = await org.key();
+  const api = (method: string, path: string, body?: unknown, key = api_key, headers: Record<string, string> = {}) =>
+    call(url, method, `/v1/escalations/webhooks${path}`, { key, headers, ...(body === undefined ? {} : { body }) });
+  return {
+    ...org,
+    api_key,
+    api,
+    /** Registers a webhook and gives it with its secret. */
+    async register(receiver_url: string, more: object = {}) {
+      const { status, json } = await api("POST", "", { url: receiver_url, ...more });
+      if (status !== 201) throw new Error(JSON.stringify(json));
+      return json.webhook as { id: string; secret: string };
+    },
+    /** Submits an intent; gives its id. */
+    async submit(): Promise<string> {
+      const { json } = await call(url, "POST", "/v1/intents", { key: api_key, body: { intent } });
+      return json.intent_id;
+    },
+    async failed() {
+      return (await api("GET", "/deliveries/failed")).json.deliveries;
+    },
+    async deliveries() {
+      return db.query<{ delivery_id: string; status: string; attempts: number; webhook_id: string }>(
+        "select delivery_id, status, attempts, webhook_id from deliveries where org_id = $1 order by delivery_id",
+        [org.org_id],
+      );
+    },
+    async audit(intent_id: string) {
+      const { json } = await call(url, "GET", `/v1/intents/${intent_id}/audit`, { key: api_key });
+      return json;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * The loop that tells reviewers and sends mails. What is due stands in the database: a lost wake-up costs seconds, a killed
+ * node nothing.
+ */
+import type { Runtime } from "../operations/runtime.ts";
+import { sendMails } from "../operations/send-mails.ts";
+import { tellReviewers } from "../operations/tell-reviewers.ts";
+
+const look_every_ms = 5_000;
+
+/** The loop of one node. */
+export interface MailLoop {
+  /** Looks at once. */
+  poke(): void;
+  /** Ends after the look under way. */
+  stop(): Promise<void>;
+}
+
+/** Starts the loop. A failing look is logged and made again. */
+export function startMails(runtime: Runtime): MailLoop {
+  let stopped = false;
+  let again = false;
+  let running: Promise<void> | undefined;
+  let cancel = schedule();
+
+  function schedule(): () => void {
+    return runtime.timers.after(look_every_ms, run);
+  }
+
+  function run(): void {
+    if (stopped) return;
+    if (running !== undefined) {
+      again = true;
+      return;
+    }
+    cancel();
+    running = look()
+      .catch((error: unknown) => runtime.log.error({ err: error }, "looking for mails failed"))
+      .finally(() => {
+        running = undefined;
+        if (stopped) return;
+        cancel = schedule();
+        if (again) {
+          again = false;
+          run();
+        }
+      });
+  }
+
+  async function look(): Promise<void> {
+    while (!stopped && (await tellReviewers(runtime)));
+    while (!stopped && (await sendMails(runtime)));
+  }
+
+  return {
+    poke: run,
+    async stop() {
+      stopped = true;
+      cancel();
+      await running;
+    },
+  };
+}

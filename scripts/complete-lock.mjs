@@ -1,0 +1,47 @@
+/**
+ * Completes package-lock.json after `npm install`: `node scripts/complete-lock.mjs`.
+ *
+ * npm leaves optional packages of other platforms out of the lock file when the registry it was pointed at does not carry
+ * them, and `npm ci` then refuses that lock file everywhere. What is missing is written as npm would: the version that the
+ * parent asks for, and the platform, which such packages carry in their names.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const systems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
+
+/** `{name, version, parent}` of every optional dependency that the lock file names and has no entry for. */
+export function missingEntries(lock) {
+  return Object.entries(lock.packages).flatMap(([parent, { optionalDependencies = {} }]) =>
+    Object.entries(optionalDependencies)
+      .filter(([name]) => !lock.packages[`node_modules/${name}`] && !lock.packages[`${parent}/node_modules/${name}`])
+      .map(([name, version]) => ({ name, version, parent })),
+  );
+}
+
+function entry({ name, version, parent }, lock) {
+  const words = name.split(/[/-]/);
+  const at = words.findIndex((word) => systems.includes(word));
+  const [os, cpu, abi = ""] = at === -1 ? [] : words.slice(at);
+  const platform = at === -1 ? { cpu: ["wasm32"] } : { cpu: [cpu], os: [os] };
+  if (at === -1 && !words.includes("wasm32")) throw new Error(`${name}: for which platform is it?`);
+  if (!/^\d+\.\d+\.\d+/.test(version)) throw new Error(`${name}: which version of ${version} is it?`);
+  const libc = os === "linux" && /^(musl|gnu)/.exec(abi);
+  return {
+    version,
+    ...(lock.packages[parent].dev ? { dev: true } : {}),
+    optional: true,
+    ...platform,
+    ...(libc ? { libc: [libc[1] === "musl" ? "musl" : "glibc"] } : {}),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const file = fileURLToPath(new URL("../package-lock.json", import.meta.url));
+  const lock = JSON.parse(readFileSync(file, "utf8"));
+  const missing = missingEntries(lock);
+  for (const gap of missing) lock.packages[`node_modules/${gap.name}`] = entry(gap, lock);
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en")));
+  writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+  console.log(`${missing.length} entries added to package-lock.json`);
+}

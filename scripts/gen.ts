@@ -1,0 +1,241 @@
+/**
+ * Writes what is derived from the contract's tables: openapi.json and docs/{configuration,errors,events,facts}.md.
+ * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
+ */
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  deliveryHeaders,
+  type ErrorCodeRow,
+  type EventField,
+  type EventTypeRow,
+  errorCodes,
+  eventTypes,
+  type FactField,
+  factCategories,
+  factKeyPattern,
+  limits,
+  openapiDocument,
+  problemCodes,
+  pullFailures,
+  type Setting,
+  type SettingFormat,
+  settings,
+  usStateCodes,
+  warningCodes,
+} from "@countersign/contract";
+import { policySchema } from "@countersign/core";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
+
+/** Every generated file: path from the root of the repository, and its whole text. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  return new Map([
+    ["openapi.json", `${JSON.stringify(openapiDocument(), null, 2)}\n`],
+    ["docs/configuration.md", configurationPage()],
+    ["docs/errors.md", errorsPage()],
+    ["docs/events.md", eventsPage()],
+    ["docs/facts.md", factsPage()],
+    ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
+  ]);
+}
+
+/** The generated files whose text on disk is not what the tables give. */
+export function staleFiles(): string[] {
+  return [...generatedFiles()]
+    .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), "utf8") !== text)
+    .map(([path]) => path);
+}
+
+/** For editors: form only. `countersign policies check` also reads the expressions. */
+function publishedPolicySchema(): object {
+  const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "Countersign policy" };
+  return { ...head, ...policySchema };
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function page(...blocks: readonly string[]): string {
+  const [title = "", ...rest] = blocks;
+  return `${[title, notice, ...rest].join("\n\n")}\n`;
+}
+
+function configurationPage(): string {
+  const rows = (Object.values(settings) as Setting[]).map((setting) => [
+    `\`${setting.name}\``,
+    setting.fallback === null ? "–" : `\`${setting.fallback}\``,
+    formatSentence(setting.format),
+    setting.meaning,
+  ]);
+  return page(
+    "# Configuration",
+    "All settings are environment variables. An empty value counts as unset. A wrong value stops the start with one line " +
+      "that names the setting, what it holds and what it takes.",
+    table(["setting", "default", "takes", "meaning"], rows),
+  );
+}
+
+function formatSentence(format: SettingFormat): string {
+  switch (format.kind) {
+    case "text":
+      return "text";
+    case "path":
+      return "directory";
+    case "boolean":
+      return "`true` or `false`";
+    case "url":
+      return `URL: ${format.schemes.map((scheme) => `\`${scheme}:\``).join(", ")}`;
+    case "integer":
+      return `${format.min} to ${format.max}`;
+    case "choice":
+      return format.of.map((value) => `\`${value}\``).join(", ");
+    case "cidr_list":
+      return "comma list of CIDRs, such as `10.0.0.0/8,fd00::/8`";
+    case "base64_bytes":
+      return `${format.bytes} bytes as base64`;
+    case "rate_limits":
+      return "comma list of `category=requests`";
+  }
+}
+
+function errorsPage(): string {
+  const rows = (Object.entries(errorCodes) as [string, ErrorCodeRow][]).map(([code, row]) => [
+    String(row.status),
+    `\`${code}\``,
+    row.meaning,
+    row.advice,
+  ]);
+  return page(
+    "# Errors",
+    'Every answer with a status of 400 or more is `{"error": {"code", "message", "details", "request_id"}}`. ' +
+      "`request_id` is also in the `X-Request-Id` header.",
+    table(["status", "code", "what happened", "what to do"], rows),
+    "## Problems",
+    `On a 400, \`details\` holds \`{path, code, message}\` for every problem at once (at most ${limits.error_details_max}). ` +
+      "`path` is a JSON Pointer into the body. The codes:",
+    table(
+      ["code", "meaning"],
+      Object.entries(problemCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
+    "On a 429, `details` holds one `{retry_after_seconds}`.",
+  );
+}
+
+function eventsPage(): string {
+  const rows = (Object.entries(eventTypes) as [string, EventTypeRow][]).map(([name, row]) => [
+    `\`${name}\``,
+    row.sent_when,
+    row.audience === "organization" ? "organization-wide" : "organization-wide, and those that watch this escalation",
+  ]);
+  return page(
+    "# Events",
+    "Webhooks get these events as signed HTTPS POST requests.",
+    table(["event_type", "sent when", "sent to webhooks that are"], rows),
+    "## Headers",
+    table(
+      ["header", "value"],
+      deliveryHeaders.map(({ name, value }) => [`\`${name}\``, value]),
+    ),
+    `A delivery is attempted ${limits.delivery_attempts_max} times: again ${limits.delivery_wait_1_seconds} seconds after the ` +
+      `first failure and ${limits.delivery_wait_2_seconds} seconds after the second. Each attempt waits up to ` +
+      `${limits.delivery_attempt_timeout_ms / 1000} seconds for a 2xx. The stored body is what every attempt sends, byte for byte.`,
+    "## Data of decision.approved, decision.blocked and decision.escalated",
+    fieldTable(eventTypes["decision.approved"].data),
+    "## Data of decision.overridden",
+    fieldTable(eventTypes["decision.overridden"].data),
+    "## Data of quota.exceeded",
+    fieldTable(eventTypes["quota.exceeded"].data),
+    "## Data of escalation events",
+    "The whole escalation record as it was at that moment, as `GET /v1/escalations/{escalation_id}` gives it.",
+    "## Data of a manual retry",
+    "The original data, and `original_delivery_id`.",
+  );
+}
+
+function fieldTable(fields: readonly EventField[]): string {
+  return table(
+    ["field", "type", "meaning"],
+    fields.map(({ name, type, meaning }) => [`\`${name}\``, type, meaning]),
+  );
+}
+
+function factsPage(): string {
+  const sections = Object.values(factCategories).flatMap((category) => [
+    `## ${category.name}`,
+    `Facts about ${category.meaning}. Fresh for ${ageText(category.max_age_seconds)} unless a membrane or policy says otherwise.`,
+    table(
+      ["fact", "type", "meaning"],
+      category.fields.map((field: FactField) => [`\`${field.name}\``, field.types.join(" or "), factMeaning(field)]),
+    ),
+  ]);
+  const total = Object.values(factCategories).reduce((sum, category) => sum + category.fields.length, 0);
+  return page(
+    "# Facts",
+    `A context document carries facts in six categories. ${total} facts are listed here; each may be null, which means ` +
+      `missing. Other keys are kept for your own policies: any key that matches \`${factKeyPattern}\`, at most ` +
+      `${limits.context_keys_per_category_max} per category. Nothing is coerced: \`"false"\` is not \`false\`.`,
+    "`as_of` says per category when the facts were true (a date-time with time zone). Without it they count as of their " +
+      "receipt. Facts that are too old count as missing where they would permit something, and still count where they forbid.",
+    ...sections,
+    "## Asked for",
+    "Facts can also be asked for: register an endpoint of yours with `PUT /v1/context/source`. Before each decision it gets " +
+      'a signed POST of `{"contract_version": "1", "intent"}` and answers with a context document (200) or nothing (204), ' +
+      `within ${limits.context_source_timeout_ms_max} ms and ${limits.context_source_answer_bytes_max} bytes. Its facts are ` +
+      `the most trusted ones. An answer is used again for the same intent while its facts are fresh, ` +
+      `${limits.context_source_kept_seconds_max} seconds at most. Where no facts come, the decision is made without them; ` +
+      "`unknown_facts[].reason` and the audit row `decided` say why:",
+    table(
+      ["reason", "meaning"],
+      Object.entries(pullFailures).map(([reason, meaning]) => [`\`${reason}\``, `${meaning}.`]),
+    ),
+    "## Oddities",
+    "`POST /v1/context/validate` also warns of what is accepted but odd:",
+    table(
+      ["code", "meaning"],
+      Object.entries(warningCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
+    "## State codes",
+    `\`recipient_state\` takes, in any case: ${usStateCodes.join(", ")}.`,
+  );
+}
+
+function factMeaning(field: FactField): string {
+  switch (field.constraint?.kind) {
+    case "us_state":
+      return `${field.meaning} (USPS code)`;
+    case "iso_date":
+      return `${field.meaning}; a date, or a date-time with time zone`;
+    default:
+      return field.meaning;
+  }
+}
+
+function ageText(seconds: number): string {
+  if (seconds % 86_400 === 0) return plural(seconds / 86_400, "day");
+  return seconds % 3_600 === 0 ? plural(seconds / 3_600, "hour") : plural(seconds / 60, "minute");
+}
+
+function plural(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const stale = staleFiles();
+  if (process.argv.includes("--check")) {
+    for (const path of stale) console.error(`${path} is out of step with packages/contract; run npm run gen`);
+    process.exitCode = stale.length === 0 ? 0 : 1;
+  } else {
+    for (const path of stale) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), generatedFiles().get(path) ?? "");
+      console.log(`wrote ${path}`);
+    }
+    if (stale.length === 0) console.log("everything is in step");
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * `npm start` and `npm test` from a fresh clone, with nothing done before: installs and builds what is missing or out of
+ * date, then runs. Plain JavaScript without dependencies, because nothing else is there yet.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const at = (path) => `${root}${path}`;
+
+class Failed extends Error {}
+
+/** Node's version is checked first, with syntax that every Node of the last years understands. */
+function requireNode() {
+  const { engines } = JSON.parse(readFileSync(at("package.json"), "utf8"));
+  const [major, minor] = engines.node.replace(">=", "").split(".").map(Number);
+  const [have_major, have_minor] = process.versions.node.split(".").map(Number);
+  if (have_major > major || (have_major === major && have_minor >= minor)) return;
+  throw new Failed(
+    `Node ${process.versions.node} is too old: Countersign needs ${major}.${minor} or newer (https://nodejs.org)`,
+  );
+}
+
+function readJson(path) {
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : null;
+}
+
+/**
+ * Whether node_modules is what package-lock.json asks for, by npm's own record of what it installed (written last, so an
+ * interrupted installation has none). No stamp of ours can be wrong about an installation that somebody made by hand.
+ */
+function isInstalled() {
+  const wanted = readJson(at("package-lock.json"));
+  const installed = readJson(at("node_modules/.package-lock.json"));
+  if (installed === null) return false;
+  return Object.entries(wanted.packages).every(([path, { version, optional, link, resolved }]) => {
+    if (!path.includes("node_modules/")) return true;
+    const found = installed.packages[path];
+    if (found === undefined) return optional === true;
+    return link
+      ? found.link === true && (resolved === undefined || found.resolved === resolved)
+      : found.version === version;
+  });
+}
+
+/** Runs a program in this terminal; a failure ends everything with its code. */
+function run(command, args, what) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, stdio: "inherit" });
+    // Ctrl-C reaches the child as well (same terminal); a signal to us alone is handed on.
+    const forward = (signal) => child.kill(signal);
+    const ignore = () => undefined;
+    process.on("SIGTERM", forward).on("SIGINT", process.stdin.isTTY ? ignore : forward);
+    child.once("error", (error) => reject(new Failed(`${what}: ${error.message}`)));
+    child.once("exit", (code, signal) => {
+      process.off("SIGTERM", forward).off("SIGINT", forward).off("SIGINT", ignore);
+      if (code === 0) return resolve();
+      process.exitCode = code ?? 1;
+      reject(new Failed(signal === null ? `${what} failed (exit code ${code})` : `${what} was ended by ${signal}`));
+    });
+  });
+}
+
+async function install() {
+  if (isInstalled()) return;
+  console.error("countersign: installing (npm ci) …");
+  // Everything is run from the sources and built here: development packages too, whatever NODE_ENV says.
+  const args = [
+    "ci",
+    "--ignore-scripts",
+    "--include=dev",
+    "--include=optional",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+  ];
+  const npm = process.env.npm_execpath;
+  if (npm?.endsWith(".js")) await run(process.execPath, [npm, ...args], "npm ci");
+  else await run("npm", args, "npm ci");
+}
+
+/** tsc finds out for itself what changed; with nothing to do it takes about a tenth of a second. */
+async function build() {
+  await run(process.execPath, [at("node_modules/typescript/bin/tsc"), "-b"], "the build (tsc -b)");
+  await buildConsole();
+}
+
+/** What the console is made from; the lock file stands for its libraries. */
+const console_sources = [
+  "packages/console/src",
+  "packages/console/public",
+  "packages/console/index.html",
+  "packages/console/vite.config.ts",
+  "packages/contract/src",
+  "packages/sdk/src",
+  "package-lock.json",
+];
+
+/** One hash over the names and contents of all of them: times of files say nothing after a checkout. */
+function consoleSources() {
+  const hash = createHash("sha256");
+  const add = (path) => {
+    for (const entry of readdirSync(at(path), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (entry.isDirectory()) add(`${path}/${entry.name}`);
+      else if (!entry.name.includes(".test."))
+        hash.update(entry.name).update(readFileSync(at(`${path}/${entry.name}`)));
+    }
+  };
+  for (const path of console_sources.filter((each) => existsSync(at(each)))) {
+    if (/\.\w+$/.test(path)) hash.update(readFileSync(at(path)));
+    else add(path);
+  }
+  return hash.digest("hex");
+}
+
+/** Builds the console when its sources are others than those of the last build, which takes some seconds. */
+async function buildConsole() {
+  const vite = at("node_modules/vite/bin/vite.js");
+  if (!existsSync(at("packages/console/index.html")) || !existsSync(vite)) return;
+  const stamp = at("packages/console/dist/.built-from");
+  const sources = consoleSources();
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === sources) return;
+  console.error("countersign: building the console …");
+  const args = [vite, "build", "--logLevel=warn", at("packages/console")];
+  await run(process.execPath, args, "the build of the console (vite build)");
+  writeFileSync(stamp, sources);
+}
+
+const commands = {
+  /** In this process: signals, terminal and exit code are the service's own. */
+  async start(args) {
+    const program = at("packages/cli/bin/countersign.js");
+    process.argv = [process.execPath, program, "serve", ...args];
+    await import(program);
+  },
+  async test(args) {
+    await run(process.execPath, [at("node_modules/vitest/vitest.mjs"), "run", ...args], "npm test");
+  },
+  /** Everything that the service consists of, built: what the image is made of. */
+  async build() {},
+};
+
+try {
+  const [name, ...args] = process.argv.slice(2);
+  if (!Object.keys(commands).includes(name))
+    throw new Failed(`usage: node scripts/run.mjs ${Object.keys(commands).join("|")} [arguments]`);
+  requireNode();
+  await install();
+  await build();
+  await commands[name](args);
+} catch (error) {
+  if (!(error instanceof Failed)) throw error;
+  console.error(`countersign: ${error.message}`);
+  if (!process.exitCode) process.exitCode = 1;
+}

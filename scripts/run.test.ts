@@ -1,0 +1,167 @@
+import { spawn } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+const script = fileURLToPath(new URL("run.mjs", import.meta.url));
+const locked = {
+  "": {},
+  "packages/a": {},
+  "node_modules/a": { link: true, resolved: "packages/a" },
+  "node_modules/b": { version: "1.0.0" },
+};
+/** Writes down that it ran and with which arguments. */
+const recorder = (name: string, rest = "") =>
+  `require("node:fs").appendFileSync(${JSON.stringify("ran")}, ${JSON.stringify(`${name} `)} + process.argv.slice(2).join(" ") + "\\n");${rest}`;
+
+/** A checkout with stand-ins for npm, tsc, vitest and the program, each of which writes down its call. */
+async function checkout(overrides: Record<string, string | null> = {}) {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), "run-")));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const files: Record<string, string | null> = {
+    "package.json": JSON.stringify({ engines: { node: ">=20.19" }, type: "commonjs" }),
+    "package-lock.json": JSON.stringify({ packages: locked }),
+    "node_modules/.package-lock.json": JSON.stringify({ packages: locked }),
+    "node_modules/typescript/bin/tsc": recorder("tsc"),
+    "node_modules/vitest/vitest.mjs": `import { createRequire } from "node:module"; const require = createRequire(import.meta.url); ${recorder("vitest")}`,
+    "packages/cli/bin/countersign.js": recorder("countersign"),
+    "npm.js": recorder("npm"),
+    ...overrides,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, name)), { recursive: true });
+    if (text !== null) await writeFile(join(dir, name), text);
+  }
+  await mkdir(join(dir, "scripts"));
+  await copyFile(script, join(dir, "scripts/run.mjs"));
+  const start = (...args: string[]) =>
+    spawn(process.execPath, ["scripts/run.mjs", ...args], {
+      cwd: dir,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, npm_execpath: join(dir, "npm.js") },
+    });
+  const run = async (...args: string[]) => {
+    const child = start(...args);
+    let output = "";
+    child.stderr.on("data", (chunk) => {
+      output += chunk;
+    });
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    return {
+      code,
+      output: output.trim(),
+      ran: (await readFile(join(dir, "ran"), "utf8").catch(() => "")).trim().split("\n"),
+    };
+  };
+  const write = (name: string, text: string) => writeFile(join(dir, name), text);
+  return { run, start, write };
+}
+
+const ci = "npm ci --ignore-scripts --include=dev --include=optional --no-audit --no-fund --loglevel=error";
+
+describe("npm start", () => {
+  test("builds and serves without installing when everything is installed", async () => {
+    const { run } = await checkout();
+    expect(await run("start", "--port", "0")).toEqual({
+      code: 0,
+      output: "",
+      ran: ["tsc -b", "countersign serve --port 0"],
+    });
+  });
+
+  test("builds the console when its sources are others than those of the last build, and only then", async () => {
+    const { run, write } = await checkout({
+      "node_modules/vite/bin/vite.js": recorder(
+        "vite",
+        'require("node:fs").mkdirSync("packages/console/dist", { recursive: true });',
+      ),
+      "packages/console/index.html": "<title>1</title>",
+      "packages/console/src/main.tsx": "1",
+    });
+    const vite = expect.stringMatching(/^vite build --logLevel=warn .*packages\/console$/);
+    expect((await run("build")).ran).toEqual(["tsc -b", vite]);
+    expect((await run("build")).ran).toEqual(["tsc -b", vite, "tsc -b"]);
+    await write("packages/console/src/main.tsx", "2");
+    expect((await run("start")).ran).toEqual(["tsc -b", vite, "tsc -b", "tsc -b", vite, "countersign serve"]);
+  });
+
+  test("installs first in a fresh clone", async () => {
+    const { run } = await checkout({ "node_modules/.package-lock.json": null });
+    expect((await run("start")).ran).toEqual([ci, "tsc -b", "countersign serve"]);
+  });
+
+  test("installs again when package-lock.json asks for something else, and only then", async () => {
+    const newer = await checkout({
+      "package-lock.json": JSON.stringify({ packages: { ...locked, "node_modules/b": { version: "1.0.1" } } }),
+    });
+    expect((await newer.run("start")).ran[0]).toBe(ci);
+    const more = await checkout({
+      "package-lock.json": JSON.stringify({ packages: { ...locked, "node_modules/c": { version: "1.0.0" } } }),
+    });
+    expect((await more.run("start")).ran[0]).toBe(ci);
+    const elsewhere = { ...locked, "node_modules/c-windows": { version: "1.0.0", optional: true } };
+    const other = await checkout({ "package-lock.json": JSON.stringify({ packages: elsewhere }) });
+    expect((await other.run("start")).ran[0]).toBe("tsc -b");
+  });
+
+  test("ends with the program's exit code", async () => {
+    const { run } = await checkout({ "packages/cli/bin/countersign.js": "process.exitCode = 7;" });
+    expect((await run("start")).code).toBe(7);
+  });
+
+  test("leaves signals to the program: SIGTERM ends it in its own way", async () => {
+    const { start } = await checkout({
+      "packages/cli/bin/countersign.js":
+        "process.on('SIGTERM', () => process.exit(3)); setInterval(() => {}, 1000); console.log('up');",
+    });
+    const child = start("start");
+    await new Promise((resolve) => child.stdout.once("data", resolve));
+    child.kill("SIGTERM");
+    expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(3);
+  });
+
+  test("stops with the build's exit code when the build fails, and says so", async () => {
+    const { run } = await checkout({ "node_modules/typescript/bin/tsc": "process.exit(2);" });
+    expect(await run("start")).toEqual({
+      code: 2,
+      output: "countersign: the build (tsc -b) failed (exit code 2)",
+      ran: [""],
+    });
+  });
+
+  test("says which Node it needs on one that is too old", async () => {
+    const { run } = await checkout({ "package.json": JSON.stringify({ engines: { node: ">=99.1" } }) });
+    const { code, output, ran } = await run("start");
+    expect(code).toBe(1);
+    expect(output).toBe(
+      `countersign: Node ${process.versions.node} is too old: Countersign needs 99.1 or newer (https://nodejs.org)`,
+    );
+    expect(ran).toEqual([""]);
+  });
+});
+
+describe("npm test", () => {
+  test("builds, then hands its arguments to vitest", async () => {
+    const { run } = await checkout();
+    expect((await run("test", "packages/core", "-t", "name")).ran).toEqual([
+      "tsc -b",
+      "vitest run packages/core -t name",
+    ]);
+  });
+
+  test("fails when a test fails", async () => {
+    const { run } = await checkout({ "node_modules/vitest/vitest.mjs": "process.exit(1);" });
+    expect((await run("test")).code).toBe(1);
+  });
+});
+
+test("an unknown command is refused with the known ones", async () => {
+  const { run } = await checkout();
+  expect(await run("constructor")).toEqual({
+    code: 1,
+    output: "countersign: usage: node scripts/run.mjs start|test|build [arguments]",
+    ran: [""],
+  });
+});

@@ -1,0 +1,117 @@
+/** The rooms of the house and which of them each may import. Source: architecture.md §1. */
+
+import { dirname, join } from "node:path/posix";
+
+/** A room: a package, or a folder of packages/server/src. `free` may import anything and be imported by no other room. */
+export type Room =
+  | "contract"
+  | "cel"
+  | "core"
+  | "ports"
+  | "store"
+  | "operations"
+  | "http"
+  | "worker"
+  | "edge"
+  | "server"
+  | "sdk"
+  | "cli"
+  | "console"
+  | "mcp"
+  | "free";
+
+const serverFolders = ["store", "operations", "http", "worker", "edge"] as const;
+
+/** `contract ← cel ← core ← store ← operations ← {http, worker} ← edge ← cli`; cel knows nothing of ours. */
+const mayImport: Record<Room, readonly Room[]> = {
+  contract: [],
+  cel: [],
+  core: ["contract", "cel"],
+  ports: ["contract", "core"],
+  store: ["contract", "cel", "core", "ports"],
+  operations: ["contract", "cel", "core", "ports", "store"],
+  http: ["contract", "cel", "core", "ports", "store", "operations"],
+  worker: ["contract", "cel", "core", "ports", "store", "operations"],
+  edge: ["contract", "cel", "core", "ports", "store", "operations", "http", "worker"],
+  server: ["contract", "cel", "core", "ports", "store", "operations", "http", "worker", "edge"],
+  sdk: ["contract"],
+  console: ["contract", "sdk"],
+  mcp: ["contract", "sdk"],
+  cli: ["contract", "cel", "core", "server", "sdk"],
+  free: [
+    "contract",
+    "cel",
+    "core",
+    "ports",
+    "store",
+    "operations",
+    "http",
+    "worker",
+    "edge",
+    "server",
+    "sdk",
+    "cli",
+    "free",
+  ],
+};
+
+/** What to do instead of an import against the arrow, by the room that wants it. */
+const instead: Partial<Record<Room, string>> = {
+  contract: "the contract is data only: move the value here, or the behaviour to the package that needs it",
+  cel: "the expression engine knows nothing of ours: let core pass it in as a declaration or a function",
+  core: "core is pure: take what you need as a parameter",
+  store: "move what is shared to core or ports.ts; an operation calls the store, never the other way",
+  operations: "return a value or throw a Fault; routes and the worker call operations, never the other way",
+  http: "move the use case to operations; clocks, ids and sockets come through ports.ts",
+  worker: "move the use case to operations; clocks, ids and sockets come through ports.ts",
+  sdk: "the client is built on the contract alone",
+  console: "use the sdk",
+  mcp: "use the sdk",
+};
+
+/** The room of a file, given its path from the root of the repository. */
+export function roomOf(path: string): Room {
+  if (isTestCode(path)) return "free";
+  const [top, name = "", ...rest] = path.split("/");
+  if (top !== "packages" || rest[0] !== "src") return name === "cli" ? "cli" : "free";
+  if (name !== "server") return name in mayImport ? (name as Room) : "free";
+  const folder = serverFolders.find((known) => known === rest[1]);
+  if (folder !== undefined) return folder;
+  return rest[1] === "index.ts" ? "server" : "ports";
+}
+
+/** True for code that only tests, simulations, benchmarks and scripts run. */
+export function isTestCode(path: string): boolean {
+  return /(?:^|\/)(?:test|testing|conformance)\/|\.test\.tsx?$|^(?:sim|bench|scripts)\/|vitest\.[\w.]*ts$/.test(path);
+}
+
+/** Why this import is not allowed and what to write instead, or null when it is allowed. */
+export function wallFinding(path: string, specifier: string): string | null {
+  const from = roomOf(path);
+  if (specifier.startsWith(".")) return relativeFinding(path, from, specifier);
+  const [, name, deeper] = /^@countersign\/([\w-]+)(\/.*)?$/.exec(specifier) ?? [];
+  if (name === undefined) return null;
+  if (deeper !== undefined) return `reaches inside a package: import from @countersign/${name} and export it there`;
+  if (!path.startsWith("packages/") || from === "free") return null;
+  return arrowFinding(from, name as Room);
+}
+
+function relativeFinding(path: string, from: Room, specifier: string): string | null {
+  if (!/\.(?:ts|tsx|json|css|mjs|js)$/.test(specifier)) return `a relative import ends in .ts: write ${specifier}.ts`;
+  const target = join(dirname(path), specifier);
+  const packageOf = (file: string) => /^packages\/([\w-]+)\//.exec(file)?.[1];
+  const name = packageOf(target);
+  // Code outside the packages (sim, bench, test, scripts) may look inside them.
+  const inside = path.startsWith("packages/") && /^packages\/[\w-]+\/src\//.test(target);
+  if (inside && name !== undefined && name !== packageOf(path)) {
+    return `crosses into another package: write @countersign/${name} and export it there`;
+  }
+  if (from === "free") return null;
+  if (isTestCode(target)) return "only tests import test code: move what both need into the code itself";
+  return arrowFinding(from, roomOf(target));
+}
+
+function arrowFinding(from: Room, to: Room): string | null {
+  if (from === to || mayImport[from].includes(to)) return null;
+  return `${from} does not import ${to}: ${instead[from] ?? "turn the dependency round"}`;
+}

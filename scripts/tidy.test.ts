@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { fileFindings, findingText, repositoryFindings } from "./tidy.ts";
+import { codeOnly, importsOf } from "./tidy-scan.ts";
+
+const rulesOf = (path: string, source: string) => fileFindings(path, source).map(({ rule, line }) => `${rule}:${line}`);
+const importing = (specifier: string) => `import { x } from "${specifier}";\n`;
+
+describe("import walls", () => {
+  it.each([
+    ["packages/contract/src/a.ts", "@countersign/core"],
+    ["packages/contract/src/a.ts", "@countersign/cel"],
+    ["packages/cel/src/a.ts", "@countersign/contract"],
+    ["packages/core/src/a.ts", "@countersign/server"],
+    ["packages/core/src/facts/a.ts", "../../../server/src/store/db.ts"],
+    ["packages/core/src/a.ts", "@countersign/contract/src/ids.ts"],
+    ["packages/server/src/store/a.ts", "../operations/submit-intent.ts"],
+    ["packages/server/src/store/a.ts", "../edge/clock.ts"],
+    ["packages/server/src/operations/a.ts", "../http/faults.ts"],
+    ["packages/server/src/operations/a.ts", "../worker/tick.ts"],
+    ["packages/server/src/http/a.ts", "../worker/tick.ts"],
+    ["packages/server/src/http/routes/a.ts", "../../edge/clock.ts"],
+    ["packages/server/src/worker/a.ts", "../http/app.ts"],
+    ["packages/server/src/ports.ts", "./store/db.ts"],
+    ["packages/server/src/store/a.ts", "@countersign/server"],
+    ["packages/server/src/store/a.ts", "../testing/database.ts"],
+    ["packages/core/src/a.ts", "./a.test.ts"],
+    ["packages/sdk/src/a.ts", "@countersign/core"],
+    ["packages/console/src/a.tsx", "@countersign/server"],
+    ["packages/core/src/a.ts", "./time"],
+  ])("%s may not import %s", (path, specifier) => {
+    expect(rulesOf(path, importing(specifier))).toEqual(["wall:1"]);
+  });
+
+  it.each([
+    ["packages/core/src/a.ts", "@countersign/contract"],
+    ["packages/core/src/a.ts", "@countersign/cel"],
+    ["packages/core/src/facts/a.ts", "../time.ts"],
+    ["packages/server/src/store/a.ts", "../ports.ts"],
+    ["packages/server/src/http/routes/a.ts", "../../operations/submit-intent.ts"],
+    ["packages/server/src/edge/main.ts", "../http/app.ts"],
+    ["packages/server/src/index.ts", "./edge/main.ts"],
+    ["packages/cli/src/a.ts", "@countersign/server"],
+    ["packages/sdk/src/a.ts", "@countersign/contract"],
+    ["packages/server/src/http/a.test.ts", "../testing/database.ts"],
+    ["packages/server/src/store/a.test.ts", "../operations/submit-intent.ts"],
+    ["sim/a.ts", "../packages/server/src/store/db.ts"],
+    ["packages/server/src/http/a.ts", "fastify"],
+  ])("%s may import %s", (path, specifier) => {
+    expect(rulesOf(path, importing(specifier))).toEqual([]);
+  });
+
+  it.each([
+    ['import type { X } from "../http/app.ts";'],
+    ['export * from "../http/app.ts";'],
+    ['import "../http/app.ts";'],
+    ['const app = await import("../http/app.ts");'],
+    ['import {\n  a,\n  b,\n} from "../http/app.ts";'],
+  ])("every form of import counts: %s", (source) => {
+    expect(fileFindings("packages/server/src/store/a.ts", source).map(({ rule }) => rule)).toEqual(["wall"]);
+  });
+});
+
+describe("what only the edge may do", () => {
+  const inCore = (source: string) => rulesOf("packages/core/src/a.ts", source);
+
+  it.each([
+    ["const t = Date.now();", "clock:1"],
+    ["\nconst t = new Date();", "clock:2"],
+    ["const t = Date();", "clock:1"],
+    ["const t = performance.now();", "clock:1"],
+    ["const r = Math.random();", "random:1"],
+    ["const r = randomUUID();", "random:1"],
+    ["const e = process.env.HOME;", "environment:1"],
+    ["const e = `${process.env.HOME}`;", "environment:1"],
+    ["setTimeout(run, 5);", "timer:1"],
+    ['import { readFileSync } from "node:fs";', "pure:1"],
+    ['import pg from "pg";', "sql:1"],
+  ])("%j is found in core", (source, finding) => {
+    expect(inCore(source)).toEqual([finding]);
+  });
+
+  it.each([
+    "const d = new Date(0);",
+    "// Date.now() and process.env",
+    "/* Math.random() */",
+    'const text = "Date.now()";',
+    "const text = `new Date() ${1 + 1} Math.random()`;",
+    "const pattern = /process.env/;",
+    'import { createHash } from "node:crypto";',
+    "clock.setTimeout(run, 5);",
+  ])("%j is not", (source) => {
+    expect(inCore(source)).toEqual([]);
+  });
+
+  it.each([
+    "packages/server/src/edge/a.ts",
+    "packages/cli/src/a.ts",
+    "packages/core/src/a.test.ts",
+    "bench/a.ts",
+    "sim/a.ts",
+  ])("%s may", (path) => {
+    expect(rulesOf(path, "Date.now(); Math.random(); process.env.X; setTimeout(run, 5);")).toEqual([]);
+  });
+});
+
+describe("house rules", () => {
+  it("no default exports, but in configs", () => {
+    expect(rulesOf("packages/core/src/a.ts", "export default 1;")).toEqual(["default-export:1"]);
+    expect(rulesOf("vitest.config.ts", "export default 1;")).toEqual([]);
+  });
+  it("a status of 400 or more is set in http/faults.ts only", () => {
+    expect(rulesOf("packages/server/src/http/a.ts", "reply.code(404);")).toEqual(["status:1"]);
+    expect(rulesOf("packages/server/src/http/a.ts", "reply.code(201);")).toEqual([]);
+    expect(rulesOf("packages/server/src/http/faults.ts", "reply.code(404);")).toEqual([]);
+  });
+  it("no code from text", () => {
+    expect(rulesOf("packages/cel/src/a.ts", 'new Function("1"); eval("1");')).toEqual(["eval:1", "eval:1"]);
+  });
+  it("no .only and no sleeping in tests", () => {
+    const source = 'it.only("x", () => {});\nawait new Promise((resolve) => setTimeout(resolve, 50));\n';
+    expect(rulesOf("packages/core/src/a.test.ts", source)).toEqual(["only:1", "sleep:2"]);
+  });
+  it("file names say what is inside, in kebab-case", () => {
+    for (const name of ["utils.ts", "helpers.ts", "types.ts", "common.ts", "MyFile.ts", "my_file.ts"]) {
+      expect(rulesOf(`packages/core/src/${name}`, ""), name).toEqual(["name:0"]);
+    }
+    for (const name of ["fact-types.ts", "a.test.ts", "vitest.config.ts"]) {
+      expect(rulesOf(`packages/core/src/${name}`, ""), name).toEqual([]);
+    }
+  });
+  it("400 lines are the limit", () => {
+    expect(rulesOf("packages/core/src/a.ts", "\n".repeat(400))).toEqual([]);
+    expect(rulesOf("packages/core/src/a.ts", "\n".repeat(401))).toEqual(["size:0"]);
+  });
+  it("each finding says where, which rule, and what to write instead", () => {
+    const [finding] = fileFindings("packages/core/src/a.ts", "Date.now();");
+    expect(finding && findingText(finding)).toBe(
+      "packages/core/src/a.ts:1 [clock] Date.now: time comes from the Clock port (or as a parameter now_us in core)",
+    );
+  });
+});
+
+describe("reading code as text", () => {
+  it("keeps the place of every character", () => {
+    const source = 'a("//"); // x\nb(/["/]/g, \'"\'); /* y\n */ c(`t ${d("}")} /* ${`n ${e}`}`) / 2 / f;\n';
+    const code = codeOnly(source);
+    expect(code).toHaveLength(source.length);
+    expect(code.split("\n")).toHaveLength(source.split("\n").length);
+    expect(code.replaceAll(/\s+/g, "")).toBe('a("");b(//g,\'\');c(`${d("")}${`${e}`}`)/2/f;'.replace("//g", "/g"));
+  });
+  it("an import in a template is text", () => {
+    const source = 'const snippet = `import { x } from "./y.ts";`;\nimport { z } from "./z.ts";\n';
+    expect(importsOf(source, codeOnly(source))).toEqual([{ specifier: "./z.ts", line: 2 }]);
+  });
+  it("ends on broken code too", () => {
+    for (const source of ["`", "`${", '"', "/*", "/", "'\n`${`", "${}}}}"])
+      expect(codeOnly(source)).toHaveLength(source.length);
+  });
+});
+
+it("the repository is tidy", () => {
+  expect(repositoryFindings().findings.map(findingText)).toEqual([]);
+});

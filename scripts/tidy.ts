@@ -1,0 +1,177 @@
+/**
+ * The house rules that a compiler does not see: import walls, clocks and randomness only at the edge, names and sizes of
+ * files. Each finding says what to write instead. `npm run check` runs it; so does scripts/tidy.test.ts.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { codeOnly, importsOf, lineAt } from "./tidy-scan.ts";
+import { isTestCode, type Room, roomOf, wallFinding } from "./tidy-walls.ts";
+
+/** One breach of a house rule. `line` counts from 1; 0 is the file itself. */
+export interface Finding {
+  readonly path: string;
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+}
+
+const lines_max = 400;
+const lines_questioned = 300;
+
+interface Pattern {
+  readonly rule: string;
+  readonly pattern: RegExp;
+  readonly message: string;
+  readonly applies: (path: string, room: Room) => boolean;
+}
+
+const pureRooms: readonly Room[] = ["contract", "cel", "core"];
+/** Modules of Node.js whose functions depend on their arguments only (randomness is caught by name). */
+const pureModules = new Set(["node:buffer", "node:crypto", "node:zlib"]);
+const atEdge = (room: Room): boolean => room === "free" || room === "edge" || room === "cli";
+/** Code that runs in somebody else's process, where there are no ports of ours. */
+/** The one file of the console that reads the browser's clock; the others take the time from it. */
+const isBrowserClock = (path: string): boolean => path === "packages/console/src/browser/clock.ts";
+const atCustomer = (room: Room): boolean => room === "sdk" || room === "console" || room === "mcp";
+/** The supervisor of the embedded database owns a process of this machine, as the edge does. */
+const supervises = (path: string): boolean => path.startsWith("packages/server/src/store/embedded-postgres/");
+
+const patterns: readonly Pattern[] = [
+  {
+    rule: "clock",
+    pattern: /\bDate\.now\b|\bnew Date\(\s*\)|(?<!new\s+)\bDate\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b/g,
+    message: "time comes from the Clock port (or as a parameter now_us in core)",
+    applies: (path, room) => !atEdge(room) && !isBrowserClock(path),
+  },
+  {
+    rule: "timer",
+    pattern: /(?<![.\w])(?:setTimeout|setInterval)\s*\(/g,
+    message: "timers come from the edge through a port; a wait for something is a condition, not a time",
+    applies: (_, room) => !atEdge(room) && !atCustomer(room),
+  },
+  {
+    rule: "random",
+    pattern: /\bMath\.random\b|\b(?:randomBytes|randomUUID|randomInt|getRandomValues)\s*\(/g,
+    message: "randomness and identifiers come from the Ids port (or as a parameter in core)",
+    applies: (path, room) => !atEdge(room) && !atCustomer(room) && !supervises(path),
+  },
+  {
+    rule: "environment",
+    pattern: /\bprocess\.env\b/g,
+    message: "settings are read once, in edge/config.ts; take the value as a parameter",
+    applies: (_, room) => !atEdge(room),
+  },
+  {
+    rule: "default-export",
+    pattern: /(?:^|[\n;])\s*export\s+default\b|\bas\s+default\b/g,
+    message: "export it by name, so that it has the same name everywhere",
+    // vitest's own files: its config, and the set-up that it calls by its default export.
+    applies: (path) => !/(?:\.config|\/global-setup)\.[mc]?ts$/.test(path),
+  },
+  {
+    rule: "status",
+    pattern: /\.(?:code|status)\(\s*[45]\d\d\b|\bstatusCode\s*[=:]\s*[45]\d\d\b/g,
+    message: "throw a Fault with an error code; only http/faults.ts turns it into a status",
+    applies: (path, room) =>
+      room !== "free" && path.startsWith("packages/server/") && !path.endsWith("/http/faults.ts"),
+  },
+  {
+    rule: "eval",
+    pattern: /\bnew\s+Function\s*\(|(?<![.\w])eval\s*\(/g,
+    message: "compile to closures",
+    applies: () => true,
+  },
+  {
+    rule: "only",
+    pattern: /\b(?:it|test|describe)\.only\b/g,
+    message: "run all tests: take away .only",
+    applies: (path) => path.endsWith(".test.ts"),
+  },
+  {
+    rule: "sleep",
+    pattern: /\bnew Promise(?:<\w+>)?\(\s*\(?(\w+)\)?\s*=>\s*\{?\s*setTimeout\(\s*\1\b/g,
+    message: "wait for the condition (vi.waitFor, an event), not for a time",
+    applies: (path) => path.endsWith(".test.ts"),
+  },
+];
+
+/** Everything that one file breaks, given its path from the root of the repository and its text. */
+export function fileFindings(path: string, source: string): Finding[] {
+  const code = codeOnly(source);
+  const room = roomOf(path);
+  const at = (line: number, rule: string, message: string): Finding => ({ path, line, rule, message });
+  const findings = nameFindings(path);
+  const lines = source.split("\n").length - 1;
+  if (lines > lines_max) {
+    findings.push(
+      at(0, "size", `${lines} lines; at most ${lines_max}: find the two things in it and give each a file`),
+    );
+  }
+  for (const { specifier, line } of importsOf(source, code)) {
+    const wall = wallFinding(path, specifier);
+    if (wall !== null) findings.push(at(line, "wall", `${specifier}: ${wall}`));
+    if (pureRooms.includes(room) && specifier.startsWith("node:") && !pureModules.has(specifier)) {
+      findings.push(at(line, "pure", `${specifier}: ${room} is pure; take the data as a parameter`));
+    }
+    if (specifier === "pg" && room !== "store" && room !== "free") {
+      findings.push(at(line, "sql", "all SQL is in server/src/store: call a function there"));
+    }
+  }
+  for (const { rule, pattern, message, applies } of patterns) {
+    if (!applies(path, room)) continue;
+    for (const match of code.matchAll(pattern)) {
+      findings.push(at(lineAt(source, match.index + match[0].search(/\S/)), rule, `${match[0].trim()}: ${message}`));
+    }
+  }
+  return findings;
+}
+
+function nameFindings(path: string): Finding[] {
+  const name = path.split("/").at(-1) ?? "";
+  const findings: Finding[] = [];
+  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9-]+)*$/.test(name)) {
+    findings.push({ path, line: 0, rule: "name", message: "files are named in kebab-case" });
+  }
+  if (/^(?:utils?|helpers?|types|common|misc|shared)\.[mc]?tsx?$/.test(name)) {
+    findings.push({ path, line: 0, rule: "name", message: "name the file after what it holds" });
+  }
+  return findings;
+}
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const skipped = new Set(["node_modules", "dist", "data", "coverage"]);
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return skipped.has(entry.name) || entry.name.startsWith(".") ? [] : sourceFiles(path);
+    return /\.(?:[mc]?ts|tsx|mjs)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+/** All findings in the repository, and the files so long that one may ask whether they should be two. */
+export function repositoryFindings(): { findings: Finding[]; questions: string[] } {
+  const files = sourceFiles("").map((path) => ({ path, source: readFileSync(join(root, path), "utf8") }));
+  const long = files.filter(
+    ({ path, source }) => !isTestCode(path) && source.split("\n").length - 1 > lines_questioned,
+  );
+  return {
+    findings: files.flatMap(({ path, source }) => fileFindings(path, source)),
+    questions: long.map(({ path }) => path),
+  };
+}
+
+/** One finding as one line. */
+export function findingText({ path, line, rule, message }: Finding): string {
+  return `${path}${line > 0 ? `:${line}` : ""} [${rule}] ${message}`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { findings, questions } = repositoryFindings();
+  for (const path of questions) console.log(`${path} has more than ${lines_questioned} lines: is it one thing?`);
+  for (const finding of findings) console.error(findingText(finding));
+  console.log(findings.length === 0 ? "tidy" : `${findings.length} findings`);
+  process.exitCode = findings.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,42 @@
+/** A database for a program outside vitest: a fresh one on `DATABASE_URL`, else on an embedded server of its own. */
+
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ConnectionOptions, openClient } from "../packages/server/src/store/connection.ts";
+import { startEmbedded } from "../packages/server/src/store/embedded-postgres/index.ts";
+import { migrate } from "../packages/server/src/store/migrate.ts";
+import { silentLog } from "../packages/server/src/testing/silent-log.ts";
+import { databaseOf, dropDatabase } from "../packages/server/src/testing/test-server.ts";
+
+/** Runs `work` on an empty migrated database that is gone afterwards. Without `durable` an embedded server does not fsync. */
+export async function withDatabase(
+  work: (connection: ConnectionOptions) => Promise<void>,
+  { durable = false }: { readonly durable?: boolean } = {},
+): Promise<void> {
+  const url = process.env["DATABASE_URL"];
+  if (url === undefined || url === "") {
+    const data_dir = await mkdtemp(join(tmpdir(), "countersign-sim-"));
+    const server = await startEmbedded({ data_dir, ...(durable ? {} : { settings: { fsync: "off" } }) }, silentLog);
+    try {
+      await migrate(server.connection, silentLog);
+      await work(server.connection);
+    } finally {
+      await server.stop();
+      await rm(data_dir, { recursive: true, force: true });
+    }
+    return;
+  }
+  const name = `countersign_sim_${randomBytes(6).toString("hex")}`;
+  const admin = await openClient({ connectionString: url }, "countersign sim");
+  await admin.query(`create database ${name} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C'`);
+  await admin.end();
+  const connection = databaseOf({ connectionString: url }, name);
+  try {
+    await migrate(connection, silentLog);
+    await work(connection);
+  } finally {
+    await dropDatabase({ connectionString: url }, name);
+  }
+}

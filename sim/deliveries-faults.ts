@@ -1,0 +1,54 @@
+/** One-line mistakes in the statements behind deliveries; the simulation has to notice each. */
+
+/** A mistake by name. Whatever statement says `right` says `wrong` instead. */
+export interface DeliveryFault {
+  readonly name: string;
+  readonly right: string;
+  readonly wrong: string;
+}
+
+/** Every planted fault. */
+export const deliveryFaults: readonly DeliveryFault[] = [
+  {
+    name: "a claim does not count",
+    right: "set attempts = least(d.attempts + 1, 3)",
+    wrong: "set attempts = d.attempts",
+  },
+  { name: "there is a fourth attempt", right: "l.attempts + 1 as number", wrong: "least(l.attempts + 1, 3) as number" },
+  {
+    name: "a lease ends at once",
+    right: "+ $8::integer * interval '1 millisecond'\n",
+    wrong: "+ 0 * $8::integer * interval '1 millisecond'\n",
+  },
+  { name: "a lease taken while dispatching does not count", right: "m.leased::integer, '[]'", wrong: "0, '[]'" },
+  {
+    name: "an event is dispatched again",
+    right: "set dispatched_at = clock_timestamp()",
+    wrong: "set dispatched_at = null",
+  },
+  { name: "an event is dispatched to nobody", right: "from made m)\n", wrong: "from made m where m.leased)\n" },
+  { name: "webhooks hear what they do not watch", right: "and w.event_types::jsonb ? t.event_type", wrong: "" },
+  { name: "a late settlement counts", right: "and d.attempts = s.attempts", wrong: "" },
+  {
+    name: "a wait is forgotten",
+    right: "settled_at = case when s.status = 'pending'",
+    wrong: "attempts = 0, settled_at = case when s.status = 'pending'",
+  },
+  { name: "a settlement writes no audit", right: "where s.audit_id is not null", wrong: "where s.audit_id is null" },
+  {
+    name: "the chain is not in the order of seq",
+    right: "''::bytea order by k) as hashes",
+    wrong: "''::bytea order by k desc) as hashes",
+  },
+  {
+    name: "deleting leaves what is pending",
+    right: "webhook_id = $2 and status = 'pending'",
+    wrong: "webhook_id = $2 and false",
+  },
+  {
+    name: "two retries of one delivery",
+    right: "original_delivery_id = $2 and status = 'pending'",
+    wrong: "original_delivery_id = $2 and false",
+  },
+  { name: "a retry is a stranger", right: "'[]', clock_timestamp(), $9,", wrong: "'[]', clock_timestamp(), $2," },
+];

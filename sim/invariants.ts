@@ -1,0 +1,193 @@
+/** What holds after every step, whatever happened: the promises of the commit writer, checked against the tables. */
+import type { Db } from "../packages/server/src/ports.ts";
+import { type AuditRow, auditHash, genesisRoot, nextRoot } from "../packages/server/src/store/audit.ts";
+import type { Head } from "../packages/server/src/store/heads.ts";
+import type { Journal } from "./journal.ts";
+
+/** A promise that was broken. */
+export class InvariantBroken extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "InvariantBroken";
+  }
+}
+
+interface Tables {
+  readonly heads: readonly Head[];
+  readonly intents: readonly {
+    org_id: string;
+    intent_id: string;
+    mode: string;
+    intent: string;
+    facts: string;
+    decision: string;
+  }[];
+  readonly audit: readonly (AuditRow & { org_id: string; seq: number })[];
+  readonly roots: ReadonlyMap<string, string>;
+  readonly events: readonly { org_id: string; event_id: string; intent_id: string | null }[];
+  readonly keys: readonly { org_id: string; idempotency_key: string; intent_id: string; request_sha256: string }[];
+  readonly periods: readonly { org_id: string; used: number }[];
+  readonly escalations: ReadonlySet<string>;
+}
+
+/** Reads one snapshot and checks everything. Throws InvariantBroken. */
+export async function checkInvariants(db: Db, journal: Journal): Promise<void> {
+  demand(journal.broken.length === 0, journal.broken.join("; "));
+  const tables = await readTables(db, journal.organizations);
+  for (const head of tables.heads) checkOrganization(head, tables, journal);
+  checkAnswers(tables, journal);
+}
+
+function readTables(db: Db, organizations: readonly string[]): Promise<Tables> {
+  return db.system(async (query) => {
+    await query("set transaction isolation level repeatable read");
+    const of = <Row extends object>(select: string, order = "") =>
+      query<Row>(`select ${select} where org_id = any ($1) ${order}`, [organizations]);
+    const roots = await of<{ org_id: string; last_seq: number; root: string }>(
+      "org_id, last_seq, encode(root, 'hex') as root from audit_heads",
+    );
+    return {
+      heads: await of<Head>("*, encode(audit_root, 'hex') as audit_root from org_heads"),
+      intents: await of(
+        "org_id, intent_id, mode, intent::text as intent, facts::text as facts, decision::text as decision from intents",
+      ),
+      audit: await of(
+        "org_id, seq, audit_id, intent_id, type, actor, at, data::text as data, encode(hash, 'hex') as hash from audit",
+        "order by org_id, seq",
+      ),
+      roots: new Map(roots.map((row) => [`${row.org_id} ${row.last_seq}`, row.root])),
+      events: await of("org_id, event_id, intent_id from events"),
+      keys: await of(
+        "org_id, idempotency_key, intent_id, encode(request_sha256, 'hex') as request_sha256 from idempotency_keys",
+      ),
+      periods: await of("org_id, used from usage_periods"),
+      escalations: new Set(
+        (await of<{ escalation_id: string }>("escalation_id from escalations")).map((row) => row.escalation_id),
+      ),
+    };
+  });
+}
+
+/** Replays the organization's audit trail: its order is the order in which everything was committed. */
+function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
+  const { org_id } = head;
+  const rows = tables.audit.filter((row) => row.org_id === org_id);
+  const epochs = { auth: 0, policy: 0, context: 0 };
+  let webhooks = 0;
+  let root = genesisRoot;
+  let hashes: string[] = [];
+  const unheard = new Map<string, AuditRow[]>();
+  const expectedEvents = new Set<string>();
+  rows.forEach((row, index) => {
+    demand(row.seq === index + 1, `${org_id}: audit row ${index + 1} has seq ${row.seq}`);
+    demand(auditHash(row) === row.hash, `${org_id}: audit row ${row.seq} does not have its hash`);
+    hashes.push(row.hash);
+    const committed = tables.roots.get(`${org_id} ${row.seq}`);
+    if (committed !== undefined) {
+      root = nextRoot(root, hashes);
+      hashes = [];
+      demand(committed === root, `${org_id}: the chain breaks at ${row.seq}`);
+    }
+    const change = journal.headChanges.get(row.audit_id);
+    if (change !== undefined) {
+      for (const epoch of change.changes.raise ?? []) epochs[epoch] += 1;
+      webhooks += change.changes.webhooks_delta ?? 0;
+      return;
+    }
+    const submission = journal.submissions.get(row.intent_id ?? "");
+    demand(submission !== undefined, `${org_id}: nobody wrote audit row ${row.audit_id}`);
+    const { epochs: assumed, audit, events, intent } = submission.rows;
+    const seen = unheard.get(intent.intent_id) ?? [...audit];
+    demand(
+      seen.shift()?.audit_id === row.audit_id,
+      `${intent.intent_id}: audit rows out of order or doubled at ${row.seq}`,
+    );
+    unheard.set(intent.intent_id, seen);
+    demand(
+      assumed.auth === epochs.auth && assumed.policy === epochs.policy && assumed.context === epochs.context,
+      `${intent.intent_id} was committed under ${JSON.stringify(assumed)} when ${JSON.stringify(epochs)} held`,
+    );
+    if (webhooks > 0) for (const event of events) expectedEvents.add(event.event_id);
+  });
+  demand(rows.length === head.audit_seq, `${org_id}: ${rows.length} audit rows, the head says ${head.audit_seq}`);
+  demand(root === head.audit_root && hashes.length === 0, `${org_id}: the head's root is not the chain's`);
+  demand(
+    epochs.auth === head.auth_epoch && epochs.policy === head.policy_epoch && epochs.context === head.context_epoch,
+    `${org_id}: an epoch was raised without its audit row`,
+  );
+  for (const [intent_id, rest] of unheard)
+    demand(rest.length === 0, `${intent_id}: ${rest.length} audit rows are missing`);
+
+  const intents = tables.intents.filter((row) => row.org_id === org_id);
+  demand(
+    intents.length === unheard.size && intents.every((row) => unheard.has(row.intent_id)),
+    `${org_id}: ${intents.length} intents, audit rows for ${unheard.size}`,
+  );
+  const live = intents.filter((row) => row.mode === "live").length;
+  const closed = tables.periods.filter((row) => row.org_id === org_id).map((row) => row.used);
+  const counted = closed.reduce((sum, used) => sum + used, head.usage_used);
+  demand(counted === live, `${org_id}: ${live} live decisions, ${counted} counted`);
+  // Limits are only ever raised here, so every month has to be within the present one.
+  for (const used of [...closed, head.usage_used])
+    demand(used <= (head.hard_limit ?? Infinity), `${org_id}: ${used} decisions of ${head.hard_limit}`);
+  const events = tables.events.filter((row) => row.org_id === org_id).map((row) => row.event_id);
+  demand(
+    events.length === expectedEvents.size && events.every((event_id) => expectedEvents.has(event_id)),
+    `${org_id}: ${events.length} events, ${expectedEvents.size} expected`,
+  );
+}
+
+/** Every answer that was given is what the tables say. */
+function checkAnswers(tables: Tables, journal: Journal): void {
+  const stored = new Map(tables.intents.map((row) => [row.intent_id, row]));
+  const keys = new Map(tables.keys.map((row) => [`${row.org_id} ${row.idempotency_key}`, row]));
+  for (const [intent_id, { rows, told, poison }] of journal.submissions) {
+    const row = stored.get(intent_id);
+    const first =
+      rows.idempotency === null ? undefined : keys.get(`${rows.org_id} ${rows.idempotency.idempotency_key}`);
+    switch (told.outcome) {
+      case "committed":
+        demand(row !== undefined, `${intent_id} was acknowledged and is lost`);
+        break;
+      case "waiting":
+      case "unknown":
+        break;
+      case "duplicate":
+        demand(
+          first?.intent_id === told.intent_id &&
+            first.request_sha256 === told.request_sha256 &&
+            told.intent_id !== intent_id,
+          `${intent_id} was answered with ${told.intent_id}; the first with its key is ${first?.intent_id}`,
+        );
+        demand(row === undefined, `${intent_id} is a duplicate and is stored`);
+        break;
+      case "stale":
+      case "override_spent":
+      case "quota_exceeded":
+      case "refused":
+        demand(row === undefined, `${intent_id} was answered ${told.outcome} and is stored`);
+        break;
+      default:
+        told satisfies never;
+    }
+    if (row === undefined) continue;
+    demand(!poison, `${intent_id} is poison and is stored`);
+    const { intent, facts, decision } = rows.intent;
+    demand(
+      row.intent === intent && row.facts === facts && row.decision === decision,
+      `${intent_id}: a document changed`,
+    );
+    demand(
+      rows.idempotency === null || first?.intent_id === intent_id,
+      `${intent_id} is stored, its key belongs to ${first?.intent_id}`,
+    );
+    demand(
+      rows.escalation === null || tables.escalations.has(rows.escalation.escalation_id),
+      `${intent_id}: its escalation is lost`,
+    );
+  }
+}
+
+function demand(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new InvariantBroken(message);
+}

@@ -1,0 +1,114 @@
+/** One node of the simulated service: a real commit writer whose statements wait at a gate for the scheduler's word. */
+import type { Clock, Log, Timers } from "../packages/server/src/ports.ts";
+import {
+  type CommitWriter,
+  type ConnectCommit,
+  createCommitWriter,
+} from "../packages/server/src/store/commit-writer.ts";
+import type { Epochs } from "../packages/server/src/store/heads.ts";
+import type { Random } from "./random.ts";
+
+/** What becomes of a statement at the gate. */
+export type Fate =
+  /** It runs. */
+  | "run"
+  /** The connection is lost before the server gets it. */
+  | "lost_before"
+  /** The server commits it; the answer is lost. */
+  | "lost_after"
+  /** The server says that it was the victim of a deadlock. */
+  | "deadlock"
+  /** It runs while the server ends every session of the commit writers. */
+  | "killed";
+
+/** A statement that waits for the scheduler. `done` settles when it has run its fate. */
+export interface Gate {
+  readonly node: SimNode;
+  release(fate: Fate): Promise<void>;
+}
+
+/** A node, what it believes, and what it is about to do. */
+export interface SimNode {
+  readonly name: string;
+  readonly writer: CommitWriter;
+  /** What the node decides under; it learns of changes only from a stale commit. */
+  readonly beliefs: Map<string, Epochs>;
+  /** Statements at the gate. */
+  readonly gates: Gate[];
+  /** So many attempts to open a session will fail; 30 outlast every caller's patience. */
+  refusals: number;
+  /** The process is gone: it reaches nobody, and nothing that it answers is heard. */
+  dead: boolean;
+}
+
+/** What nodes need from the world. */
+export interface NodeSetting {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly connect: ConnectCommit;
+  killSessions(): Promise<void>;
+}
+
+const lost = () => new Error("Connection terminated unexpectedly");
+
+/** Starts a node with a random shape. */
+export function startNode(name: string, random: Random, setting: NodeSetting): SimNode {
+  const gates: Gate[] = [];
+  const connect: ConnectCommit = async () => {
+    if (node.dead || node.refusals-- > 0)
+      throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    const session = await setting.connect();
+    return { ...session, commit: (order) => atGate(() => session.commit(order), session.close) };
+  };
+
+  /** A process that died while its session was being opened never sends the statement. */
+  function atGate(
+    run: () => ReturnType<Awaited<ReturnType<ConnectCommit>>["commit"]>,
+    close: () => void,
+  ): ReturnType<typeof run> {
+    if (node.dead) {
+      close();
+      return Promise.reject(lost());
+    }
+    return new Promise((resolve, reject) => {
+      const gate: Gate = {
+        node,
+        async release(fate) {
+          gates.splice(gates.indexOf(gate), 1);
+          if (fate === "deadlock") {
+            reject(Object.assign(new Error("deadlock detected"), { code: "40P01", severity: "ERROR" }));
+          } else if (fate === "lost_before") {
+            close();
+            reject(lost());
+          } else if (fate === "lost_after") {
+            await run().catch(() => undefined);
+            reject(lost());
+          } else {
+            const answered = run().then(resolve, reject);
+            if (fate === "killed") await setting.killSessions();
+            await answered;
+          }
+        },
+      };
+      gates.push(gate);
+    });
+  }
+
+  const node: SimNode = {
+    name,
+    writer: createCommitWriter({
+      ...setting,
+      connect,
+      lanes: random.chance(0.5) ? 3 : 1,
+      batch_rows_max: random.pick([1, 3, 8]),
+      batch_bytes_max: random.pick([6_000, 1_000_000]),
+      queue_rows_max: random.pick([6, 40]),
+    }),
+    beliefs: new Map(),
+    gates,
+    refusals: 0,
+    dead: false,
+  };
+  return node;
+}

@@ -1,0 +1,80 @@
+/** One-line mistakes in the statements behind what people decide; the simulation has to notice each. */
+import type { CommitStatements } from "../packages/server/src/store/commit-statement.ts";
+import { misspeltStatements } from "./planted-faults.ts";
+
+/** A mistake by name. Exactly one statement changes: the commit statement, or one of the operations'. */
+export interface PeopleFault {
+  readonly name: string;
+  readonly right: string;
+  readonly wrong: string;
+  readonly within: "commit" | "operations";
+}
+
+/** The commit statement with a mistake in it; throws when the passage is gone, so that no fault goes stale. */
+export function misspeltCommit(fault: PeopleFault): CommitStatements {
+  return misspeltStatements(fault.right, fault.wrong);
+}
+
+/** Every planted fault. */
+export const peopleFaults: readonly PeopleFault[] = [
+  {
+    within: "commit",
+    name: "a spent override stays good",
+    right: "set status = 'consumed', consumed_by",
+    wrong: "set consumed_by",
+  },
+  {
+    within: "commit",
+    name: "an override is looked at without its lock",
+    right: "limit 1 for update",
+    wrong: "limit 1",
+  },
+  {
+    within: "operations",
+    name: "a closed review leaves its action held",
+    right: "set status = 'final', resolution",
+    wrong: "set resolution",
+  },
+  {
+    within: "operations",
+    name: "events are dropped",
+    right: "from json_to_recordset($4::json) as r",
+    wrong: "from json_to_recordset('[]') as r",
+  },
+  {
+    within: "operations",
+    name: "a new context source is not noticed by nodes that know the old one",
+    right: "context_epoch = $9::bigint",
+    wrong: "context_epoch = coalesce(context_epoch, $9::bigint)",
+  },
+  {
+    within: "operations",
+    name: "nothing is ever overdue",
+    right: "status = 'pending' and expires_at <= clock_timestamp()\n     order by",
+    wrong: "false\n     order by",
+  },
+  {
+    within: "operations",
+    name: "nobody created a key",
+    right: "where k.org_id = $1 and k.key_id = $2",
+    wrong: "where k.org_id = $1 and k.key_id = $2 and false",
+  },
+  {
+    within: "operations",
+    name: "an override is good for any action",
+    right: "and fingerprint = decode($2, 'hex')",
+    wrong: "and $2::text is not null",
+  },
+  {
+    within: "operations",
+    name: "an override is good in any mode",
+    right: "and mode = $3\n       and status = 'active'",
+    wrong: "and $3::text is not null\n       and status = 'active'",
+  },
+  {
+    within: "operations",
+    name: "revoking changes nothing",
+    right: "update overrides set status = 'revoked' where org_id = $1 and override_id",
+    wrong: "update overrides set reason = reason where org_id = $1 and override_id",
+  },
+];

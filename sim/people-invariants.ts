@@ -1,0 +1,135 @@
+/** What holds after every step of the people's world, checked against the tables. Source: contract §3, api.md §6. */
+import type { Escalation } from "@countersign/contract";
+import type { Db } from "../packages/server/src/ports.ts";
+import { verifyAudit } from "../packages/server/src/store/audit.ts";
+import { InvariantBroken } from "./invariants.ts";
+
+/** What the world was told. */
+export interface Memory {
+  readonly escalations: { readonly escalation_id: string; readonly intent_id: string; readonly quorum: number }[];
+  readonly blocked: { readonly intent_id: string; readonly action: number; readonly mode: "live" | "test" }[];
+  readonly overrides: {
+    readonly override_id: string;
+    readonly action: number;
+    readonly mode: "live" | "test";
+    /** Why it approves nothing any more; null: it is good. */
+    over: "consumed" | "revoked" | "expired" | null;
+  }[];
+  /** The record of each escalation as it was closed. */
+  readonly closed: Map<string, string>;
+  /** Votes that were acknowledged. */
+  readonly votes: Map<string, number>;
+}
+
+interface Row {
+  readonly escalation_id: string;
+  readonly status: string;
+  readonly text: string;
+  readonly intent_status: string;
+  readonly resolution: { readonly outcome: string; readonly escalation_status: string } | null;
+  readonly audit: readonly string[];
+  readonly events: readonly string[];
+}
+
+const closingAudit: Readonly<Record<string, string>> = {
+  decided: "reviewed",
+  timed_out: "timed_out",
+  cancelled: "cancelled",
+};
+
+/** Checks everything. Throws InvariantBroken. */
+export async function checkPeople(
+  db: Db,
+  org_id: string,
+  memory: Memory,
+  submitter: string,
+  creator: string,
+): Promise<void> {
+  const { reviews, overrides, approvals, sound } = await db.tenant(org_id, async (query) => {
+    await query("set transaction isolation level repeatable read");
+    return {
+      reviews: await query<Row>(
+        `select e.escalation_id, e.status, e.record::text as text, i.status as intent_status, i.resolution,
+           array(select type from audit a where a.org_id = e.org_id and a.intent_id = e.intent_id order by seq) as audit,
+           array(select event_type from events v where v.org_id = e.org_id and v.escalation_id = e.escalation_id) as events
+         from escalations e join intents i on i.org_id = e.org_id and i.intent_id = e.intent_id where e.org_id = $1`,
+        [org_id],
+      ),
+      overrides: await query<{ override_id: string; status: string; consumed_by: string | null }>(
+        "select override_id, status, consumed_by from overrides where org_id = $1",
+        [org_id],
+      ),
+      approvals: await query<{ override_id: string; intent_id: string }>(
+        `select decision ->> 'human_override_id' as override_id, intent_id from intents
+         where org_id = $1 and decision ->> 'human_override_id' is not null`,
+        [org_id],
+      ),
+      sound: (await verifyAudit(query, org_id)).sound,
+    };
+  });
+  demand(sound, "the audit trail is broken");
+  const stored = new Map(reviews.map((row) => [row.escalation_id, row]));
+  for (const { escalation_id } of memory.escalations)
+    demand(stored.has(escalation_id), "an acknowledged escalation is lost");
+  for (const row of reviews) checkReview(row, memory, [submitter, creator]);
+
+  for (const { override_id, status, consumed_by } of overrides) {
+    const by = approvals.filter((each) => each.override_id === override_id).map((each) => each.intent_id);
+    demand(by.length <= 1, `an override approved ${by.length} times`);
+    demand((status === "consumed") === (by.length === 1), `an override is ${status} and approved ${by.length} times`);
+    demand(consumed_by === (by[0] ?? null), "an override names another intent than it approved");
+  }
+  const kept = new Map(overrides.map((row) => [row.override_id, row.status]));
+  for (const { override_id, over } of memory.overrides) {
+    demand(kept.has(override_id), "an acknowledged override is lost");
+    if (over === "revoked") demand(kept.get(override_id) === "revoked", "a revoked override came back");
+  }
+}
+
+function checkReview(row: Row, memory: Memory, selves: readonly string[]): void {
+  const record = JSON.parse(row.text) as Escalation;
+  const { escalation_id, status } = row;
+  const before = memory.closed.get(escalation_id);
+  demand(before === undefined || before === row.text, "a closed review moved");
+  demand(record.status === status, "a record does not say what its row says");
+  const closings = row.audit.filter((type) => Object.values(closingAudit).includes(type));
+  const told = row.events.filter((type) => type !== "escalation.reassigned");
+  const count = (types: readonly string[], type: string) => types.filter((each) => each === type).length;
+  demand(
+    count(row.audit, "reassigned") === count(row.events, "escalation.reassigned"),
+    "a hand-over has no event, or an event no hand-over",
+  );
+  demand(
+    count(row.audit, "voted") >= (memory.votes.get(escalation_id) ?? 0),
+    "an acknowledged vote is not in the trail",
+  );
+  demand(record.votes.length <= count(row.audit, "voted"), "a vote is not in the trail");
+  demand(new Set(record.votes.map((each) => each.reviewer)).size === record.votes.length, "one person voted twice");
+  demand(!record.votes.some((each) => selves.includes(each.reviewer)), "the submitter or its creator voted");
+  if (status === "pending") {
+    demand(row.intent_status === "pending" && row.resolution === null, "an open review has a final decision");
+    demand(closings.length === 0 && told.length === 0, "an open review was told to be closed");
+    return;
+  }
+  memory.closed.set(escalation_id, row.text);
+  demand(row.intent_status === "final" && row.resolution !== null, "a closed review holds its action");
+  demand(row.resolution?.outcome === record.resolution?.outcome, "the decision is not what the review ended with");
+  demand(row.resolution?.escalation_status === status, "the decision has another escalation status");
+  demand(
+    closings.length === 1 && closings[0] === closingAudit[status],
+    `a review that is ${status} has ${closings.length} closings`,
+  );
+  demand(
+    told.length === 1 && told[0] === `escalation.${status}`,
+    `a review that is ${status} was told ${told.length} times`,
+  );
+  if (status === "decided" && record.resolution?.outcome !== "block")
+    demand(
+      record.quorum.approvals === record.quorum.required && record.quorum.rejections === 0,
+      "the quorum was not met",
+    );
+}
+
+function demand(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new InvariantBroken(message);
+}

@@ -1,0 +1,104 @@
+/** One node of the people's world: the real operations on a way to the database that breaks when its time has come. */
+import { compilePolicySet } from "@countersign/core";
+import { createIds } from "../packages/server/src/edge/ids.ts";
+import { createSealer } from "../packages/server/src/edge/sealer.ts";
+import type { Caller } from "../packages/server/src/operations/caller.ts";
+import { createContextPulls } from "../packages/server/src/operations/context-pulls.ts";
+import { createOrgStates } from "../packages/server/src/operations/org-state.ts";
+import { createReviewQueues } from "../packages/server/src/operations/review-queue.ts";
+import type { Runtime } from "../packages/server/src/operations/runtime.ts";
+import type { Clock, Db, HttpOut, Log, Query } from "../packages/server/src/ports.ts";
+import { type ConnectCommit, createCommitWriter } from "../packages/server/src/store/commit-writer.ts";
+
+/** What a world stands on; `alter` misspells statements on purpose. */
+export interface PeopleSetting {
+  readonly db: Db;
+  readonly connect: ConnectCommit;
+  readonly log: Log;
+  readonly alter?: (text: string) => string;
+}
+
+/** The process died. */
+export class Crash extends Error {}
+
+/** A node and its fate. */
+export interface Node {
+  readonly runtime: Runtime;
+  /** Statements until the process dies; null: it lives. */
+  readonly fate: { left: number | null };
+}
+
+/** The node's way to the database: it dies before a statement, or after a commit and before its answer. */
+function shaky(db: Db, fate: Node["fate"], alter: (text: string) => string): Db {
+  const due = () => fate.left !== null && fate.left-- <= 0;
+  const wrap =
+    (query: Query): Query =>
+    async (text, params) => {
+      if (due()) throw new Crash();
+      return query(alter(text), params);
+    };
+  const ended = <T>(value: T): T => {
+    if (due()) throw new Crash();
+    return value;
+  };
+  return {
+    tenant: async (org_id, work) => ended(await db.tenant(org_id, (query) => work(wrap(query)))),
+    system: async (work) => ended(await db.system((query) => work(wrap(query)))),
+    queued: () => Promise.reject(new Error("this world delivers nothing")),
+  };
+}
+
+/** Starts a node. */
+export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut): Node {
+  const fate: Node["fate"] = { left: null };
+  const db = shaky(setting.db, fate, setting.alter ?? ((text) => text));
+  const policySet = compilePolicySet({ policies: [], version: 1 });
+  const timers = {
+    after: (wait_ms: number, run: () => void) =>
+      (
+        (timer) => () =>
+          clearTimeout(timer)
+      )(setTimeout(run, wait_ms)),
+  };
+  const unused = {} as never;
+  const metrics = {
+    decided: () => undefined,
+    decidedAgain: () => undefined,
+    attempted: () => undefined,
+    pulled: () => undefined,
+  };
+  const ids = createIds(clock);
+  const sealer = createSealer(Buffer.alloc(32, 1));
+  const { log } = setting;
+  const reload = async (caller: Caller): Promise<Caller> => {
+    const sql = "select auth_epoch from org_heads where org_id = $1";
+    const [head] = await db.tenant(caller.org_id, (query) => query<{ auth_epoch: number }>(sql, [caller.org_id]));
+    return { ...caller, auth_epoch: head?.auth_epoch ?? 0 };
+  };
+  const runtime: Runtime = {
+    db,
+    clock,
+    timers,
+    ids,
+    log,
+    writer: createCommitWriter({ connect: setting.connect, log, clock, timers }),
+    orgStates: createOrgStates(setting.db, () => policySet),
+    callers: { reload },
+    waits: unused,
+    pulls: createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics }),
+    reviewQueues: createReviewQueues(db, clock),
+    metrics,
+    sealer,
+    httpOut,
+    deliveries: { poke: () => undefined },
+    passwords: unused,
+    passkeys: unused,
+    openId: unused,
+    mailer: unused,
+    mails: { poke: () => undefined },
+    backtests: unused,
+    settings: unused,
+    refuseUnknownPacks: () => undefined,
+  };
+  return { runtime, fate };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { connectCommit } from "../packages/server/src/store/commit-writer.ts";
+import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { silentLog } from "../packages/server/src/testing/silent-log.ts";
+import { misspeltCommit, peopleFaults } from "./people-faults.ts";
+import type { PeopleSetting } from "./people-node.ts";
+import { type PeopleResult, runPeople } from "./people-world.ts";
+
+const { connection, db } = await testDatabase({ system_sessions_max: 8, tenant_sessions_max: 10 });
+const sound: PeopleSetting = { db, connect: connectCommit(connection), log: silentLog };
+const minutes_ms = (minutes: number): number => minutes * 60_000;
+
+/** The first unsound world of so many, or null. */
+async function firstUnsound(
+  seeds: number,
+  setting: PeopleSetting,
+): Promise<{ seed: number; result: PeopleResult } | null> {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const result = await runPeople(seed, setting);
+    if (!result.sound) return { seed, result };
+  }
+  return null;
+}
+
+describe("people, clocks and retries on two nodes", () => {
+  it(
+    "keep every promise of reviews and overrides in 200 seeded worlds",
+    async () => {
+      expect(await firstUnsound(200, sound)).toBeNull();
+    },
+    minutes_ms(8),
+  );
+
+  it(
+    "repeat byte for byte from their seed",
+    async () => {
+      for (const seed of [3, 11, 40]) expect(await runPeople(seed, sound)).toEqual(await runPeople(seed, sound));
+    },
+    minutes_ms(1),
+  );
+});
+
+describe("the simulation notices when", () => {
+  it.each(peopleFaults)(
+    "$name",
+    async (fault) => {
+      let altered = fault.within === "commit";
+      const setting: PeopleSetting = {
+        ...sound,
+        connect: fault.within === "commit" ? connectCommit(connection, misspeltCommit(fault)) : sound.connect,
+        alter: (text) => {
+          if (fault.within === "commit" || !text.includes(fault.right)) return text;
+          altered = true;
+          return text.replace(fault.right, fault.wrong);
+        },
+      };
+      const found = await firstUnsound(200, setting);
+      expect(altered, `no statement says: ${fault.right}`).toBe(true);
+      expect(found).not.toBeNull();
+    },
+    minutes_ms(8),
+  );
+});

@@ -1,0 +1,29 @@
+/** Randomness that can be had again: the same seed gives the same draws. */
+export interface Random {
+  /** An integer from 0 to `below` - 1. */
+  below(below: number): number;
+  /** True with this probability. */
+  chance(probability: number): boolean;
+  /** One of the values. */
+  pick<T>(values: readonly T[]): T;
+}
+
+/** Mulberry32: 32 bits of state, good enough to choose between a dozen actions. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  function next(): number {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+  const below = (limit: number) => Math.floor(next() * limit);
+  return {
+    below,
+    chance: (probability) => next() < probability,
+    pick: (values) => {
+      if (values.length === 0) throw new Error("nothing to pick from");
+      return values[below(values.length)] as (typeof values)[number];
+    },
+  };
+}

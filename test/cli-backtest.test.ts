@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { runCli } from "../packages/cli/src/testing/run-cli.ts";
+import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { call } from "../packages/server/src/testing/http-node.ts";
+import { type Reviewed, reviewedOrganization } from "../packages/server/src/testing/review.ts";
+import { serviceNode } from "../packages/server/src/testing/service-node.ts";
+
+// Every command is a process of its own, run from the sources.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+
+const folder = mkdtempSync(join(tmpdir(), "cli-backtest-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+function file(name: string, limit: string): string {
+  const path = join(folder, name);
+  writeFileSync(
+    path,
+    `apiVersion: countersign/v1
+kind: Policy
+metadata: {name: limit}
+spec:
+  match: {actions: [payment.transfer]}
+  when: params.amount_usd > ${limit}
+  effect: block
+`,
+  );
+  return path;
+}
+
+const database = await testDatabase();
+const { url } = await serviceNode(database);
+let people: Reviewed;
+beforeAll(async () => {
+  people = await reviewedOrganization(database.db, url, { packs: [] });
+  for (const amount_usd of [10, 60, 150]) {
+    const intent = {
+      agent: { id: "agent-1" },
+      action: { type: "payment.transfer", verb: "pay" },
+      payload: { content: { amount_usd } },
+    };
+    const { status } = await call(url, "POST", "/v1/intents", { key: people.agent, body: { intent } });
+    expect(status).toBe(201);
+  }
+});
+
+const backtest = (...args: string[]) =>
+  runCli(["policies", "backtest", ...args, "--url", url], { COUNTERSIGN_API_KEY: people.admin });
+
+describe("countersign policies backtest", () => {
+  test("prints what would change and exits with 0 without conditions", async () => {
+    const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"));
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/^3 intents in /);
+    expect(stdout).toContain("2 verdicts change");
+    expect(stdout).toMatch(/approve +block +2/);
+    expect(code).toBe(0);
+  });
+
+  test("exits with 1 when a condition is met, and says which", async () => {
+    const args = [file("strict.yaml", "50.0"), "--fail-on", "approve->block>0", "--fail-on", "flips>2", "--json"];
+    const { code, stdout } = await backtest(...args);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).fail_on).toEqual([
+      { condition: "approve->block>0", value: 2, met: true },
+      { condition: "flips>2", value: 2, met: false },
+    ]);
+  });
+
+  test("reproduces what was recorded without a file", async () => {
+    const { code, stdout } = await backtest("--fail-on", "reproduced<1");
+    expect(stdout).toContain("100 % of the recorded verdicts came out again");
+    expect(code).toBe(0);
+  });
+
+  test.each<[string, () => string[], RegExp]>([
+    ["a wrong condition", () => ["--fail-on", "approve->blok>0"], /is no condition/],
+    ["a wrong option", () => ["--fail", "x"], /unknown option/],
+    ["a wrong time", () => ["--from", "yesterday"], /--from takes a time/],
+    ["a document with errors, at its line and column", () => [file("broken.yaml", "")], /broken\.yaml:6:\d+: /],
+    ["a file that is not there", () => [join(folder, "none.yaml")], /cannot be read/],
+    ["an unknown pack", () => ["--pack", "none"], /There is no pack none/],
+    ["a service that is not there", () => ["--url", "http://127.0.0.1:1"], /no answer from/],
+  ])("exits with 2 for %s", async (_name, args, said) => {
+    const [first = "", ...rest] = args();
+    // The last --url wins.
+    const { code, stderr, stdout } =
+      first === "--url"
+        ? await runCli(["policies", "backtest", first, ...rest])
+        : await runCli(["policies", "backtest", "--url", url, first, ...rest], { COUNTERSIGN_API_KEY: people.admin });
+    expect(stderr).toMatch(said);
+    expect(stdout).toBe("");
+    expect(code).toBe(2);
+  });
+});

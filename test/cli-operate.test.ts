@@ -1,0 +1,295 @@
+/** The commands on one instance with its embedded database, before, while and after it serves. */
+import { chmod, mkdtemp, rm, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type CliResult, type RunningCli, runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
+
+let directory: string;
+let data_dir: string;
+let service: RunningCli;
+let url: string;
+let adminKey: string;
+let created: CliResult;
+
+const settings = () => ({ COUNTERSIGN_DATA_DIR: data_dir, PORT: "0" });
+const cli = (...args: string[]) => runCli(args, settings());
+const json = async (...args: string[]) => JSON.parse((await cli(...args, "--json")).stdout);
+const get = (path: string, api_key: string) => fetch(`${url}${path}`, { headers: { "x-api-key": api_key } });
+const answerOf = async (response: Promise<Response>) => (await (await response).json()) as Record<string, never>;
+const submit = (api_key: string) =>
+  fetch(`${url}/v1/intents`, {
+    method: "POST",
+    headers: { "x-api-key": api_key, "content-type": "application/json" },
+    body: JSON.stringify({ intent: { agent: { id: "a" }, action: { type: "data.read", verb: "look" } } }),
+  });
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "countersign-operate-"));
+  data_dir = join(directory, "data");
+  created = await cli("keys", "create", "--role", "admin", "--name", "first");
+  adminKey = created.stdout.trim();
+  service = startCli(["serve"], settings());
+  url = (await service.printed(/^listening on (http:\/\/\S+)$/m))[1] ?? "";
+});
+
+afterAll(async () => {
+  service.process.kill("SIGTERM");
+  await service.finished;
+  await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+});
+
+describe("keys create", () => {
+  test("on a new instance makes open mode's organization and prints nothing but the key on standard output", async () => {
+    expect(created.code).toBe(0);
+    expect(created.stdout).toMatch(/^svc_live_org_[0-9A-Za-z]{38}\n$/);
+    expect(created.stderr).toMatch(/^key_\w{26}, role admin, for org_local \(.+\), until \d{4}-/);
+    expect((await get("/v1/api-keys", adminKey)).status).toBe(200);
+  });
+
+  test("while the service runs makes a key that works at once, with everything that was asked for", async () => {
+    const key = await json(
+      "keys",
+      "create",
+      "--scope",
+      "agent",
+      "--agent-id",
+      "a",
+      "--environment",
+      "test",
+      "--days",
+      "30",
+      "--name",
+      "bot",
+    );
+    expect(key).toMatchObject({
+      org_id: "org_local",
+      role: "agent",
+      scope: "agent",
+      agent_id: "a",
+      environment: "test",
+      name: "bot",
+    });
+    expect(Math.round((Date.parse(key.expires_at) - Date.parse(key.created_at)) / 1000)).toBe(30 * 86_400);
+    expect((await submit(key.api_key)).status).toBe(201);
+  });
+
+  test("refuses what does not fit together, and an organization that does not exist", async () => {
+    const unbound = await cli("keys", "create", "--scope", "agent");
+    expect(unbound).toMatchObject({ code: 1, stdout: "" });
+    expect(unbound.stderr).toContain("Name the agent of a key of scope agent");
+    expect((await cli("keys", "create", "--org", "org_none")).stderr).toContain("there is no organization org_none");
+    expect((await cli("keys", "create", "--days", "0")).stderr).toContain("--days takes 1 to 3650, not 0");
+    expect((await cli("keys", "create", "--role", "king")).stderr).toContain("Allowed choices are admin, operator");
+  });
+});
+
+test("keys list shows every key without its text, and its state", async () => {
+  const { key_id } = await json("keys", "create");
+  await cli("keys", "revoke", key_id);
+  const { stdout } = await cli("keys", "list");
+  expect(stdout).toMatch(/^KEY_ID +ORGANIZATION +NAME +ROLE /);
+  expect(stdout).toMatch(/^key_\w+ +org_local +first +admin +live +org +valid /m);
+  expect(stdout).toMatch(new RegExp(`^${key_id} .* revoked `, "m"));
+  expect(stdout).not.toContain("svc_");
+  expect(
+    (await json("keys", "list")).find((key: { key_id: string }) => key.key_id === key_id).revoked_at,
+  ).not.toBeNull();
+});
+
+test("keys revoke is in force with the next request", async () => {
+  const { api_key, key_id } = await json("keys", "create", "--role", "operator");
+  expect((await get("/v1/usage", api_key)).status).toBe(200);
+  expect((await cli("keys", "revoke", key_id)).stdout).toBe(`${key_id} of org_local is revoked\n`);
+  const refused = await get("/v1/usage", api_key);
+  expect(refused.status).toBe(401);
+  expect(await refused.json()).toMatchObject({ error: { code: "invalid_api_key" } });
+  expect((await submit(api_key)).status).toBe(401);
+});
+
+test("keys revoke and limit refuse a key that does not exist", async () => {
+  for (const command of [
+    ["revoke", "key_none"],
+    ["limit", "key_none", "none"],
+  ]) {
+    const { code, stderr } = await cli("keys", ...command);
+    expect(code).toBe(1);
+    expect(stderr).toContain("there is no key key_none");
+  }
+});
+
+test("keys limit changes the limit of the key's next request, and none takes it back", async () => {
+  const { api_key, key_id } = await json("keys", "create", "--role", "operator");
+  const limit = async () => (await get("/v1/usage", api_key)).headers.get("ratelimit-limit");
+  expect(await limit()).toBe("120");
+  await cli("keys", "limit", key_id, "general=600");
+  expect(await limit()).toBe("600");
+  await cli("keys", "limit", key_id, "none");
+  expect(await limit()).toBe("120");
+  expect((await cli("keys", "limit", key_id, "general=lots")).stderr).toMatch(
+    /"general=lots" is no agreement: expected category=requests/,
+  );
+});
+
+test("orgs plan sets a limit that the next intent meets, and orgs list shows plan and use", async () => {
+  // Only live decisions count.
+  const [membrane] = (await answerOf(get("/v1/membranes", adminKey)))["membranes"] as unknown as {
+    membrane_id: string;
+  }[];
+  await fetch(`${url}/v1/membranes/${membrane?.membrane_id}/go-live`, {
+    method: "POST",
+    headers: { "x-api-key": adminKey },
+  });
+  const { used_actions } = (await answerOf(get("/v1/usage", adminKey)))["usage"] as unknown as { used_actions: number };
+  await cli("orgs", "plan", "org_local", "tiny", "--included", String(used_actions + 1));
+  expect([(await submit(adminKey)).status, (await submit(adminKey)).status]).toEqual([201, 402]);
+  const [listed] = await json("orgs", "list");
+  expect(listed).toMatchObject({
+    org_id: "org_local",
+    plan_id: "tiny",
+    hard_limit: used_actions + 1,
+    usage_used: used_actions + 1,
+  });
+  await cli("orgs", "plan", "org_local", "unlimited");
+  expect((await submit(adminKey)).status).toBe(201);
+  expect((await cli("orgs", "list")).stdout).toMatch(
+    /^org_local +\S.* +unlimited +unlimited +unlimited +\d+ +\d{4}-\d\d /m,
+  );
+});
+
+test("orgs plan refuses an organization that does not exist and a number that is none", async () => {
+  expect(await cli("orgs", "plan", "org_none", "tiny")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("not_found"),
+  });
+  expect((await cli("orgs", "plan", "org_local", "x", "--included", "-1")).code).toBe(1);
+});
+
+test("with several organizations a key needs --org", async () => {
+  const signup = async (org_name: string) => {
+    const body = JSON.stringify({ org_name, email: "a@example.com", description: "test" });
+    const headers = { "content-type": "application/json" };
+    return String(
+      (await answerOf(fetch(`${url}/v1/onboarding/quickstart`, { method: "POST", headers, body })))["org_id"],
+    );
+  };
+  const org_id = await signup("One");
+  expect((await json("keys", "create")).org_id).toBe(org_id);
+  await signup("Two");
+  const { code, stderr } = await cli("keys", "create");
+  expect(code).toBe(1);
+  expect(stderr).toContain("there are 2 organizations: choose one with --org");
+  expect((await json("keys", "create", "--org", org_id)).org_id).toBe(org_id);
+});
+
+describe("export and restore", () => {
+  test("an instance exported while it serves is the same after a restore, and only its owner may read the file", async () => {
+    const file = join(directory, "dump.sql.gz");
+    // When a key was last used is noted some seconds later, so it may change between the two looks.
+    const steady = (keys: { last_used_at: unknown }[]) => keys.map(({ last_used_at: _, ...key }) => key);
+    const before = steady(await json("keys", "list"));
+    expect((await cli("export", "--out", file)).stderr).toMatch(/^[\d,]+ rows written to /);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const other = { COUNTERSIGN_DATA_DIR: join(directory, "restored") };
+    expect((await runCli(["restore", file], other)).code).toBe(0);
+    expect(steady(JSON.parse((await runCli(["keys", "list", "--json"], other)).stdout))).toEqual(before);
+  });
+
+  test("export to standard output writes the script and nothing else", async () => {
+    const { code, stdout } = await cli("export");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^-- Countersign dump /);
+    expect(stdout.endsWith("commit;\n-- end of dump\n")).toBe(true);
+  });
+
+  test("export overwrites nothing, restore takes nothing into an instance in use", async () => {
+    const file = join(directory, "once.sql");
+    await cli("export", "--out", file);
+    expect(await cli("export", "--out", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("EEXIST") });
+    expect((await stat(file)).size).toBeGreaterThan(0);
+    expect(await cli("restore", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by process") });
+  });
+});
+
+describe("doctor", () => {
+  test("finds nothing wrong with a running instance", async () => {
+    const { code, stdout } = await runCli(["doctor"], { ...settings(), PORT: new URL(url).port });
+    expect(stdout).toMatch(/^ok +database +PostgreSQL \d+.* \(embedded, running\)$/m);
+    expect(stdout).toMatch(/^ok +schema +migrated to /m);
+    expect(stdout).toMatch(/^ok +port +Countersign is running on /m);
+    expect(stdout).toMatch(/\n\nNo problems found\.\n$/);
+    expect(code).toBe(0);
+  });
+
+  test("changes nothing where there is no instance yet", async () => {
+    const nowhere = join(directory, "nowhere");
+    const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR: nowhere, PORT: "0" });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/database +none yet; the first start makes it/);
+    await expect(stat(nowhere)).rejects.toThrow("ENOENT");
+  });
+
+  test("reports every problem with advice, without secrets, and exits with 1", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void blocker.close());
+    const open_dir = await mkdtemp(join(directory, "open-"));
+    await chmod(open_dir, 0o755);
+    await expect.poll(() => blocker.address()).not.toBeNull();
+    const { port } = blocker.address() as { port: number };
+    const { code, stdout } = await runCli(["doctor", "--json"], {
+      COUNTERSIGN_DATA_DIR: open_dir,
+      COUNTERSIGN_DATADIR: "typo",
+      DATABASE_URL: `postgres://u:hunter2@127.0.0.1:1/nothing`,
+      REDIS_URL: "redis://:hunter2@127.0.0.1:1",
+      PORT: String(port),
+    });
+    expect(code).toBe(1);
+    expect(stdout).not.toContain("hunter2");
+    const findings: { check: string; state: string; advice: string | null }[] = JSON.parse(stdout);
+    const states = Object.fromEntries(findings.map(({ check, state }) => [check, state]));
+    expect(states).toMatchObject({
+      "data directory": "problem",
+      database: "problem",
+      redis: "problem",
+      port: "problem",
+    });
+    expect(findings).toContainEqual(
+      expect.objectContaining({ state: "note", text: "COUNTERSIGN_DATADIR is no setting" }),
+    );
+    for (const { state, advice } of findings) expect(advice === null).toBe(state === "ok");
+  });
+
+  test("names wrong settings", async () => {
+    const { code, stdout } = await runCli(["doctor"], { PORT: "eighty" });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/PROBLEM +settings +PORT="eighty"/);
+  });
+});
+
+describe("serve", () => {
+  test("a second one on the same data directory says who holds it and exits with 1", async () => {
+    const { code, stdout, stderr } = await cli("serve");
+    expect(code).toBe(1);
+    expect(stdout).not.toContain("listening");
+    expect(stderr).toMatch(/^countersign: the data directory .* is in use by process \d+/m);
+  });
+
+  test("SIGTERM ends it with 0, and what was decided is there after the next start", async () => {
+    const env = { COUNTERSIGN_DATA_DIR: join(directory, "term"), PORT: "0" };
+    const { stdout: api_key } = await runCli(["keys", "create", "--role", "admin"], env);
+    const first = startCli(["serve"], env);
+    const base = (await first.printed(/^listening on (http:\/\/\S+)$/m))[1];
+    const headers = { "x-api-key": api_key.trim(), "content-type": "application/json" };
+    const body = JSON.stringify({ intent: { agent: { id: "a" }, action: { verb: "look" } } });
+    const { intent_id } = await answerOf(fetch(`${base}/v1/intents`, { method: "POST", headers, body }));
+    first.process.kill("SIGTERM");
+    expect((await first.finished).code).toBe(0);
+
+    const second = startCli(["serve"], env);
+    const again = (await second.printed(/^listening on (http:\/\/\S+)$/m))[1];
+    expect((await fetch(`${again}/v1/intents/${intent_id}`, { headers })).status).toBe(200);
+    second.process.kill("SIGINT");
+    expect((await second.finished).code).toBe(0);
+  });
+});

@@ -1,0 +1,75 @@
+/** Policy documents and packs on the command line, without a service. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCli } from "../packages/cli/src/testing/run-cli.ts";
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "countersign-policies-"));
+  const files = {
+    "good.yaml": policy("params.amount > 5", "block"),
+    "red.yaml": policy("params.amount > 5", "escalate"),
+    "wrong.yaml": policy("parms.amount > 5", "block"),
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+});
+afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+function policy(when: string, expected: string): string {
+  return `apiVersion: countersign/v1
+kind: Policy
+metadata: {name: p}
+spec:
+  when: ${when}
+  effect: block
+tests:
+  - name: above
+    intent: {agent: {id: a}, action: {verb: pay_vendor}, payload: {content: {amount: 6}}}
+    expect: {verdict: ${expected}}
+`;
+}
+const cli = (...args: string[]) => runCli(args, {}, directory);
+
+describe("policies", () => {
+  test("check tells every error at its line and column and ends with 1, else with 0", async () => {
+    const { code, stdout } = await cli("policies", "check", "good.yaml", "wrong.yaml");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^wrong\.yaml:5:9: error undeclared_name: .*params/m);
+    expect(stdout).not.toMatch(/good\.yaml:.*error/);
+    expect(stdout).toMatch(/2 documents, 1 with errors\n$/);
+    expect((await cli("policies", "check", "good.yaml", "red.yaml")).code).toBe(0);
+  });
+
+  test("test runs the cases and says what came out otherwise", async () => {
+    const { code, stdout } = await cli("policies", "test", "good.yaml", "red.yaml");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^red\.yaml: error test_failed: above: verdict is "block", not "escalate"$/m);
+    expect(stdout).toMatch(/2 documents, 0 with errors; 2 tests, 1 red\n$/);
+    expect((await cli("policies", "test", "good.yaml")).code).toBe(0);
+  });
+
+  test("--json gives the same for programs; a file that is not there is one line and 1", async () => {
+    const { code, stdout } = await cli("policies", "test", "red.yaml", "--json");
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      1,
+      [{ valid: false, tests: [{ name: "above", passed: false }] }],
+    ]);
+    const missing = await cli("policies", "check", "missing.yaml");
+    expect([missing.code, missing.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^countersign: missing\.yaml cannot be read/),
+    ]);
+  });
+});
+
+describe("packs", () => {
+  test("list and show tell what there is", async () => {
+    expect((await cli("packs", "list")).stdout).toMatch(/^hipaa +\d+\.\d+\.\d+ +\d+ {2}\S/m);
+    const { code, stdout } = await cli("packs", "show", "gdpr");
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^gdpr\.\S+ +(block|escalate)\b.*GDPR/m)]);
+    const missing = await cli("packs", "show", "nope");
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/^countersign: there is no pack nope/)]);
+  });
+});

@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { runCli } from "../packages/cli/src/testing/run-cli.ts";
+
+const packageDir = join(import.meta.dirname, "../packages/cli");
+
+test("--version prints the version of the package", async () => {
+  const { version } = JSON.parse(await readFile(join(packageDir, "package.json"), "utf8"));
+  expect(await runCli(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+test.each([
+  ["serve"],
+  ["keys", "create"],
+  ["keys", "list"],
+  ["keys", "revoke"],
+  ["keys", "limit"],
+  ["orgs", "list"],
+  ["orgs", "plan"],
+  ["doctor"],
+  ["export"],
+  ["restore"],
+  ["replay"],
+  ["policies", "check"],
+  ["policies", "test"],
+  ["packs", "list"],
+  ["packs", "show"],
+])("%s %s --help says what it does and shows an example that names it", async (...command) => {
+  const { code, stdout } = await runCli([...command, "--help"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(new RegExp(`^Usage: countersign ${command.join(" ")}`));
+  expect(stdout).toMatch(new RegExp(`\\nExamples?:\\n(?:.*\\n)*? {2}\\$ .*countersign ${command.join(" ")}`));
+});
+
+test("the help of the program names every command", async () => {
+  const { stdout } = await runCli(["--help"]);
+  for (const name of ["serve", "keys", "orgs", "doctor", "export", "restore", "replay", "policies", "packs"])
+    expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, "m"));
+});
+
+test("an unknown command is refused with a suggestion and exit code 1", async () => {
+  const { code, stderr } = await runCli(["serv"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("Did you mean serve?");
+});
+
+test("a wrong setting stops every command in one line, without a stack and without the value of a secret", async () => {
+  for (const command of [["serve"], ["keys", "list"], ["export"]]) {
+    const { code, stdout, stderr } = await runCli(command, { PORT: "eighty", DATABASE_URL: "mysql://u:hunter2@db/x" });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/PORT="eighty": expected a whole number/);
+    expect(stderr).not.toMatch(/hunter2|\n {4}at /);
+  }
+});
+
+test("the installed program says how to build it when it was not built", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "countersign-bin-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  await cp(join(packageDir, "bin"), join(directory, "bin"), { recursive: true });
+  await cp(join(packageDir, "package.json"), join(directory, "package.json"));
+  const { status, stderr } = spawnSync(process.execPath, [join(directory, "bin/countersign.js"), "serve"], {
+    encoding: "utf8",
+  });
+  expect(status).toBe(1);
+  expect(stderr).toBe(
+    "countersign: not built yet; run `npm start` (installs, builds and serves) or `npm run build` first\n",
+  );
+});

@@ -1,0 +1,205 @@
+/** People with accounts in the browser: from signing up to deciding for an agent that waits. */
+import { Secret, TOTP } from "otpauth";
+import { describe, expect, test } from "vitest";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, refundPolicy, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+const password = "correct horse battery staple";
+
+/** The path of the newest link that was mailed to an address. */
+async function mailedPath(to: string, subject: RegExp): Promise<string> {
+  const found = () => console_.mails.findLast((mail) => mail.to === to && subject.test(mail.subject));
+  await expect.poll(() => found() !== undefined, { timeout: 60_000 }).toBe(true);
+  const [url] = /http\S+\?token=\S+/.exec(found()?.text ?? "") ?? [""];
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
+
+describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  test("sign up, confirm, set up a second factor, sign in with it, and decide for an agent that waits", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const email = "ann@example.com";
+    const { page, wrongs, context } = await console_.open();
+    // Somebody else's key ends open mode, so that signing in is asked for.
+    await api(console_.url, null, "POST", "/v1/onboarding/quickstart", {
+      org_name: "Other",
+      email: "other@example.com",
+      description: "other",
+    });
+    await page.goto("/login");
+    await page.getByRole("link", { name: "Create an account" }).click();
+    await page.getByLabel("Organization").fill("Harbour Goods");
+    await page.getByLabel("E-mail", { exact: true }).fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
+    const confirm = await mailedPath(email, /^Confirm/);
+    await page.goto(confirm);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("Your address is confirmed").waitFor();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    const enter = async (word: string) => {
+      await page.getByLabel("E-mail", { exact: true }).fill(email);
+      await page.getByLabel("Password").fill(word);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    };
+    await enter("wrong horse battery staple");
+    await page.getByText("That is not right").waitFor();
+    await enter(password);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("button", { name: "Set up" }).click();
+    await page.getByRole("img", { name: "QR code of the secret" }).waitFor();
+    const secret = (await page.locator("dialog .secret code").textContent()) ?? "";
+    await page.getByLabel("Code of the authenticator").fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("heading", { name: "Recovery codes" }).waitFor();
+    const codes = ((await page.locator("dialog pre").textContent()) ?? "").split("\n");
+    expect(codes.length).toBeGreaterThan(5);
+    await page.getByRole("button", { name: "I have stored them" }).click();
+    await page.getByText("On: signing in asks for a code").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+
+    await enter(password);
+    await page.getByRole("heading", { name: "Second step" }).waitFor();
+    await page.getByLabel("Code").fill(codes[0] ?? "");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+
+    // An agent's key of this organization, made in the page, and a rule that holds the agent.
+    await page.getByRole("link", { name: "API keys" }).click();
+    const create = async (role: string) => {
+      await page.getByRole("button", { name: "Create a key" }).click();
+      await page.getByLabel("Role").selectOption(role);
+      await page.getByRole("button", { name: "Create", exact: true }).click();
+      await page.getByText("It is shown only here.").waitFor();
+      const made = (await page.locator("dialog .secret code").textContent()) ?? "";
+      await page.getByRole("button", { name: "I have stored it" }).click();
+      return made;
+    };
+    const admin = await create("admin");
+    const { membranes } = await api<{ membranes: { membrane_id: string }[] }>(
+      console_.url,
+      admin,
+      "GET",
+      "/v1/membranes",
+    );
+    const membrane = `/v1/membranes/${membranes[0]?.membrane_id}`;
+    await api(console_.url, admin, "PATCH", membrane, { packs: [] });
+    await api(console_.url, admin, "POST", `${membrane}/go-live`);
+    const saved = await api<{ policy: { policy_id: string } }>(console_.url, admin, "POST", "/v1/policies", {
+      policy: refundPolicy,
+    });
+    await api(console_.url, admin, "POST", `/v1/policies/${saved.policy.policy_id}/activate`, { mode: "live" });
+
+    // Whoever made the agent's key may not decide on what it asks: another person is invited.
+    await page.getByRole("link", { name: "People" }).click();
+    await page.getByRole("button", { name: "Invite somebody" }).click();
+    await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
+    await page.getByRole("button", { name: "Send invitation" }).click();
+    await page.getByRole("region", { name: "Invitations" }).getByText("bob@example.com").waitFor();
+    const bob = await console_.open();
+    await bob.page.goto(await mailedPath("bob@example.com", /^Join/));
+    await bob.page.getByLabel("Password").fill(password);
+    await bob.page.getByRole("button", { name: "Join" }).click();
+    await bob.page.getByRole("heading", { name: "Overview" }).waitFor();
+    await bob.page.getByRole("link", { name: /^Review queue/ }).click();
+
+    const raised = await submit(console_.url, admin, intent("other.refund", { amount_usd: 800 }));
+    const path = `/v1/intents/${raised.intent_id}/decision?wait=55`;
+    const answer = api<{ decision: { outcome: string | null } }>(console_.url, admin, "GET", path);
+    await page.getByRole("link", { name: /^Review queue/ }).click();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("You cannot decide on your own action").waitFor();
+    await bob.page.locator(".rulebar button:enabled").first().waitFor();
+    await bob.page.keyboard.press("a");
+    await bob.page.getByRole("dialog").waitFor();
+    await bob.page.keyboard.press("Control+Enter");
+    expect((await answer).decision.outcome).toBe("approve");
+    expect(await bob.page.getByRole("link", { name: "API keys" }).count()).toBe(0);
+    expect([...wrongs, ...bob.wrongs]).toEqual([]);
+    await bob.context.close();
+    await context.close();
+  });
+
+  test("a link that was used or is wrong says so and leads on; a forgotten password is set anew by mail", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open();
+    await page.goto("/verify-email?token=nothing");
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("There is no such thing (any more)").waitFor();
+    await page.getByRole("link", { name: "sign up again" }).waitFor();
+    await page.goto("/sso/callback?code=nothing&state=nothing");
+    await page.getByRole("link", { name: "Begin again" }).click();
+    await page.getByText("Through your organization").click();
+    await page.getByLabel("Work e-mail").fill("ann@nowhere.example");
+    await page.getByRole("button", { name: "Go to your organization" }).click();
+    await page.getByText("There is no such thing (any more)").waitFor();
+    await page.goto("/forgot-password");
+    await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
+    await page.getByRole("button", { name: "Send a link" }).click();
+    await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
+    await page.goto(await mailedPath("bob@example.com", /password/i));
+    await page.getByLabel("Password").fill("another horse, another battery");
+    await page.getByRole("button", { name: "Set password" }).click();
+    await page.getByText("You are signed out everywhere").waitFor();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
+    await page.getByLabel("Password").fill("another horse, another battery");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("region", { name: "Sessions" }).getByText("this one").waitFor();
+    await page.getByRole("button", { name: "Sign out everywhere" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a passkey of a virtual authenticator is added, and signs in without a password", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const email = "cleo@example.com";
+    const { page, wrongs, context } = await console_.open({}, console_.named_url);
+    const device = await context.newCDPSession(page);
+    await device.send("WebAuthn.enable");
+    await device.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        protocol: "ctap2",
+        transport: "internal",
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await api(console_.url, null, "POST", "/v1/auth/signup", { org_name: "Passkeys", email, password });
+    await page.goto(await mailedPath(email, /^Confirm/));
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByLabel("E-mail", { exact: true }).fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByLabel("Name").fill("my laptop");
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("region", { name: "Passkeys" }).getByText("my laptop").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+    await page.getByRole("region", { name: "Passkeys" }).getByText(", used").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,78 @@
+/** A real browser for the console: Debian's Chromium, driven over its own protocol. */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+/** The installed Chromium, or null: tests of the console are skipped then and say so. */
+export const chromiumPath: string | null =
+  ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path)) ?? null;
+
+/** Nothing of a browser's own business on the network, and no sandbox: tests may run as root. */
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** The busy machines that tests run on take their time. */
+export const patience_ms = 45_000;
+
+/** Starts the browser with a fresh profile. */
+export function startChromium(): Promise<Browser> {
+  if (chromiumPath === null) throw new Error("there is no Chromium on this machine");
+  return chromium.launch({ executablePath: chromiumPath, args: flags, timeout: 120_000 });
+}
+
+/** A page, and everything in it that must not happen: broken rules of content security, errors, calls elsewhere. */
+export interface Watched {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly wrongs: readonly string[];
+}
+
+/** How a page is looked at. */
+export interface Look {
+  /** Signs in with this key, as if it had been typed into the tab. */
+  readonly api_key?: string;
+  readonly theme?: "light" | "dark";
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** Opens an empty page in a context of its own. */
+export async function openPage(browser: Browser, base_url: string, look: Look = {}): Promise<Watched> {
+  const context = await browser.newContext({
+    baseURL: base_url,
+    viewport: { width: look.width ?? 1280, height: look.height ?? 900 },
+    colorScheme: look.theme ?? "light",
+    reducedMotion: "reduce",
+    locale: "en-GB",
+  });
+  context.setDefaultTimeout(patience_ms);
+  context.setDefaultNavigationTimeout(patience_ms);
+  if (look.api_key !== undefined) {
+    await context.addInitScript(`sessionStorage.setItem("countersign.api_key", ${JSON.stringify(look.api_key)})`);
+  }
+  await context.addInitScript(
+    `addEventListener("securitypolicyviolation", (event) =>
+      console.error("policy", event.violatedDirective, event.sourceFile, event.lineNumber + ":" + event.columnNumber, event.sample))`,
+  );
+  const page = await context.newPage();
+  const wrongs: string[] = [];
+  page.on("pageerror", (error) => wrongs.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    // What the service refuses is written there by the browser itself; tests look at refusals where they belong.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      wrongs.push(`console: ${message.text()}`);
+  });
+  page.on("request", (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (protocol !== "data:" && origin !== base_url) wrongs.push(`request to ${request.url()}`);
+  });
+  page.on("dialog", (dialog) => void dialog.accept());
+  return { page, context, wrongs };
+}

@@ -1,0 +1,60 @@
+/** One node with the built console and one browser, for the tests of a file. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
+import type { Mail } from "../../packages/server/src/ports.ts";
+import { testDatabase } from "../../packages/server/src/testing/database.ts";
+import { webhookNode } from "../../packages/server/src/testing/webhook-node.ts";
+import { builtConsole } from "./built-console.ts";
+import { chromiumPath, type Look, openPage, startChromium, type Watched } from "./chromium.ts";
+
+/** Long enough for a browser on a busy machine; a test ends as soon as its conditions hold. */
+export const test_timeout_ms = 180_000;
+
+/** Why the tests cannot run here, for the title of what is skipped; null: they can. */
+export const whyNot: string | null = chromiumPath === null ? "no Chromium on this machine" : null;
+
+/** What the tests of one file share. */
+export interface ConsoleUnderTest {
+  readonly url: string;
+  /** The same service by a name: browsers have no passkeys for addresses. It is its public address, too. */
+  readonly named_url: string;
+  /** What the service has mailed, oldest first. */
+  readonly mails: readonly Mail[];
+  /** A page in a context of its own; closed with the browser. */
+  open(look?: Look, base_url?: string): Promise<Watched>;
+}
+
+const named = (url: string) => url.replace("127.0.0.1", "localhost");
+
+/** Call it at the top of a test file; what it gives can be used inside tests. */
+export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
+  let url = "";
+  const mails: Mail[] = [];
+  let browser: Browser | undefined;
+  if (whyNot === null) {
+    const database = await testDatabase();
+    beforeAll(async () => {
+      const [node, started] = await Promise.all([
+        webhookNode(database, {
+          console: await builtConsole(),
+          mailer: { send: async (mail) => void mails.push(mail) },
+        }),
+        startChromium(),
+      ]);
+      url = node.url;
+      Object.assign(node.runtime.settings, { public_url: () => named(url) });
+      browser = started;
+    }, test_timeout_ms);
+    afterAll(async () => await browser?.close(), test_timeout_ms);
+  }
+  return {
+    get url() {
+      return url;
+    },
+    get named_url() {
+      return named(url);
+    },
+    mails,
+    open: (look, base_url = url) => openPage(browser as Browser, base_url, look),
+  };
+}

@@ -1,0 +1,64 @@
+/** From nothing to a first decision in the browser; keys that are typed in, and forgotten. */
+import { describe, expect, test } from "vitest";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`the first run${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let api_key = "";
+
+  test("leads from open mode to an organization, a key that is shown once, and a decision on a test intent", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open();
+    await page.goto("/");
+    await page.getByText("Open mode: everybody on this machine is admin").waitFor();
+    await page.getByRole("link", { name: "Create your organization" }).click();
+    await page.getByLabel("Organization").fill("Harbour Goods");
+    await page.getByLabel("Your e-mail").fill("ann@example.com");
+    await page.getByLabel("What do your agents do?").fill("Send e-mails to customers");
+    await page.getByRole("button", { name: "Create organization" }).click();
+    await page.getByRole("heading", { name: "Your organization is ready" }).waitFor();
+    api_key = (await page.locator(".secret code").textContent()) ?? "";
+    expect(api_key).toMatch(/^svc_live_org_/);
+    expect(await page.locator("pre.snippet").textContent()).toContain(`"X-API-Key": "${api_key}"`);
+    await page.getByRole("button", { name: "Send a test intent" }).click();
+    const answer = page.getByRole("status").filter({ hasText: "risk" });
+    await answer.waitFor();
+    expect(await answer.textContent()).toMatch(/int_/);
+    await page.getByRole("button", { name: "Open the console" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByText("Shadow: nothing is held").waitFor();
+    const { intents } = await api<{ intents: unknown[] }>(console_.url, api_key, "GET", "/v1/intents");
+    expect(intents).toHaveLength(1);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a key that is typed in opens the console; a wrong one is told apart; a forgotten one leaves nothing behind", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open();
+    await page.goto("/decisions?verdict=block");
+    await page.getByText("With an API key").click();
+    await page.getByLabel("API key").fill("svc_live_org_wrong");
+    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByText("This key or session is not valid any more").waitFor();
+    await page.getByLabel("API key").fill(api_key);
+    await page.getByRole("button", { name: "Use this key" }).click();
+    // The page that was asked for, with its filters.
+    await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
+    expect(await page.getByLabel("Verdict").inputValue()).toBe("block");
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+    await page.getByRole("button", { name: "Forget key" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await page.locator("body").textContent()).not.toContain("Harbour Goods");
+    expect(await page.evaluate("sessionStorage.length + document.cookie.length")).toBe(0);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,189 @@
+/** What operators and admins do in the browser, and what others do not even see. */
+import type { Locator } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+/** Pastes as a person does. (Text inserted over coloured text would be given a style attribute by the browser itself.) */
+function paste(editor: Locator, text: string): Promise<void> {
+  return editor.evaluate((element, pasted) => {
+    const { DataTransfer, ClipboardEvent } = globalThis as unknown as Record<
+      string,
+      new (
+        ...given: unknown[]
+      ) => object
+    >;
+    const made = (kind: (new (...given: unknown[]) => object) | undefined, ...given: unknown[]) =>
+      new (kind as new (...given: unknown[]) => object)(...given);
+    const clipboardData = made(DataTransfer) as { setData(type: string, text: string): void };
+    clipboardData.setData("text/plain", pasted);
+    const event = made(ClipboardEvent, "paste", { clipboardData, bubbles: true, cancelable: true });
+    (element as unknown as { dispatchEvent(event: object): void }).dispatchEvent(event);
+  }, text);
+}
+
+describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+  }, test_timeout_ms);
+
+  test("a mistake in a policy is marked at its character; mended, saved, backtested and activated it decides the next intent", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto(`/policies/${seeded.policy_id}`);
+    const editor = page.locator("[data-editor]");
+    await editor.waitFor();
+    const write = async (when: string, effect: string) => {
+      await editor.click();
+      await page.keyboard.press("Control+a");
+      await paste(editor, JSON.stringify({ ...refundPolicy, spec: { ...refundPolicy.spec, when, effect } }, null, 2));
+    };
+    await write("params.amount_usd > limt", "block");
+    await page.getByText("1 mistake").waitFor();
+    expect(await page.locator(".cm-lintRange-error").first().textContent()).toBe("limt");
+    await write("params.amount_usd > 50.0", "block");
+    await page.getByText("No mistakes; the tests pass.").waitFor();
+    await page.getByRole("button", { name: "Save new version" }).click();
+    await page.getByText("Version 2 waits for activation").waitFor();
+    const before = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));
+    expect(before.decision.verdict).toBe("approve");
+    // What it would have meant for what was decided already, before it is put in force.
+    await page.getByRole("link", { name: "Backtest" }).last().click();
+    await page.getByText("As if the newest version of this policy had been in force").waitFor();
+    await page.getByRole("button", { name: "Run" }).click();
+    const flips = page.getByRole("table").filter({ has: page.getByRole("columnheader", { name: "Candidate" }) });
+    await flips.getByRole("link", { name: before.intent_id }).waitFor();
+    const matrix = page.getByRole("table", { name: "How many verdicts became which" });
+    expect(await matrix.locator("td.worse").allTextContents()).toEqual(["1"]);
+    await page.goto(`/policies/${seeded.policy_id}`);
+    await page.getByRole("button", { name: "Activate", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Activate" }).click();
+    await page.getByText("Version 2 is in force.").waitFor();
+    const after = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));
+    expect(after.decision.verdict).toBe("block");
+    await page.getByRole("region", { name: "Changes from version 1 to version 2" }).getByText("50.0").first().waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("fields and functions are completed while a policy is written", { timeout: test_timeout_ms }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/policies/new");
+    const editor = page.locator("[data-editor]");
+    await editor.click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("facts.identity.delegation");
+    const list = page.locator(".cm-tooltip-autocomplete");
+    await list.getByText("delegation_limit_usd").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.type(" consentSt");
+    await list.getByText("consentState").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("an operator overrides a block with a reason, and the agent's next try passes", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    const body = intent("other.export", { rows: 5_000, table: "customers" });
+    const blocked = await submit(console_.url, seeded.agent, body);
+    expect(blocked.decision.verdict).toBe("block");
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    await page.goto(`/decisions/${blocked.intent_id}`);
+    await page.getByRole("button", { name: "Override this block" }).click();
+    await page.getByLabel("Reason").fill("The auditors asked for it");
+    await page.getByRole("button", { name: "Override", exact: true }).click();
+    await page.getByText("Approved by a person").waitFor();
+    expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("approve");
+    expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");
+    await page.getByRole("link", { name: "Overrides" }).click();
+    await page.getByRole("cell", { name: "The auditors asked for it" }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a webhook's secret is shown once; a failed delivery is listed with its attempts and sent again", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    let status = 500;
+    const receiver = await startReceiver((response) => {
+      response.statusCode = status;
+      response.end();
+    });
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/webhooks");
+    await page.getByRole("button", { name: "Add a webhook" }).click();
+    await page.getByLabel("Address").fill(receiver.url);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("It is shown only here.").waitFor();
+    expect(await page.locator(".secret code").textContent()).toMatch(/^whsec_/);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));
+    await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(3);
+    status = 200;
+    const failed = page.getByRole("region", { name: "Failed deliveries" });
+    await expect
+      .poll(
+        async () => {
+          await page.reload();
+          await failed.getByRole("heading", { name: "Failed deliveries" }).waitFor();
+          return await failed.getByRole("button", { name: "Send again" }).count();
+        },
+        { timeout: 60_000, interval: 1_000 },
+      )
+      .toBe(1);
+    expect(await failed.getByRole("row").count()).toBe(4);
+    await failed.getByRole("button", { name: "Send again" }).click();
+    await page.getByText("As a new delivery with three attempts of its own.").waitFor();
+    await expect.poll(() => receiver.received.at(-1)?.headers["x-service-retry"], { timeout: 60_000 }).toBe("true");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("keys are created, shown once, replaced and revoked", { timeout: test_timeout_ms }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/keys");
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await page.getByLabel("Name").fill("a new bot");
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByText("It is shown only here.").waitFor();
+    const made = (await page.locator(".secret code").textContent()) ?? "";
+    expect((await submit(console_.url, made, intent("other.thing", {}))).decision.verdict).toBe("approve");
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    const row = page.getByRole("row").filter({ hasText: "a new bot" });
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await row.getByText("revoked").waitFor();
+    await expect(submit(console_.url, made, intent("other.thing", {}))).rejects.toThrow("invalid_api_key");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a reviewer sees no admin action anywhere, and the API refuses what the page does not offer", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/");
+    const nav = page.getByRole("navigation", { name: "Main" });
+    await nav.getByRole("link", { name: "Review queue" }).waitFor();
+    for (const name of ["API keys", "People", "Webhooks", "Audit", "Backtest"])
+      expect(await nav.getByRole("link", { name }).count(), name).toBe(0);
+    await page.goto("/membranes");
+    await page.getByRole("region", { name: "default" }).waitFor();
+    expect(await page.getByRole("button", { name: /Go live|Return to shadow|Change|Add/ }).count()).toBe(0);
+    await page.goto(`/policies/${seeded.policy_id}`);
+    await page.getByRole("region", { name: "In force" }).waitFor();
+    expect(await page.getByRole("button", { name: /Activate|Retire|Save/ }).count()).toBe(0);
+    await page.goto("/keys");
+    await page.getByText("Your role does not allow this").waitFor();
+    await expect(api(console_.url, seeded.reviewer, "GET", "/v1/api-keys")).rejects.toThrow("forbidden");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});

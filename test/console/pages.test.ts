@@ -1,0 +1,154 @@
+/** Every page: usable by everybody, at every width, within the size that was promised. */
+import { gzipSync } from "node:zlib";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { builtConsole } from "./built-console.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, type Seeded, seedActivity, seedOrganization } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+const first_load_bytes_max = 150 * 1024;
+
+/** The elements that make the page itself wider than the screen; what scrolls in a frame of its own does not. */
+const tooWide = `
+  document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")]
+    .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.closest(".scroll, .json, .snippet") === null)
+    .map((each) => each.tagName + "." + each.className + " " + Math.round(each.getBoundingClientRect().right))`;
+
+const outside_pages = [
+  "/review",
+  "/welcome",
+  "/signup",
+  "/forgot-password",
+  "/verify-email?token=a",
+  "/reset-password?token=a",
+  "/invitation?token=a",
+];
+
+interface Chunk {
+  readonly file: string;
+  readonly isEntry?: boolean;
+  readonly imports?: readonly string[];
+}
+
+test("the first load takes at most 150 KB of compressed JavaScript, and the editor is not in it", async () => {
+  const files = await builtConsole();
+  const manifest = JSON.parse(String(files.get("/manifest.json"))) as Record<string, Chunk>;
+  const entry = Object.keys(manifest).find((name) => manifest[name]?.isEntry === true) as string;
+  const loaded = new Set<string>();
+  const load = (name: string) => {
+    const chunk = manifest[name] as Chunk;
+    if (loaded.has(chunk.file)) return;
+    loaded.add(chunk.file);
+    for (const each of chunk.imports ?? []) load(each);
+  };
+  load(entry);
+  // The page that one lands on is part of the first load, too.
+  load("src/pages/overview.tsx");
+  const bytes = [...loaded].reduce((sum, file) => sum + gzipSync(files.get(`/${file}`) as Buffer).length, 0);
+  expect(bytes).toBeLessThanOrEqual(first_load_bytes_max);
+  expect([...loaded].join()).not.toMatch(/editor/);
+  expect(String(files.get("/index.html"))).not.toMatch(/<script(?![^>]* src=)|<style|style=| on\w+=/);
+});
+
+describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  let paths: readonly string[] = [];
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await seedActivity(console_.url, seeded);
+    const first = async (path: string, list: string, id: string) =>
+      (await api<Record<string, Record<string, string>[]>>(console_.url, seeded.admin, "GET", path))[list]?.[0]?.[id];
+    const escalation = await first("/v1/escalations?status=pending", "escalations", "escalation_id");
+    const blocked = await first("/v1/intents?verdict=block", "intents", "intent_id");
+    const changed = await first("/v1/intents?verdict=approve_modified", "intents", "intent_id");
+    paths = [
+      "/",
+      "/review",
+      `/escalations/${escalation}`,
+      "/decisions",
+      `/decisions/${blocked}`,
+      `/decisions/${changed}`,
+      "/policies",
+      `/policies/${seeded.policy_id}`,
+      "/policies/new",
+      "/packs",
+      "/membranes",
+      "/backtest",
+      "/overrides",
+      "/webhooks",
+      "/keys",
+      "/people",
+      "/usage",
+      "/audit",
+      "/settings",
+    ];
+  }, test_timeout_ms);
+
+  const violations = async (page: Page) =>
+    (await new AxeBuilder({ page }).analyze()).violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`,
+    );
+
+  test.each(["light", "dark"] as const)(
+    "has no accessibility violation that axe can find, in %s",
+    { timeout: test_timeout_ms * 2 },
+    async (theme) => {
+      const { page, wrongs, context } = await console_.open({ api_key: seeded.admin, theme });
+      for (const path of paths) {
+        await page.goto(path);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await expect.poll(() => page.locator(".skeleton").count(), { timeout: 45_000 }).toBe(0);
+        expect(await violations(page), path).toEqual([]);
+      }
+      expect(wrongs).toEqual([]);
+      await context.close();
+    },
+  );
+
+  test("of somebody who is not signed in has none either, and neither have the dialogs", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const outside = await console_.open();
+    for (const path of outside_pages) {
+      await outside.page.goto(path);
+      await outside.page.getByRole("heading", { level: 1 }).waitFor();
+      expect(await violations(outside.page), path).toEqual([]);
+    }
+    await outside.context.close();
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    for (const [path, button] of [
+      ["/keys", "Create a key"],
+      ["/webhooks", "Add a webhook"],
+      ["/membranes", "Add a membrane"],
+      ["/review", "Keyboard ?"],
+      [paths[2] as string, "With changes m"],
+      [paths[2] as string, "Reassign"],
+    ] as const) {
+      await page.goto(path);
+      await page.getByRole("button", { name: button }).click();
+      await page.getByRole("dialog").waitFor();
+      expect(await violations(page), button).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    }
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("fits a screen of 360 px: the page itself never scrolls sideways", { timeout: test_timeout_ms }, async () => {
+    const { page, context } = await console_.open({ api_key: seeded.admin, width: 360, height: 740 });
+    for (const path of paths) {
+      await page.goto(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await expect.poll(() => page.locator(".skeleton").count(), { timeout: 45_000 }).toBe(0);
+      expect(await page.evaluate(tooWide), path).toEqual([]);
+    }
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Usage" }).click();
+    await page.getByRole("heading", { name: "Usage" }).waitFor();
+    await context.close();
+  });
+});

@@ -1,0 +1,212 @@
+/** The review queue in the browser: what reviewers do reaches the agents that wait, and hostile texts stay texts. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { patience_ms } from "./chromium.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, hostile, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+interface Final {
+  readonly decision: { readonly outcome: string | null; readonly modified_content: unknown };
+}
+
+describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+  }, test_timeout_ms);
+
+  const raise = (amount_usd: number, target: string) =>
+    submit(
+      console_.url,
+      seeded.agent,
+      intent("other.refund", { amount_usd, currency: "USD" }, { target, agent: `bot-${target}` }),
+    );
+  /** As an agent does: asks until somebody has decided. */
+  const outcome = async (intent_id: string): Promise<Final["decision"]> => {
+    for (;;) {
+      const path = `/v1/intents/${intent_id}/decision?wait=20`;
+      const { decision } = await api<Final>(console_.url, seeded.agent, "GET", path);
+      if (decision.outcome !== null) return decision;
+    }
+  };
+
+  test("an escalation appears without a reload, is approved by keyboard alone, and the waiting agent gets its answer", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/review");
+    await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
+    const { intent_id, decision } = await raise(750, "cus_live");
+    expect(decision.verdict).toBe("escalate");
+    const answer = outcome(intent_id);
+    await page.getByRole("article", { name: "Escalation" }).getByText("cus_live").first().waitFor();
+    await page.getByText("The refund of 750 USD is above 500 USD").waitFor();
+    await page.getByText("Rests on Refund policy 4.2").waitFor();
+    await page.getByText("entity_state.account_status").waitFor();
+    await page.getByRole("button", { name: /^Approve/ }).waitFor();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.type("a comment with b and m in it");
+    await page.keyboard.press("Control+Enter");
+    expect((await answer).outcome).toBe("approve");
+    await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
+    const audit = await api<{ audit: { type: string; data: object }[] }>(
+      console_.url,
+      seeded.admin,
+      "GET",
+      `/v1/intents/${intent_id}/audit`,
+    );
+    expect(audit.audit.find(({ type }) => type === "voted")?.data).toMatchObject({
+      comment: "a comment with b and m in it",
+    });
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("j and k move through the cases; approve with changes lets through exactly what was edited", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const first = await raise(800, "cus_one");
+    const second = await raise(900, "cus_two");
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/review");
+    const chosen = page.locator(".entry[aria-current=true]");
+    await chosen.getByText("cus_one").first().waitFor();
+    await page.keyboard.press("j");
+    await chosen.getByText("cus_two").first().waitFor();
+    await page.keyboard.press("k");
+    await chosen.getByText("cus_one").first().waitFor();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("m");
+    const editor = page.getByLabel("Parameters as JSON");
+    await editor.fill("{ not json");
+    await page.getByText("This is not JSON yet").waitFor();
+    await editor.fill('{"amount_usd": 450, "currency": "USD", "note": "half"}');
+    await page.getByRole("button", { name: /^Approve changed action/ }).click();
+    expect(await outcome(first.intent_id)).toMatchObject({
+      outcome: "approve_modified",
+      modified_content: { amount_usd: 450, currency: "USD", note: "half" },
+    });
+    await chosen.getByText("cus_two").first().waitFor();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("b");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Control+Enter");
+    expect((await outcome(second.intent_id)).outcome).toBe("block");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("of two reviewers the second hears that the case is closed, and nothing is decided twice", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { intent_id, decision } = await raise(999, "cus_race");
+    const path = `/escalations/${decision.escalation_id}`;
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto(path);
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("dialog").waitFor();
+    await api(console_.url, seeded.operator, "POST", `/v1${path}/decision`, { outcome: "block" });
+    // The dialog may have closed by itself already, when the page saw the ruling first.
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Outcome: blocked").waitFor();
+    expect((await outcome(intent_id)).outcome).toBe("block");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("markup, links, reordering and invisible characters of an agent are shown as data and do nothing", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { decision } = await submit(
+      console_.url,
+      seeded.agent,
+      intent(
+        "other.refund",
+        {
+          amount_usd: 1_900,
+          note: hostile.markup,
+          file: hostile.reversed,
+          [hostile.hidden]: hostile.terminal,
+          large: "x".repeat(700_000),
+        },
+        {
+          agent: hostile.markup.slice(0, 120),
+          target: hostile.reversed,
+          summary: `${hostile.link}\n${hostile.tower} ${hostile.terminal}`,
+        },
+      ),
+    );
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    await page.goto(`/escalations/${decision.escalation_id}`);
+    const article = page.getByRole("article", { name: "Escalation" });
+    await article.getByText("In the agent’s own words").waitFor();
+    const text = (await article.textContent()) ?? "";
+    expect(text).toContain(hostile.markup);
+    expect(text).toContain("[click](javascript:alert(1)) https://evil.example/");
+    expect(text).toContain("invoice\\u202egpj.exe");
+    expect(text).toContain("pay\\u200bpal\\u00ad\\u{e0041}");
+    expect(text).toContain("\\u001b[31mred");
+    // None of what hides or reorders is in the document, and a tower of marks is cut.
+    expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b-\u200f\u00ad\u001b\u{e0000}-\u{e007f}]/u);
+    expect(text).not.toMatch(/\p{M}{4,}/u);
+    expect(text.length).toBeLessThan(30_000);
+    expect(await article.locator("img, script, iframe, style").count()).toBe(0);
+    expect(await page.locator('a[href*="evil"], a[href^="javascript:"]').count()).toBe(0);
+    expect(await page.title()).toBe("Review · Countersign");
+    await page.goto("/review");
+    await page.locator(".entry").getByText("<img src=x").first().waitFor();
+    await page.goto("/decisions");
+    await page.getByRole("cell").getByText("<img src=x").first().waitFor();
+    expect(await page.title()).toBe("Decisions · Countersign");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("near-identical cases stand in one group; an operator hands one to others and cancels another", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = [];
+    for (const amount_usd of [601, 702, 803])
+      raised.push(
+        await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent: "bot-group" })),
+      );
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    await page.goto("/review?agent_id=bot-group");
+    await page.getByRole("button", { name: "and 2 alike" }).click();
+    expect(await page.locator(".entry").count()).toBe(3);
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.getByRole("button", { name: "Reassign" }).click();
+    await page.getByLabel("Who decides").selectOption("admin");
+    await page.getByRole("button", { name: "Hand over" }).click();
+    await page.getByText("Decided by: every admin").waitFor();
+    await page.goto(`/escalations/${raised[2]?.decision.escalation_id}`);
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.getByRole("button", { name: "Cancel review" }).click();
+    await page.getByLabel("Reason").fill("asked twice");
+    await page.getByRole("button", { name: "Cancel the review" }).click();
+    await page.getByText("cancelled", { exact: true }).waitFor();
+    expect((await outcome(raised[2]?.intent_id ?? "")).outcome).toBe("block");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a lost connection is told, and the page goes on by itself when the service answers again", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/review");
+    await page.getByRole("heading", { name: "Review queue" }).waitFor();
+    await context.setOffline(true);
+    await page.getByText("No connection to the service").waitFor();
+    await raise(1_234, "cus_back");
+    await context.setOffline(false);
+    await page.getByText("No connection to the service").waitFor({ state: "hidden" });
+    await page.locator(".entry").getByText("cus_back").first().waitFor({ timeout: patience_ms });
+    await context.close();
+  });
+});

@@ -1,0 +1,115 @@
+/**
+ * `npm run screenshots`: every page of the console as a picture, light and dark, wide and 360 px narrow, of a service that
+ * is started for it with an organization of some history. The pictures are written to tmp/screenshots.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { openPage, startChromium } from "./chromium.ts";
+import { api, seedActivity, seedOrganization } from "./seed.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const out = join(root, "tmp/screenshots");
+const only = process.argv[2];
+
+async function startService(data_dir: string) {
+  const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: {
+      ...process.env,
+      PORT: "0",
+      COUNTERSIGN_DATA_DIR: data_dir,
+      COUNTERSIGN_RATE_LIMITS: "intents=100000,general=100000,onboarding=1000",
+      LOG_LEVEL: "warn",
+    },
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /listening on (http:\/\/\S+?)["\s]*$/.exec(line)?.[1] ?? /(http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1];
+    if (url !== undefined)
+      return { url, stop: async () => void (child.kill("SIGTERM") && (await once(child, "exit"))) };
+  }
+  throw new Error("the service did not start");
+}
+
+const data_dir = await mkdtemp(join(tmpdir(), "screenshots-"));
+const service = await startService(data_dir);
+const browser = await startChromium();
+try {
+  const seeded = await seedOrganization(service.url);
+  await seedActivity(service.url, seeded);
+  const list = await api<{ escalations: { escalation_id: string }[] }>(
+    service.url,
+    seeded.admin,
+    "GET",
+    "/v1/escalations?status=pending",
+  );
+  const blocked = await api<{ intents: { intent_id: string }[] }>(
+    service.url,
+    seeded.admin,
+    "GET",
+    "/v1/intents?verdict=block",
+  );
+  const changed = await api<{ intents: { intent_id: string }[] }>(
+    service.url,
+    seeded.admin,
+    "GET",
+    "/v1/intents?verdict=approve_modified",
+  );
+  const pages: readonly (readonly [name: string, path: string, signedIn?: false])[] = [
+    ["sign-in", "/review", false],
+    ["welcome", "/welcome", false],
+    ["signup", "/signup", false],
+    ["invitation", "/invitation?token=a", false],
+    ["overview", "/"],
+    ["review", "/review"],
+    ["escalation-hostile", `/escalations/${list.escalations[0]?.escalation_id}`],
+    ["escalation", `/escalations/${list.escalations[1]?.escalation_id}`],
+    ["decisions", "/decisions"],
+    ["decision-blocked", `/decisions/${blocked.intents[0]?.intent_id}`],
+    ["decision-changed", `/decisions/${changed.intents[0]?.intent_id}`],
+    ["policies", "/policies"],
+    ["policy", `/policies/${seeded.policy_id}`],
+    ["policy-new", "/policies/new"],
+    ["packs", "/packs"],
+    ["membranes", "/membranes"],
+    ["backtest", "/backtest"],
+    ["overrides", "/overrides"],
+    ["webhooks", "/webhooks"],
+    ["keys", "/keys"],
+    ["people", "/people"],
+    ["usage", "/usage"],
+    ["audit", "/audit"],
+    ["settings", "/settings"],
+  ];
+  await mkdir(out, { recursive: true });
+  for (const look of [
+    { theme: "light", width: 1280, suffix: "light" },
+    { theme: "dark", width: 1280, suffix: "dark" },
+    { theme: "light", width: 360, suffix: "narrow" },
+  ] as const) {
+    for (const [name, path, signedIn] of pages) {
+      if (only !== undefined && !name.startsWith(only)) continue;
+      const { page, context, wrongs } = await openPage(browser, service.url, {
+        ...look,
+        ...(signedIn === false ? {} : { api_key: seeded.admin }),
+      });
+      await page.goto(path, { waitUntil: "networkidle" });
+      // As high as its content: what sticks to the edge of the screen stays at the edge of the picture.
+      const height = Number(await page.evaluate("document.documentElement.scrollHeight"));
+      await page.setViewportSize({ width: look.width, height: Math.max(800, height) });
+      await page.screenshot({ path: join(out, `${name}-${look.suffix}.png`), fullPage: true });
+      for (const wrong of wrongs) console.error(`${name} (${look.suffix}): ${wrong}`);
+      await context.close();
+    }
+  }
+  console.log(`${out}: ${pages.length} pages, light, dark and narrow`);
+} finally {
+  await browser.close();
+  await service.stop();
+  await rm(data_dir, { recursive: true, force: true, maxRetries: 5 });
+}

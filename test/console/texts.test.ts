@@ -1,0 +1,96 @@
+/** What the console computes by itself: visible texts, differences, patches, places in a policy, words of the language. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { patchBetween } from "../../packages/console/src/parts/json-lines.ts";
+import { textParts } from "../../packages/console/src/parts/visible-text.ts";
+import { marksOf, readText, textOf } from "../../packages/console/src/policies/document-text.ts";
+import { wordsAfter } from "../../packages/console/src/policies/vocabulary.ts";
+import { domainFunctions } from "../../packages/core/src/functions/index.ts";
+import { applyPatch, checkPolicy } from "../../packages/core/src/index.ts";
+
+describe("texts of strangers", () => {
+  test("never keep a character that hides, reorders or controls, and lose no other", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary" }).map((text) => text.replaceAll("\\", "/")),
+        (text) => {
+          const shown = textParts(text, false)
+            .map((part) => part.text)
+            .join("");
+          expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+          const plain = text.replaceAll(/[^A-Za-z0-9]/g, "");
+          expect(shown.replaceAll(/\\u\{?[0-9a-f]+\}?|\\[ntr]/g, "").replaceAll(/[^A-Za-z0-9]/g, "")).toBe(plain);
+        },
+      ),
+    );
+  });
+
+  test("keep their line breaks where lines are asked for", () => {
+    expect(textParts("a\nb\u202ec", true).map(({ text }) => text)).toEqual(["a\nb", "\\u202e", "c"]);
+  });
+});
+
+test("the patch between any two documents leads from one to the other, by the service's own rules", () => {
+  const json = fc.dictionary(
+    fc.string(),
+    fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value))),
+  );
+  const plain = json.filter((value) => !JSON.stringify(value).includes("__proto__"));
+  fc.assert(
+    fc.property(plain, plain, (before, after) => {
+      const steps = patchBetween(before, after).map((step) => ({ ...step }));
+      const patched = applyPatch(before, steps as never);
+      expect(patched.ok && patched.document).toEqual(after);
+    }),
+  );
+});
+
+describe("policies as text", () => {
+  const document = {
+    apiVersion: "countersign/v1",
+    kind: "Policy",
+    metadata: { name: "a", title: "A" },
+    spec: {
+      match: { actions: ["other.a"] },
+      variables: [{ name: "limit", expr: "facts.organizational.delegation_limit_usd" }],
+      when: 'params.to == "x" && params.amount > vars.limt',
+      effect: "block",
+      message: "No",
+    },
+  };
+
+  /** The text that is underlined for the first diagnostic. */
+  const underlined = (text: string) => {
+    const read = readText(text);
+    if (!("policy" in read)) throw new Error("no YAML");
+    const [mark] = marksOf(text, read.policy, checkPolicy(read.policy).diagnostics);
+    return text.slice(mark?.from, mark?.to);
+  };
+
+  test("come back from their text as they were", () => {
+    const read = readText(textOf(document));
+    expect("policy" in read && read.policy).toEqual(document);
+  });
+
+  test.each([
+    ["plain", textOf(document)],
+    ["JSON", JSON.stringify(document, null, 2)],
+    [
+      "a block of lines",
+      textOf(document).replace(/ {2}when: .*/, '  when: |-\n    params.to == "x" &&\n      params.amount > vars.limt'),
+    ],
+  ])("are marked at the very word that is wrong, written as %s", (_, text) => {
+    expect(underlined(text)).toBe("limt");
+  });
+
+  test("that are no YAML are marked where the reading ends", () => {
+    expect(readText("a: [1\nb: 2")).toHaveProperty("marks");
+    expect(readText("just text")).toHaveProperty("marks");
+  });
+
+  test("are completed with every function that the engine has", () => {
+    const offered = wordsAfter([]).filter(({ kind }) => kind === "function");
+    for (const { name } of domainFunctions) expect(offered.map(({ label }) => label)).toContain(name);
+    expect(wordsAfter(["facts", "security"]).map(({ label }) => label)).toContain("prompt_injection_detected");
+  });
+});

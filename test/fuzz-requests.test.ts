@@ -1,0 +1,150 @@
+/**
+ * Requests that nearly fit, over every operation, in every role: never a 500, never an answer that openapi.json does not
+ * describe. Seeded, so that a run repeats; FUZZ_RUNS and FUZZ_SEED make it longer and other.
+ */
+import { deliveredOperations, type IdKind, type Operation, roleNames } from "@countersign/contract";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadPacks } from "../packages/server/src/edge/pack-files.ts";
+import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { call, testOrganization } from "../packages/server/src/testing/http-node.ts";
+import { blockedBody, heldBody } from "../packages/server/src/testing/review.ts";
+import { serviceNode } from "../packages/server/src/testing/service-node.ts";
+import { fitting, jsonText, nearly, parameter, type Schema } from "./hostile-requests.ts";
+
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 40);
+const seed = Number(process.env["FUZZ_SEED"] ?? 20_261_121);
+
+const failures: string[] = [];
+const note = (line: { readonly status?: number; readonly err?: unknown }, message: string) => {
+  if (message === "request" && (line.status ?? 0) >= 500) failures.push(String((line.err as Error)?.stack ?? line.err));
+};
+const log = { debug: () => undefined, warn: () => undefined, info: note, error: note };
+const database = await testDatabase();
+const node = await serviceNode(database, { log });
+const { packs } = await loadPacks();
+const documents = [...packs.values()].flatMap((pack) => pack.rules.slice(0, 3));
+const keys: Record<string, string> = {};
+const pool: Partial<Record<IdKind, string[]>> = {};
+
+beforeAll(async () => {
+  const org = await testOrganization(database.db);
+  for (const role of roleNames) keys[role] = (await org.key({ role })).api_key;
+  keys["test"] = (await org.key({ environment: "test" })).api_key;
+  keys["one agent"] = (await org.key({ role: "agent", scope: "agent", agent_id: "agent-1" })).api_key;
+  pool.api_key = [(await org.key()).key_id];
+  const key = keys["admin"] as string;
+  const post = async (path: string, body?: unknown) => (await call(node.url, "POST", path, { key, body })).json;
+  const { membranes } = (await call(node.url, "GET", "/v1/membranes", { key })).json;
+  const held = (await post("/v1/membranes", { name: "all packs", packs: [...packs.keys()] })).membrane.membrane_id;
+  pool.membrane = [membranes[0].membrane_id, held];
+  for (const id of pool.membrane) await post(`/v1/membranes/${id}/go-live`);
+  const agent = { key: keys["agent"] as string };
+  const made = [];
+  for (const body of [heldBody, heldBody, blockedBody, { intent: heldBody.intent }])
+    made.push((await call(node.url, "POST", "/v1/intents", { ...agent, body })).json.decision);
+  pool.intent = made.map(({ intent_id }) => intent_id);
+  pool.escalation = made.flatMap(({ escalation_id }) => escalation_id ?? []);
+  expect(pool.escalation).not.toHaveLength(0);
+  pool.override = [
+    (await post(`/v1/intents/${made[2].intent_id}/override`, { reason: "it is fine" })).override.override_id,
+  ];
+  pool.webhook = [(await post("/v1/escalations/webhooks", { url: "https://hooks.example.com/x" })).webhook.id];
+  pool.policy = [(await post("/v1/policies", { policy: documents[0] })).policy.policy_id];
+});
+afterAll(() => {
+  expect(failures).toEqual([]);
+});
+
+/** Path parameters: what exists, what does not, and what cannot. */
+const segment = (name: string): fc.Arbitrary<string> => {
+  const known = pool[name.replace(/_id$/, "").replace(/^key$/, "api_key") as IdKind] ?? [
+    "agent-1",
+    "security",
+    "service",
+    "shop",
+  ];
+  const odd = [
+    "%00",
+    "%F0%9F%98%80",
+    "constructor",
+    "__proto__",
+    "a".repeat(128),
+    "a".repeat(129),
+    "%EF%BF%BF",
+    "a%2Fb",
+  ];
+  const long = encodeURIComponent(
+    Array.from({ length: 1_000 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7_919) % 20_000))).join(""),
+  );
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...known) },
+    { weight: 1, arbitrary: fc.constantFrom(...odd, long) },
+  );
+};
+
+function requests(operation: Operation) {
+  const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+  const path = fc
+    .tuple(...names.map(segment))
+    .map((parts) => names.reduce((path, name, at) => path.replace(`{${name}}`, parts[at] as string), operation.path));
+  const known = Object.entries((operation.query?.properties ?? {}) as Record<string, Schema>);
+  const given = known.map(([name, schema]) =>
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constant<string[]>([]) },
+      {
+        weight: 2,
+        arbitrary: parameter(name, schema, pool).map((values) => values.map((value) => `${name}=${encoded(value)}`)),
+      },
+    ),
+  );
+  const stray = fc.oneof(
+    { weight: 15, arbitrary: fc.constant("") },
+    { weight: 1, arbitrary: fc.constantFrom("x=1", "__proto__=1", "constructor", "=", "&&") },
+  );
+  const query = fc
+    .tuple(fc.tuple(...given), stray)
+    .map(([parts, more]) => [...parts.flat(), more].filter((part) => part !== "").join("&"));
+  const body =
+    operation.body === undefined
+      ? fc.constant(undefined)
+      : nearly(fitting(operation.body as Schema, pool, documents)).map(jsonText);
+  const rarely = (...values: string[]) =>
+    fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constantFrom(...values) });
+  const headers = fc.record({
+    "Idempotency-Key": rarely("once", "k".repeat(255), "k".repeat(256), "é", " "),
+    "If-None-Match": rarely("*", '"', 'W/"x", "y"', "x".repeat(5_000), ",,,"),
+    "X-Forwarded-For": rarely("junk", "1.2.3.4, ::1", "[::1]:80", ",", "999.1.1.1"),
+    traceparent: rarely("00-junk", "x".repeat(2_000)),
+  });
+  const role = fc.oneof(
+    { weight: 6, arbitrary: fc.constant("admin") },
+    { weight: 2, arbitrary: fc.constantFrom(...Object.keys(keys)) },
+  );
+  return fc.record({ path, query, body, headers, role });
+}
+
+/** Percent-encoded, unless it is that already. */
+const encoded = (text: string) => (/^%[0-9a-f]{0,2}$/i.test(text) ? text : encodeURIComponent(text));
+
+describe.each(deliveredOperations)("%s", (_id, operation: Operation) => {
+  test("answers as openapi.json says, below 500", { timeout: 30_000 + numRuns * 500 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(requests(operation), async ({ path, query, body, headers, role }) => {
+        const url = query === "" ? path : `${path}?${query}`;
+        const sent = body === undefined ? {} : { body };
+        const latin = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<
+          string,
+          string
+        >;
+        const answer = await call(node.url, operation.method, url, {
+          key: keys[role] as string,
+          headers: latin,
+          ...sent,
+        });
+        expect(answer.status, failures.at(-1) ?? answer.text).toBeLessThan(500);
+      }),
+      { numRuns, seed, endOnFailure: true },
+    );
+  });
+});

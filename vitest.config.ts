@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  resolve: { conditions: ["source"] },
+  ssr: { resolve: { conditions: ["source"] } },
+  test: {
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "packages/*/test/**/*.test.ts",
+      "test/**/*.test.ts",
+      "sim/**/*.test.ts",
+      "scripts/**/*.test.ts",
+    ],
+    globalSetup: ["packages/server/src/testing/global-setup.ts"],
+    pool: "forks",
+    maxWorkers: 2,
+    // Far beyond what any test takes: many start processes, and machines are busy.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
