@@ -12,6 +12,7 @@ export default defineConfig({
       "scripts/**/*.test.ts",
     ],
     globalSetup: ["packages/server/src/testing/global-setup.ts"],
+    setupFiles: ["scripts/property-seed.ts"],
     pool: "forks",
     maxWorkers: 2,
     // Far beyond what any test takes: many start processes, and machines are busy.
