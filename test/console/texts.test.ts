@@ -19,7 +19,9 @@ describe("texts of strangers", () => {
             .join("");
           expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
           const plain = text.replaceAll(/[^A-Za-z0-9]/g, "");
-          expect(shown.replaceAll(/\\u(?:\{[0-9a-f]+\}|[0-9a-f]{4})|\\[ntr]/g, "").replaceAll(/[^A-Za-z0-9]/g, "")).toBe(plain);
+          expect(
+            shown.replaceAll(/\\u(?:\{[0-9a-f]+\}|[0-9a-f]{4})|\\[ntr]/g, "").replaceAll(/[^A-Za-z0-9]/g, ""),
+          ).toBe(plain);
         },
       ),
     );
