@@ -47,13 +47,14 @@ export function decisionAudit(
       actor: "system",
       type: "decided",
       data: {
+        // In canonical order, which spares the sorting.
+        ...(not_pulled === null ? {} : { context_source: not_pulled }),
         decision_id,
-        verdict: decision.verdict,
-        risk_score: decision.risk_score,
         policies: decision.reasons.map((reason) => reason.policy),
         policy_set_sha256: decision.policy_set.sha256,
+        risk_score: decision.risk_score,
         ...(shadow.length === 0 ? {} : { shadow }),
-        ...(not_pulled === null ? {} : { context_source: not_pulled }),
+        verdict: decision.verdict,
       },
     }),
   ];
