@@ -4,6 +4,7 @@ import { createIds } from "../packages/server/src/edge/ids.ts";
 import { createSealer } from "../packages/server/src/edge/sealer.ts";
 import type { Caller } from "../packages/server/src/operations/caller.ts";
 import { createContextPulls } from "../packages/server/src/operations/context-pulls.ts";
+import { createDecisionLatencies } from "../packages/server/src/operations/decision-latencies.ts";
 import { createOrgStates } from "../packages/server/src/operations/org-state.ts";
 import { createReviewQueues } from "../packages/server/src/operations/review-queue.ts";
 import type { Runtime } from "../packages/server/src/operations/runtime.ts";
@@ -87,6 +88,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     waits: unused,
     pulls: createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics }),
     reviewQueues: createReviewQueues(db, clock),
+    latencies: createDecisionLatencies(),
     metrics,
     sealer,
     httpOut,

@@ -14,6 +14,8 @@ describe.skipIf(whyNot !== null)(`the first run${whyNot === null ? "" : `: ${why
     const { page, wrongs, context } = await console_.open();
     await page.goto("/");
     await page.getByText("Open mode: everybody on this machine is admin").waitFor();
+    const latency = page.getByRole("region", { name: "Latency" });
+    await latency.getByText("has not decided anything since it started").waitFor();
     await page.getByRole("link", { name: "Create your organization" }).click();
     await page.getByLabel("Organization").fill("Harbour Goods");
     await page.getByLabel("Your e-mail").fill("ann@example.com");
@@ -30,6 +32,10 @@ describe.skipIf(whyNot !== null)(`the first run${whyNot === null ? "" : `: ${why
     await page.getByRole("button", { name: "Open the console" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByText("Shadow: nothing is held").waitFor();
+    await latency.getByText("one decision in any mode").waitFor();
+    expect(await latency.getByRole("definition").allTextContents()).toEqual(
+      Array(3).fill(expect.stringMatching(/^[\d.,]+ ms$/)),
+    );
     const { intents } = await api<{ intents: unknown[] }>(console_.url, api_key, "GET", "/v1/intents");
     expect(intents).toHaveLength(1);
     expect(wrongs).toEqual([]);

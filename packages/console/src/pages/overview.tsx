@@ -138,12 +138,18 @@ function Figures({ overview }: { readonly overview: Overview }) {
         </div>
       </div>
       {overview.decisions === 0 ? (
-        <section className="card">
-          <Empty title="No decisions in this time">
-            <p>Choose a longer time, or send a test intent.</p>
-            <Link to="/settings">Send a test intent</Link>
-          </Empty>
-        </section>
+        <>
+          <section className="card">
+            <Empty title="No decisions in this time">
+              <p>Choose a longer time, or send a test intent.</p>
+              <Link to="/settings">Send a test intent</Link>
+            </Empty>
+          </section>
+          <div className="grid-2">
+            <Latency latency={overview.latency} />
+            <Quota />
+          </div>
+        </>
       ) : (
         <>
           <section className="card stack tight">
@@ -156,6 +162,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
               <h2>Risk</h2>
               <RiskChart risk={overview.risk} />
             </section>
+            <Latency latency={overview.latency} />
             <Quota />
             <section className="card stack tight">
               <h2>Rules that held most</h2>
@@ -208,6 +215,34 @@ function Modes({ overview }: { readonly overview: Overview }) {
         <span key={mode}>{`${mode} ${count.toLocaleString("en")}`}</span>
       ))}
     </p>
+  );
+}
+
+const milliseconds = (ms: number) => `${ms.toLocaleString("en", { maximumSignificantDigits: 3 })} ms`;
+
+function Latency({ latency }: { readonly latency: Overview["latency"] }) {
+  return (
+    <section className="card stack tight" aria-label="Latency">
+      <h2>Latency</h2>
+      {latency === null ? (
+        <p className="muted">The node that answers has not decided anything since it started.</p>
+      ) : (
+        <>
+          <dl className="pairs">
+            <dt>Half within</dt>
+            <dd>{milliseconds(latency.p50_ms)}</dd>
+            <dt>95 % within</dt>
+            <dd>{milliseconds(latency.p95_ms)}</dd>
+            <dt>99 % within</dt>
+            <dd>{milliseconds(latency.p99_ms)}</dd>
+          </dl>
+          <p className="small muted">
+            {`From submission to disk, ${latency.count === 1 ? "one decision" : `${latency.count.toLocaleString("en")} decisions`} in any mode, on the node that answers, since `}
+            <Time at={latency.since} />
+          </p>
+        </>
+      )}
+    </section>
   );
 }
 

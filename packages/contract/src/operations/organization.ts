@@ -25,7 +25,8 @@ export const organizationOperations = {
     ...common,
     path: "/v1/overview",
     summary: "Count the decisions of a window of time",
-    description: "Counts by time, verdict and mode; risk, policies and agents; and what waits in the review queue.",
+    description:
+      "Counts by time, verdict and mode; risk, policies and agents; how long decisions took; and what waits in the review queue.",
     auth: ["reviewer", "auditor"],
     query: OverviewQuery,
     answers: { 200: { description: "The counts.", schema: wrapped("overview", Overview) } },

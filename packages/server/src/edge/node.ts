@@ -14,6 +14,7 @@ import { allRoutes } from "../http/routes/index.ts";
 import { createSessions } from "../http/sessions.ts";
 import { createContextPulls } from "../operations/context-pulls.ts";
 import { ensureOpenModeOrganization } from "../operations/create-organization.ts";
+import { createDecisionLatencies } from "../operations/decision-latencies.ts";
 import { createDecisionWaits } from "../operations/decision-waits.ts";
 import { createOrgStates } from "../operations/org-state.ts";
 import { createReviewQueues } from "../operations/review-queue.ts";
@@ -106,6 +107,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     waits,
     pulls,
     reviewQueues: createReviewQueues(db, clock),
+    latencies: createDecisionLatencies(),
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,

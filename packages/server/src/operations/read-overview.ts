@@ -22,7 +22,7 @@ const bucket_sizes_seconds = [60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200
 
 /** The counts. Faults: invalid_request (a window that is empty, turned round, or longer than 31 days). */
 export async function readOverview(
-  runtime: Pick<Runtime, "db" | "clock">,
+  runtime: Pick<Runtime, "db" | "clock" | "latencies">,
   { org_id }: Pick<Caller, "org_id">,
   request: OverviewRequest,
 ): Promise<Overview> {
@@ -55,6 +55,7 @@ export async function readOverview(
       policies,
       agents,
       queue,
+      latency: runtime.latencies.of(org_id),
     };
   });
 }

@@ -6,6 +6,7 @@ import type { CommitWriter } from "../store/commit-writer.ts";
 import type { Backtests } from "./backtest.ts";
 import type { Callers } from "./caller.ts";
 import type { ContextPulls, PullMetrics } from "./context-pulls.ts";
+import type { DecisionLatencies } from "./decision-latencies.ts";
 import type { DecisionWaits } from "./decision-waits.ts";
 import type { OrgStates } from "./org-state.ts";
 import type { ReviewQueues } from "./review-queue.ts";
@@ -53,6 +54,7 @@ export interface Runtime {
   readonly waits: DecisionWaits;
   readonly pulls: ContextPulls;
   readonly reviewQueues: ReviewQueues;
+  readonly latencies: DecisionLatencies;
   readonly metrics: DecisionMetrics & DeliveryMetrics & PullMetrics;
   readonly settings: Settings;
   readonly sealer: Sealer;

@@ -87,11 +87,7 @@ export async function submitIntent(
     switch (outcome.outcome) {
       case "committed":
         if (proposal.rows.events.length > 0) runtime.deliveries.poke();
-        runtime.metrics.decided(
-          proposal.rows.intent.verdict,
-          proposal.rows.intent.mode,
-          runtime.clock.now_us() - started_us,
-        );
+        countDecided(runtime, caller.org_id, proposal.rows.intent, started_us);
         return {
           intent_id: proposal.rows.intent.intent_id,
           decision_text: proposal.rows.intent.decision,
@@ -120,6 +116,17 @@ export async function submitIntent(
     internal: `decided ${attempts_max} times and found outdated each time`,
     headers: { "retry-after": "1" },
   });
+}
+
+function countDecided(
+  { metrics, latencies, clock }: Runtime,
+  org_id: string,
+  { verdict, mode }: Proposal["rows"]["intent"],
+  started_us: number,
+): void {
+  const now_us = clock.now_us();
+  metrics.decided(verdict, mode, now_us - started_us);
+  latencies.decided(org_id, now_us, now_us - started_us);
 }
 
 /** The promise of an Idempotency-Key covers everything that shapes the decision: the body and the asked mode. */

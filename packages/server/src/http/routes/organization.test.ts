@@ -73,6 +73,12 @@ describe("the overview", () => {
     expect(overview.policies).toEqual([{ policy_id, policy: "too-much", effect: "block", count: 1 }]);
     expect(overview.agents).toEqual([{ agent_id: "payer", count: 3, held: 1 }]);
     expect(overview.queue).toEqual({ pending: 0, oldest_at: null, next_expires_at: null });
+    const { latency } = overview;
+    expect(latency.count).toBe(3);
+    expect(latency.p50_ms).toBeGreaterThan(0);
+    expect(latency.p95_ms).toBeGreaterThanOrEqual(latency.p50_ms);
+    expect(latency.p99_ms).toBeGreaterThanOrEqual(latency.p95_ms);
+    expect((await get("/v1/overview")).json.overview.latency).toBeNull();
     expect((await get("/v1/overview?mode=live", key)).json.overview.decisions).toBe(0);
     expect((await get("/v1/overview?membrane_id=mem_0", key)).json.overview.decisions).toBe(0);
     expect((await get("/v1/overview")).json.overview.decisions).toBe(0);

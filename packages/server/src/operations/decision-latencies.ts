@@ -1,0 +1,84 @@
+/**
+ * How long the decisions of each organization took on this node, counted in memory.
+ *
+ * A histogram with sixteen steps to every doubling: counting is an array access, and a figure read from it is the upper
+ * edge of its step, at most a sixteenth above the truth and never below it. 1.7 kB for an organization; the one that has
+ * decided nothing for longest makes room, and begins anew when it comes back.
+ */
+import type { Overview } from "@countersign/contract";
+import { formatTimestampUs } from "@countersign/core";
+import { LRUCache } from "lru-cache";
+
+/** What this node has counted. */
+export interface DecisionLatencies {
+  /** One decision was committed at `at_us`; `elapsed_us` runs from the operation's start to the commit. */
+  decided(org_id: string, at_us: number, elapsed_us: number): void;
+  /** Null: no decision of this organization was counted here. */
+  of(org_id: string): Overview["latency"];
+}
+
+const organizationsMax = 2_000;
+const steps_bits = 4;
+const steps = 2 ** steps_bits;
+/** Longer ones, of more than half an hour, count to the last step. */
+const elapsed_us_max = 2 ** 31 - 1;
+const slots = stepOf(elapsed_us_max) + 1;
+
+interface Counted {
+  readonly since_us: number;
+  readonly counts: Uint32Array;
+  count: number;
+}
+
+/** Creates the counts of one node. */
+export function createDecisionLatencies(): DecisionLatencies {
+  const organizations = new LRUCache<string, Counted>({ max: organizationsMax });
+  return {
+    decided(org_id, at_us, elapsed_us) {
+      let counted = organizations.get(org_id);
+      if (counted === undefined) {
+        counted = { since_us: at_us, counts: new Uint32Array(slots), count: 0 };
+        organizations.set(org_id, counted);
+      }
+      // A clock that was set back in between gives no time at all.
+      const step = stepOf(Math.min(Math.max(0, Math.floor(elapsed_us)), elapsed_us_max));
+      counted.counts[step] = (counted.counts[step] as number) + 1;
+      counted.count += 1;
+    },
+    of(org_id) {
+      const counted = organizations.peek(org_id);
+      if (counted === undefined) return null;
+      return {
+        since: formatTimestampUs(counted.since_us),
+        count: counted.count,
+        p50_ms: quantileMs(counted, 0.5),
+        p95_ms: quantileMs(counted, 0.95),
+        p99_ms: quantileMs(counted, 0.99),
+      };
+    },
+  };
+}
+
+/** Below `steps` every microsecond has its own; from there on the leading bits decide. */
+function stepOf(us: number): number {
+  if (us < steps) return us;
+  const shift = 31 - Math.clz32(us) - steps_bits;
+  return shift * steps + (us >>> shift);
+}
+
+/** The largest number of microseconds that falls into a step. */
+function upperUs(step: number): number {
+  if (step < steps) return step;
+  const shift = Math.floor(step / steps) - 1;
+  return (steps + (step % steps) + 1) * 2 ** shift - 1;
+}
+
+/** The smallest figure that this share of the decisions did not exceed. */
+function quantileMs({ counts, count }: Counted, share: number): number {
+  let left = Math.ceil(count * share);
+  const step = counts.findIndex((each) => {
+    left -= each;
+    return left <= 0;
+  });
+  return upperUs(step) / 1_000;
+}
