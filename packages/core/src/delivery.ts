@@ -1,5 +1,6 @@
 /** What becomes of a delivery after an attempt. Source: contract §3 and §6 rule 3, api.md §8. */
 import { limits } from "@countersign/contract";
+import { deliveryFailureText } from "./delivery-failure.ts";
 
 /** What one attempt came to. */
 export interface AttemptResult {
@@ -36,8 +37,7 @@ export function afterAttempt(
 /** What a receiver's answer means: any 2xx takes the event, everything else is a failure with its reason. */
 export function judgeAnswer(response_status: number): AttemptResult {
   if (response_status >= 200 && response_status < 300) return { response_status, error: null };
-  if (response_status >= 300 && response_status < 400 && response_status !== 304) {
-    return { response_status, error: `The receiver answered ${response_status}; redirects are not followed.` };
-  }
-  return { response_status, error: `The receiver answered ${response_status} instead of a 2xx status.` };
+  const redirected = response_status >= 300 && response_status < 400 && response_status !== 304;
+  const error = deliveryFailureText(redirected ? "redirected" : "not_taken", { status: response_status });
+  return { response_status, error };
 }

@@ -23,6 +23,12 @@ export type {
 } from "./decision.ts";
 export { default_verdict_name, risk_threshold_name } from "./decision.ts";
 export { type AfterAttempt, type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./delivery.ts";
+export {
+  type DeliveryFailure,
+  type DeliveryFailureValues,
+  deliveryFailureText,
+  deliveryFailureTexts,
+} from "./delivery-failure.ts";
 export { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
 export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./event-body.ts";
 export {

@@ -1,55 +1,88 @@
-/** Why an attempt got no answer, as a sentence for the person who runs the receiver. */
+/** Which of the recorded reasons an error of the resolver, the socket, TLS or the HTTP parser is. */
+import { type DeliveryFailure, type DeliveryFailureValues, deliveryFailureText } from "@countersign/core";
 
-const texts: Readonly<Record<string, string>> = {
-  ENOTFOUND: "The receiver's name does not resolve.",
-  ENODATA: "The receiver's name has no address.",
-  EAI_AGAIN: "The name server did not answer.",
-  ESERVFAIL: "The name server could not resolve the receiver's name.",
-  EREFUSED: "The name server refused to resolve the receiver's name.",
-  ECONNREFUSED: "The receiver refused the connection.",
-  EHOSTUNREACH: "There is no route to the receiver.",
-  ENETUNREACH: "There is no route to the receiver.",
-  ECONNRESET: "The receiver closed the connection before it answered.",
-  EPIPE: "The receiver closed the connection before it answered.",
-  UND_ERR_SOCKET: "The receiver closed the connection before it answered.",
-  UND_ERR_HEADERS_OVERFLOW: "The head of the receiver's answer is too large.",
-  HPE_HEADER_OVERFLOW: "The head of the receiver's answer is too large.",
-  CERT_HAS_EXPIRED: "The receiver's certificate has expired.",
-  CERT_NOT_YET_VALID: "The receiver's certificate is not valid yet.",
-  CERT_REVOKED: "The receiver's certificate is revoked.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The receiver's certificate is for another name.",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "The receiver's certificate is self-signed.",
-  SELF_SIGNED_CERT_IN_CHAIN: "The receiver's certificate comes from an authority that is not trusted.",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "The receiver does not send the certificates between its own and a trusted authority.",
-  UNABLE_TO_GET_ISSUER_CERT: "The receiver's certificate comes from an authority that is not trusted.",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The receiver's certificate comes from an authority that is not trusted.",
-};
+/** By the error's code. */
+const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>(
+  Object.entries({
+    ENOTFOUND: "name_unknown",
+    ENODATA: "name_without_address",
+    // c-ares: no server answered, or there is none to ask.
+    ETIMEOUT: "name_server_silent",
+    EAI_AGAIN: "name_server_silent",
+    ESERVFAIL: "name_server_failed",
+    EFORMERR: "name_server_failed",
+    EBADRESP: "name_server_failed",
+    ENOTIMP: "name_server_failed",
+    EREFUSED: "name_server_refused",
+    ECONNREFUSED: "connection_refused",
+    EHOSTUNREACH: "no_route",
+    ENETUNREACH: "no_route",
+    ECONNRESET: "connection_closed",
+    EPIPE: "connection_closed",
+    UND_ERR_SOCKET: "connection_closed",
+    UND_ERR_CONNECT_TIMEOUT: "out_of_time",
+    ETIMEDOUT: "out_of_time",
+    UND_ERR_HEADERS_OVERFLOW: "head_too_large",
+    HPE_HEADER_OVERFLOW: "head_too_large",
+    UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "not_http",
+    CERT_HAS_EXPIRED: "certificate_expired",
+    CERT_NOT_YET_VALID: "certificate_not_yet_valid",
+    ERR_TLS_CERT_ALTNAME_INVALID: "certificate_of_another_name",
+    DEPTH_ZERO_SELF_SIGNED_CERT: "certificate_self_signed",
+    SELF_SIGNED_CERT_IN_CHAIN: "certificate_of_unknown_authority",
+    UNABLE_TO_GET_ISSUER_CERT: "certificate_of_unknown_authority",
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate_of_unknown_authority",
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate_chain_incomplete",
+  } as const),
+);
 
-/** The sentence for an error of the resolver, the socket, TLS or the HTTP parser. At most 500 characters. */
-export function failureText(error: unknown, timeout_ms: number): string {
-  for (const each of causes(error)) {
-    const { name, code, message } = each as { name?: string; code?: unknown; message?: string };
-    if (name === "TimeoutError" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT" || code === "ETIMEOUT") {
-      return `The receiver did not answer within ${timeout_ms / 1_000} seconds.`;
-    }
-    // undici's words for a switch of protocols that nobody asked for, and for 100 in place of an answer.
-    if (message === "bad upgrade") return "The receiver answered 101, a switch of protocols that was not asked for.";
-    if (message === "bad response") return "The receiver answered 100 and nothing after it.";
-    const known = typeof code === "string" ? texts[code] : undefined;
-    if (known !== undefined) return known;
-    if (name === "HTTPParserError") return "The receiver's answer is not HTTP/1.1.";
-    if (typeof code !== "string") continue;
-    if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return "The receiver does not speak TLS on this port.";
-    return `The connection to the receiver failed (${code.slice(0, 100)}).`;
+/** undici's words for a switch of protocols that nobody asked for, and for 100 in place of an answer. */
+const said_by_undici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
+  ["bad upgrade", "protocol_switched"],
+  ["bad response", "nothing_after_100"],
+]);
+
+/** Looked at of a chain of causes. */
+const causes_max = 8;
+
+/** A reason that this service knows by itself. */
+export class AttemptFailure extends Error {
+  readonly failure: DeliveryFailure;
+
+  constructor(failure: DeliveryFailure, values: DeliveryFailureValues = {}) {
+    super(deliveryFailureText(failure, values));
+    this.failure = failure;
   }
-  return "The connection to the receiver failed.";
+}
+
+/** The sentence for an error. `timeout_ms`: what the attempt was given. */
+export function failureText(error: unknown, timeout_ms: number): string {
+  if (error instanceof AttemptFailure) return error.message;
+  const [failure, code] = failureOf(error);
+  return deliveryFailureText(failure, { code, seconds: timeout_ms / 1_000 });
+}
+
+function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
+  let first_code: string | undefined;
+  for (const each of causes(error, causes_max)) {
+    const { name, code, message } = each as { name?: unknown; code?: unknown; message?: unknown };
+    if (name === "TimeoutError") return ["out_of_time", ""];
+    const known = said_by_undici.get(message) ?? failures.get(code);
+    if (known !== undefined) return [known, ""];
+    if (name === "HTTPParserError") return ["not_http", ""];
+    if (typeof code !== "string" || !/^\w{1,100}$/.test(code)) continue;
+    // The receiver's alert says why; everything else that OpenSSL has to say is about bytes that are no TLS.
+    if (/^ERR_SSL_.*(ALERT|UNSUPPORTED|NO_SHARED)/.test(code)) return ["tls_refused", code];
+    if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return ["no_tls", code];
+    first_code ??= code;
+  }
+  return ["connection_failed", first_code ?? "unknown"];
 }
 
 /** The error, what caused it, and what several tries came to, from the outside in. */
-function* causes(error: unknown): Generator<object> {
-  if (typeof error !== "object" || error === null) return;
+function* causes(error: unknown, left: number): Generator<object> {
+  if (typeof error !== "object" || error === null || left === 0) return;
   yield error;
-  if (error instanceof AggregateError) yield* causes(error.errors[0]);
-  if ("cause" in error) yield* causes(error.cause);
+  if (error instanceof AggregateError) yield* causes(error.errors[0], left - 1);
+  if ("cause" in error) yield* causes(error.cause, left - 1);
 }

@@ -6,18 +6,16 @@
  * everything from the lookup to the head of the answer: the phase time-outs of undici and `http.request({timeout})` are
  * idle timers, and a receiver that sent a byte every 100 ms was never cut (measured). Proxy variables are not read.
  */
-import { Resolver, lookup as systemLookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { performance } from "node:perf_hooks";
 import { limits } from "@countersign/contract";
 import { checkWebhookUrl, judgeAnswer, refusedAddresses, type WebhookUrlRules } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { type Dispatcher, Pool } from "undici";
-import type { Answered, HttpOut } from "../ports.ts";
-import { failureText } from "./http-out-failures.ts";
-
-/** The addresses of a name; rejects when it has none. */
-export type ResolveName = (host: string) => Promise<readonly string[]>;
+import type { Answered, HttpOut, Timers } from "../ports.ts";
+import { AttemptFailure, failureText } from "./http-out-failures.ts";
+import { createNameLookup, lookupBySystem, type ResolveName, sharedLookups } from "./name-lookup.ts";
+import { timers } from "./timers.ts";
 
 /** What an operator or a test sets; the rest is the contract's. */
 export interface HttpOutOptions {
@@ -26,6 +24,8 @@ export interface HttpOutOptions {
   /** Certificate authorities in place of the system's, in PEM. */
   readonly ca?: string;
   readonly timeout_ms?: number;
+  /** Tests only: in place of the process's timers. */
+  readonly after?: Timers["after"];
 }
 
 /** The client, with its way to end. */
@@ -41,17 +41,16 @@ interface Target {
 }
 
 const registration_lookup_ms = 2_000;
-/** Attempts within a second share one lookup: a burst to one receiver is no burst to the name server. */
-const lookup_kept_ms = 1_000;
 /** For as long the rest of a body may still come, so that its connection can be used again. */
 const rest_of_body_ms = 1_000;
 const pools_max = 1_000;
 
 /** Creates the client. */
 export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
-  const { rules, ca, timeout_ms = limits.delivery_attempt_timeout_ms } = options;
-  const resolve = options.resolve ?? resolverOf(rules);
-  const lookups = new LRUCache<string, Promise<readonly string[]>>({ max: pools_max, ttl: lookup_kept_ms });
+  const { rules, ca, timeout_ms = limits.delivery_attempt_timeout_ms, after = timers.after } = options;
+  // Only where the operator allows private networks the machine's own names (hosts file) are asked for too.
+  const system = rules.allow_networks.length > 0 ? { system: lookupBySystem } : {};
+  const addressesOf = sharedLookups(options.resolve ?? createNameLookup(system));
   const targets = new LRUCache<string, Target>({ max: pools_max });
   const pools = new LRUCache<string, Pool>({
     max: pools_max,
@@ -70,15 +69,6 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     return target;
   }
 
-  function addressesOf(host: string): Promise<readonly string[]> {
-    const known = lookups.get(host);
-    if (known !== undefined) return known;
-    const looking = resolve(host);
-    looking.catch(() => undefined);
-    lookups.set(host, looking);
-    return looking;
-  }
-
   function poolOf(origin: string, addresses: readonly string[], connect_ms: number): Pool {
     const key = [origin, connect_ms, ...addresses].join(" ");
     const known = pools.get(key);
@@ -90,6 +80,13 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     const pool = new Pool(origin, { connect, autoSelectFamily: true, headersTimeout: 0, bodyTimeout: 0 });
     pools.set(key, pool);
     return pool;
+  }
+
+  /** Out of time during the lookup nothing is sent any more: this rejects. */
+  function lookedUp(host: string, signal: AbortSignal): Promise<readonly string[]> {
+    return within(signal, addressesOf(host)).catch((error: unknown) => {
+      throw signal.aborted ? new AttemptFailure("name_server_silent") : error;
+    });
   }
 
   /**
@@ -105,14 +102,14 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     method: "GET" | "POST" = "POST",
   ): Promise<Dispatcher.ResponseData> {
     const { verdict, origin, path } = targetOf(url);
-    if ("refused" in verdict) throw new RefusedAddress(verdict.refused);
-    const addresses = verdict.literal ? [] : await addressesOf(verdict.host);
+    if ("refused" in verdict) throw new AttemptFailure("refused", { sentence: verdict.refused });
+    const addresses = verdict.literal ? [] : await lookedUp(verdict.host, signal);
     const refused = refusedAddresses(verdict.host, addresses, rules);
-    if (refused !== null) throw new RefusedAddress(refused);
-    // Out of time during the lookup: nothing must be sent any more.
+    if (refused !== null) throw new AttemptFailure("refused", { sentence: refused });
     signal.throwIfAborted();
     const request = { method, path, headers, body: method === "GET" ? null : body, signal };
-    return poolOf(origin, [...addresses].sort(), connect_ms).request(request);
+    // undici hears of an abort only once the request has a connection, so the race is ours.
+    return within(signal, poolOf(origin, [...addresses].sort(), connect_ms).request(request));
   }
 
   return {
@@ -128,15 +125,13 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     async post(url, headers, body) {
       const started_ms = performance.now();
       const elapsed = () => Math.round((performance.now() - started_ms) * 10) / 10;
-      const { signal, end } = timeLimit(timeout_ms);
+      const { signal, end } = timeLimit(timeout_ms, after);
       try {
-        // undici hears of an abort only once the request has a connection, so the race is ours.
-        const answer = await within(signal, send(url, headers, body, signal, timeout_ms));
-        dropBody(answer.body);
+        const answer = await send(url, headers, body, signal, timeout_ms);
+        dropBody(answer.body, after);
         return { ...judgeAnswer(answer.statusCode), duration_ms: elapsed() };
       } catch (error) {
-        const text = error instanceof RefusedAddress ? error.message : failureText(error, timeout_ms);
-        return { response_status: null, error: text, duration_ms: elapsed() };
+        return { response_status: null, error: failureText(error, timeout_ms), duration_ms: elapsed() };
       } finally {
         end();
       }
@@ -145,14 +140,12 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     async ask(url, headers, body, { timeout_ms: ask_ms, answer_bytes_max, method }) {
       const signal = AbortSignal.timeout(ask_ms);
       try {
-        const answer = send(url, headers, body, signal, limits.context_source_timeout_ms_max, method);
-        return await within(
-          signal,
-          answer.then((head) => wholeAnswer(head, answer_bytes_max)),
-        );
+        const head = await send(url, headers, body, signal, limits.context_source_timeout_ms_max, method);
+        return await within(signal, wholeAnswer(head, answer_bytes_max));
       } catch (error) {
-        if (error instanceof RefusedAddress) return { failed: "refused", text: error.message };
-        return { failed: signal.aborted ? "timeout" : "unreachable", text: failureText(error, ask_ms) };
+        const refused = error instanceof AttemptFailure && error.failure === "refused";
+        const failed = refused ? "refused" : signal.aborted ? "timeout" : "unreachable";
+        return { failed, text: failureText(error, ask_ms) };
       }
     },
 
@@ -163,14 +156,11 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
   };
 }
 
-class RefusedAddress extends Error {}
-
 /** `AbortSignal.timeout` for thousands a second: its bookkeeping for the garbage collector cost more than the timer. */
-function timeLimit(timeout_ms: number): { readonly signal: AbortSignal; end(): void } {
+function timeLimit(timeout_ms: number, after: Timers["after"]): { readonly signal: AbortSignal; end(): void } {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new DOMException("out of time", "TimeoutError")), timeout_ms);
-  timer.unref();
-  return { signal: controller.signal, end: () => clearTimeout(timer) };
+  const end = after(timeout_ms, () => controller.abort(new DOMException("out of time", "TimeoutError")));
+  return { signal: controller.signal, end };
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. */
@@ -182,14 +172,20 @@ function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Answers every lookup of a connection with the addresses that were judged. */
+/**
+ * Answers every lookup of a connection with the addresses that were judged. Never at once, like the lookup that it stands
+ * for: a connection that fails in the same tick (no route to an IPv6 address) fails before anybody listens to its errors,
+ * which ended the process (measured).
+ */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, { all: wantsAll }, callback) => {
     const [first] = all;
-    if (first === undefined) return callback(new Error("an address literal needs no lookup"), "");
-    if (wantsAll) callback(null, all);
-    else callback(null, first.address, first.family);
+    process.nextTick(() => {
+      if (first === undefined) callback(new Error("an address literal needs no lookup"), "");
+      else if (wantsAll) callback(null, all);
+      else callback(null, first.address, first.family);
+    });
   };
 }
 
@@ -212,26 +208,10 @@ async function wholeAnswer(
 }
 
 /** 2xx at the head is success; what follows is read so far that the connection stays usable, and otherwise cut. */
-function dropBody(body: Dispatcher.ResponseData["body"]): void {
-  const timer = setTimeout(() => body.destroy(), rest_of_body_ms);
-  timer.unref();
+function dropBody(body: Dispatcher.ResponseData["body"], after: Timers["after"]): void {
+  const ended = after(rest_of_body_ms, () => body.destroy());
   body
     .dump({ limit: limits.delivery_answer_bytes_max })
     .catch(() => undefined)
-    .finally(() => clearTimeout(timer));
-}
-
-/**
- * c-ares, not `dns.lookup`: that one shares four threads with everything else, and took 7 s behind four password hashes
- * (measured). Only where the operator allows private networks the machine's own names (hosts file) are asked too.
- */
-function resolverOf(rules: WebhookUrlRules): ResolveName {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
-  return async (host) => {
-    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
-    if (addresses.length > 0) return addresses;
-    if (rules.allow_networks.length > 0) return (await systemLookup(host, { all: true })).map(({ address }) => address);
-    throw answers[0].status === "rejected" ? answers[0].reason : new Error(`${host} has no address`);
-  };
+    .finally(ended);
 }

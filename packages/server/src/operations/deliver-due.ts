@@ -1,6 +1,6 @@
 /** One attempt of one claimed delivery, and settling what attempts came to. Source: architecture.md §5, contract §6. */
 import { limits } from "@countersign/contract";
-import { afterAttempt, deliveryHeaders, formatTimestampUs } from "@countersign/core";
+import { afterAttempt, deliveryFailureText, deliveryHeaders, formatTimestampUs } from "@countersign/core";
 import type { Ids } from "../ports.ts";
 import { type AuditRow, auditRow } from "../store/audit.ts";
 import { type AttemptRecord, type ClaimedDelivery, type Settlement, settle } from "../store/delivery-queue.ts";
@@ -15,11 +15,11 @@ export interface Ended {
   readonly duration_ms: number;
 }
 
-const interrupted = "The service stopped during this attempt; whether it arrived is not known.";
+const interrupted = deliveryFailureText("interrupted");
 
 const unsealable = {
   response_status: null,
-  error: "The webhook's secret was sealed with another master key than this service has.",
+  error: deliveryFailureText("secret_not_readable"),
   duration_ms: 0,
 };
 

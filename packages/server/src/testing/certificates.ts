@@ -20,15 +20,51 @@ export interface Certificates {
   readonly self_signed: Certificate;
 }
 
+/** Of another authority, for receiver.test. */
+export interface StrangeCertificates {
+  readonly ca: string;
+  readonly good: Certificate;
+  /** The same, sent with its authority's own. */
+  readonly with_authority: Certificate;
+  /** From 2090 on. */
+  readonly not_yet_valid: Certificate;
+}
+
+/** What an authority can do. */
+interface Authority {
+  readonly ca: string;
+  sign(name: string, san: string, dates: readonly string[]): Certificate;
+  selfSigned(): Certificate;
+}
+
+const days = ["-days", "30"];
 let made: Certificates | undefined;
+let strange: StrangeCertificates | undefined;
 
 /** The same certificates on every call. */
 export function testCertificates(): Certificates {
-  made ??= make();
+  made ??= withAuthority(({ ca, sign, selfSigned }) => ({
+    ca,
+    good: sign("good", "DNS:receiver.test,DNS:slow.test,DNS:*.receivers.test,IP:127.0.0.1", days),
+    wrong_name: sign("other", "DNS:other.test", days),
+    expired: sign("expired", "DNS:receiver.test", ["-startdate", "20190101000000Z", "-enddate", "20200101000000Z"]),
+    self_signed: selfSigned(),
+  }));
   return made;
 }
 
-function make(): Certificates {
+/** The same on every call; only the tests that need them pay for them. */
+export function strangeCertificates(): StrangeCertificates {
+  strange ??= withAuthority(({ ca, sign }) => {
+    const good = sign("good", "DNS:receiver.test", days);
+    const late = ["-startdate", "20900101000000Z", "-enddate", "20910101000000Z"];
+    const with_authority = { cert: good.cert + ca, key: good.key };
+    return { ca, good, with_authority, not_yet_valid: sign("late", "DNS:receiver.test", late) };
+  });
+  return strange;
+}
+
+function withAuthority<T>(work: (authority: Authority) => T): T {
   const dir = mkdtempSync(join(tmpdir(), "certificates-"));
   const path = (name: string) => join(dir, name);
   const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "pipe" });
@@ -70,31 +106,17 @@ function make(): Certificates {
       path("ca.pem"),
       "-subj",
       "/CN=Test authority",
-      "-days",
-      "30",
+      ...days,
     );
-    openssl(
-      "req",
-      "-x509",
-      ...newKey,
-      "-keyout",
-      path("self.key"),
-      "-out",
-      path("self.pem"),
-      "-subj",
-      "/CN=self",
-      "-addext",
-      "subjectAltName=DNS:receiver.test",
-      "-days",
-      "30",
-    );
-    return {
+    return work({
       ca: readFileSync(path("ca.pem"), "utf8"),
-      good: sign("good", "DNS:receiver.test,DNS:slow.test,DNS:*.receivers.test,IP:127.0.0.1", ["-days", "30"]),
-      wrong_name: sign("other", "DNS:other.test", ["-days", "30"]),
-      expired: sign("expired", "DNS:receiver.test", ["-startdate", "20190101000000Z", "-enddate", "20200101000000Z"]),
-      self_signed: read("self"),
-    };
+      sign,
+      selfSigned() {
+        const made_by_itself = ["req", "-x509", ...newKey, "-keyout", path("self.key"), "-out", path("self.pem")];
+        openssl(...made_by_itself, "-subj", "/CN=self", "-addext", "subjectAltName=DNS:receiver.test", ...days);
+        return read("self");
+      },
+    });
   } finally {
     rmSync(dir, { recursive: true });
   }
