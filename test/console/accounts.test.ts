@@ -1,20 +1,12 @@
 /** People with accounts in the browser: from signing up to deciding for an agent that waits. */
 import { Secret, TOTP } from "otpauth";
 import { describe, expect, test } from "vitest";
+import { addVirtualAuthenticator } from "./chromium.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { password } from "./people.ts";
 import { api, intent, refundPolicy, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
-const password = "correct horse battery staple";
-
-/** The path of the newest link that was mailed to an address. */
-async function mailedPath(to: string, subject: RegExp): Promise<string> {
-  const found = () => console_.mails.findLast((mail) => mail.to === to && subject.test(mail.subject));
-  await expect.poll(() => found() !== undefined, { timeout: 60_000 }).toBe(true);
-  const [url] = /http\S+\?token=\S+/.exec(found()?.text ?? "") ?? [""];
-  const { pathname, search } = new URL(url);
-  return pathname + search;
-}
 
 describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`}`, () => {
   test("sign up, confirm, set up a second factor, sign in with it, and decide for an agent that waits", {
@@ -35,7 +27,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
-    const confirm = await mailedPath(email, /^Confirm/);
+    const confirm = await console_.mailedPath(email, /^Confirm/);
     await page.goto(confirm);
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByText("Your address is confirmed").waitFor();
@@ -104,7 +96,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await page.getByRole("button", { name: "Send invitation" }).click();
     await page.getByRole("region", { name: "Invitations" }).getByText("bob@example.com").waitFor();
     const bob = await console_.open();
-    await bob.page.goto(await mailedPath("bob@example.com", /^Join/));
+    await bob.page.goto(await console_.mailedPath("bob@example.com", /^Join/));
     await bob.page.getByLabel("Password").fill(password);
     await bob.page.getByRole("button", { name: "Join" }).click();
     await bob.page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -148,7 +140,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
     await page.getByRole("button", { name: "Send a link" }).click();
     await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
-    await page.goto(await mailedPath("bob@example.com", /password/i));
+    await page.goto(await console_.mailedPath("bob@example.com", /password/i));
     await page.getByLabel("Password").fill("another horse, another battery");
     await page.getByRole("button", { name: "Set password" }).click();
     await page.getByText("You are signed out everywhere").waitFor();
@@ -169,21 +161,11 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     timeout: test_timeout_ms,
   }, async () => {
     const email = "cleo@example.com";
-    const { page, wrongs, context } = await console_.open({}, console_.named_url);
-    const device = await context.newCDPSession(page);
-    await device.send("WebAuthn.enable");
-    await device.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        protocol: "ctap2",
-        transport: "internal",
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    const watched = await console_.open({}, console_.named_url);
+    const { page, wrongs, context } = watched;
+    await addVirtualAuthenticator(watched);
     await api(console_.url, null, "POST", "/v1/auth/signup", { org_name: "Passkeys", email, password });
-    await page.goto(await mailedPath(email, /^Confirm/));
+    await page.goto(await console_.mailedPath(email, /^Confirm/));
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.getByLabel("E-mail", { exact: true }).fill(email);

@@ -38,6 +38,8 @@ export interface Watched {
 export interface Look {
   /** Signs in with this key, as if it had been typed into the tab. */
   readonly api_key?: string;
+  /** Signs in with this session cookie, `name=value`. */
+  readonly session?: string;
   readonly theme?: "light" | "dark";
   readonly width?: number;
   readonly height?: number;
@@ -57,6 +59,10 @@ export async function openPage(browser: Browser, base_url: string, look: Look = 
   if (look.api_key !== undefined) {
     await context.addInitScript(`sessionStorage.setItem("countersign.api_key", ${JSON.stringify(look.api_key)})`);
   }
+  if (look.session !== undefined) {
+    const [name = "", value = ""] = look.session.split("=");
+    await context.addCookies([{ name, value, url: base_url, httpOnly: true, sameSite: "Lax" }]);
+  }
   await context.addInitScript(
     `addEventListener("securitypolicyviolation", (event) =>
       console.error("policy", event.violatedDirective, event.sourceFile, event.lineNumber + ":" + event.columnNumber, event.sample))`,
@@ -75,4 +81,20 @@ export async function openPage(browser: Browser, base_url: string, look: Look = 
   });
   page.on("dialog", (dialog) => void dialog.accept());
   return { page, context, wrongs };
+}
+
+/** A device that says yes to every passkey. */
+export async function addVirtualAuthenticator({ context, page }: Watched): Promise<void> {
+  const device = await context.newCDPSession(page);
+  await device.send("WebAuthn.enable");
+  await device.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
 }

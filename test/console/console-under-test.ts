@@ -1,11 +1,14 @@
 /** One node with the built console and one browser, for the tests of a file. */
+
+import type { Role } from "@countersign/contract";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, vi } from "vitest";
 import type { Mail } from "../../packages/server/src/ports.ts";
 import { testDatabase } from "../../packages/server/src/testing/database.ts";
 import { webhookNode } from "../../packages/server/src/testing/webhook-node.ts";
 import { builtConsole } from "./built-console.ts";
 import { chromiumPath, type Look, openPage, startChromium, type Watched } from "./chromium.ts";
+import { joinOrganization, linkIn, type Person } from "./people.ts";
 
 /** Long enough for a browser on a busy machine; a test ends as soon as its conditions hold. */
 export const test_timeout_ms = 180_000;
@@ -20,6 +23,10 @@ export interface ConsoleUnderTest {
   readonly named_url: string;
   /** What the service has mailed, oldest first. */
   readonly mails: readonly Mail[];
+  /** The path of the newest link that was mailed to an address; waits for it. */
+  mailedPath(to: string, subject: RegExp): Promise<string>;
+  /** Somebody who was invited with this key and has joined. */
+  join(admin: string, email: string, role: Role): Promise<Person>;
   /** A page in a context of its own; closed with the browser. */
   open(look?: Look, base_url?: string): Promise<Watched>;
 }
@@ -47,7 +54,14 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
     }, test_timeout_ms);
     afterAll(async () => await browser?.close(), test_timeout_ms);
   }
+  async function mailedPath(to: string, subject: RegExp): Promise<string> {
+    const find = () => mails.findLast((mail) => mail.to === to && subject.test(mail.subject));
+    const mail = await vi.waitUntil(find, { timeout: 60_000 });
+    return linkIn(mail.text);
+  }
   return {
+    mailedPath,
+    join: (admin, email, role) => joinOrganization(url, admin, { email, role }, () => mailedPath(email, /^Join/)),
     get url() {
       return url;
     },

@@ -1,8 +1,7 @@
 /** Every page: usable by everybody, at every width, within the size that was promised. */
 import { gzipSync } from "node:zlib";
-import { AxeBuilder } from "@axe-core/playwright";
-import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
+import { openLoaded, sidewaysOf, violations } from "./accessibility.ts";
 import { builtConsole } from "./built-console.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
 import { api, type Seeded, seedActivity, seedOrganization } from "./seed.ts";
@@ -10,12 +9,6 @@ import { api, type Seeded, seedActivity, seedOrganization } from "./seed.ts";
 const console_ = await consoleUnderTest();
 
 const first_load_bytes_max = 150 * 1024;
-
-/** The elements that make the page itself wider than the screen; what scrolls in a frame of its own does not. */
-const tooWide = `
-  document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")]
-    .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.closest(".scroll, .json, .snippet") === null)
-    .map((each) => each.tagName + "." + each.className + " " + Math.round(each.getBoundingClientRect().right))`;
 
 const outside_pages = [
   "/review",
@@ -87,20 +80,13 @@ describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot
     ];
   }, test_timeout_ms);
 
-  const violations = async (page: Page) =>
-    (await new AxeBuilder({ page }).analyze()).violations.map(
-      ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`,
-    );
-
   test.each(["light", "dark"] as const)(
     "has no accessibility violation that axe can find, in %s",
     { timeout: test_timeout_ms * 2 },
     async (theme) => {
       const { page, wrongs, context } = await console_.open({ api_key: seeded.admin, theme });
       for (const path of paths) {
-        await page.goto(path);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await expect.poll(() => page.locator(".skeleton").count(), { timeout: 45_000 }).toBe(0);
+        await openLoaded(page, path);
         expect(await violations(page), path).toEqual([]);
       }
       expect(wrongs).toEqual([]);
@@ -141,10 +127,8 @@ describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot
   test("fits a screen of 360 px: the page itself never scrolls sideways", { timeout: test_timeout_ms }, async () => {
     const { page, context } = await console_.open({ api_key: seeded.admin, width: 360, height: 740 });
     for (const path of paths) {
-      await page.goto(path);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await expect.poll(() => page.locator(".skeleton").count(), { timeout: 45_000 }).toBe(0);
-      expect(await page.evaluate(tooWide), path).toEqual([]);
+      await openLoaded(page, path);
+      expect(await sidewaysOf(page), path).toEqual([]);
     }
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Usage" }).click();

@@ -1,0 +1,78 @@
+/** Pages and dialogs of a person who is signed in with an account, as far as a key does not show them. */
+import { Secret, TOTP } from "otpauth";
+import { beforeAll, describe, expect, test } from "vitest";
+import { openLoaded, sidewaysOf, violations } from "./accessibility.ts";
+import { addVirtualAuthenticator } from "./chromium.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, type Seeded, seedOrganization } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`the account${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    for (const role of ["reviewer", "auditor"])
+      await api(console_.url, seeded.admin, "POST", "/v1/auth/invitations", { email: `${role}@example.com`, role });
+    await console_.join(seeded.admin, "olga@example.com", "operator");
+  }, test_timeout_ms);
+
+  test.each(["light", "dark"] as const)(
+    "and the people have no accessibility violation that axe can find, in %s, with every dialog, and fit 360 px",
+    { timeout: test_timeout_ms },
+    async (theme) => {
+      const { session } = await console_.join(seeded.admin, `ann-${theme}@example.com`, "admin");
+      const watched = await console_.open({ session, theme }, console_.named_url);
+      const { page, wrongs, context } = watched;
+      await addVirtualAuthenticator(watched);
+      const sound = async (what: string) => expect(await violations(page), what).toEqual([]);
+      const dialog = page.getByRole("dialog");
+
+      await openLoaded(page, "/settings");
+      await page.getByText("Off. A password alone can be guessed").waitFor();
+      await sound("settings");
+      await page.getByRole("button", { name: "Set up" }).click();
+      await page.getByRole("img", { name: "QR code of the secret" }).waitFor();
+      await sound("second factor");
+      const secret = (await dialog.locator(".secret code").textContent()) ?? "";
+      await page.getByLabel("Code of the authenticator").fill("000000");
+      await page.getByRole("button", { name: "Confirm" }).click();
+      await dialog.getByRole("alert").waitFor();
+      await sound("a wrong code");
+      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+      await page.getByLabel("Code of the authenticator").fill(code);
+      await page.getByRole("button", { name: "Confirm" }).click();
+      await page.getByRole("heading", { name: "Recovery codes" }).waitFor();
+      await sound("recovery codes");
+      await page.getByRole("button", { name: "I have stored them" }).click();
+      await page.getByRole("button", { name: "Add a passkey" }).click();
+      await sound("add a passkey");
+      await page.getByLabel("Name").fill("my laptop");
+      await page.getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("region", { name: "Passkeys" }).getByText("my laptop").waitFor();
+      await openLoaded(page, "/settings");
+      await page.getByText("On: signing in asks for a code").waitFor();
+      await sound("settings with second factor and passkey");
+
+      await openLoaded(page, "/people");
+      await page.getByRole("region", { name: "Invitations" }).getByText("auditor@example.com").waitFor();
+      await sound("people");
+      await page.getByRole("button", { name: "Invite somebody" }).click();
+      await sound("invite");
+      await page.keyboard.press("Escape");
+      await page.getByLabel("Role of olga@example.com").selectOption("auditor");
+      await page.getByRole("heading", { name: "Give the role auditor?" }).waitFor();
+      await sound("change a role");
+      await page.getByRole("button", { name: "Cancel" }).click();
+      expect(await page.getByLabel("Role of olga@example.com").inputValue()).toBe("operator");
+
+      await page.setViewportSize({ width: 360, height: 740 });
+      for (const path of ["/settings", "/people"]) {
+        await openLoaded(page, path);
+        expect(await sidewaysOf(page), path).toEqual([]);
+      }
+      expect(wrongs).toEqual([]);
+      await context.close();
+    },
+  );
+});
