@@ -4,12 +4,15 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openPage, startChromium } from "./chromium.ts";
+import { joinOrganization, linkIn } from "./people.ts";
 import { api, seedActivity, seedOrganization } from "./seed.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -36,12 +39,30 @@ async function startService(data_dir: string) {
   throw new Error("the service did not start");
 }
 
+/** The path of the link that a service without SMTP has written to its outbox for an address; waits for it. */
+async function mailedPath(data_dir: string, to: string): Promise<string> {
+  const outbox = join(data_dir, "outbox");
+  for (;;) {
+    const names = existsSync(outbox) ? await readdir(outbox) : [];
+    for (const name of names.filter((each) => each.endsWith(".eml"))) {
+      // Quoted-printable: lines are broken with "=", and "=" itself is written "=3D".
+      const mail = (await readFile(join(outbox, name), "utf8")).replaceAll("=\r\n", "").replaceAll("=3D", "=");
+      if (mail.includes(`To: ${to}`)) return linkIn(mail);
+    }
+    await setTimeout(100);
+  }
+}
+
 const data_dir = await mkdtemp(join(tmpdir(), "screenshots-"));
 const service = await startService(data_dir);
 const browser = await startChromium();
 try {
   const seeded = await seedOrganization(service.url);
   await seedActivity(service.url, seeded);
+  const ann = await joinOrganization(service.url, seeded.admin, { email: "ann@example.com", role: "admin" }, () =>
+    mailedPath(data_dir, "ann@example.com"),
+  );
+  await api(service.url, seeded.admin, "POST", "/v1/auth/invitations", { email: "bob@example.com", role: "reviewer" });
   const list = await api<{ escalations: { escalation_id: string }[] }>(
     service.url,
     seeded.admin,
@@ -60,11 +81,11 @@ try {
     "GET",
     "/v1/intents?verdict=approve_modified",
   );
-  const pages: readonly (readonly [name: string, path: string, signedIn?: false])[] = [
-    ["sign-in", "/review", false],
-    ["welcome", "/welcome", false],
-    ["signup", "/signup", false],
-    ["invitation", "/invitation?token=a", false],
+  const pages: readonly (readonly [name: string, path: string, as?: "nobody" | "person"])[] = [
+    ["sign-in", "/review", "nobody"],
+    ["welcome", "/welcome", "nobody"],
+    ["signup", "/signup", "nobody"],
+    ["invitation", "/invitation?token=a", "nobody"],
     ["overview", "/"],
     ["review", "/review"],
     ["escalation-hostile", `/escalations/${list.escalations[0]?.escalation_id}`],
@@ -81,10 +102,11 @@ try {
     ["overrides", "/overrides"],
     ["webhooks", "/webhooks"],
     ["keys", "/keys"],
-    ["people", "/people"],
+    ["people", "/people", "person"],
     ["usage", "/usage"],
     ["audit", "/audit"],
     ["settings", "/settings"],
+    ["account", "/settings", "person"],
   ];
   await mkdir(out, { recursive: true });
   for (const look of [
@@ -92,11 +114,11 @@ try {
     { theme: "dark", width: 1280, suffix: "dark" },
     { theme: "light", width: 360, suffix: "narrow" },
   ] as const) {
-    for (const [name, path, signedIn] of pages) {
+    for (const [name, path, as] of pages) {
       if (only !== undefined && !name.startsWith(only)) continue;
       const { page, context, wrongs } = await openPage(browser, service.url, {
         ...look,
-        ...(signedIn === false ? {} : { api_key: seeded.admin }),
+        ...(as === "nobody" ? {} : as === "person" ? { session: ann.session } : { api_key: seeded.admin }),
       });
       await page.goto(path, { waitUntil: "networkidle" });
       // As high as its content: what sticks to the edge of the screen stays at the edge of the picture.
