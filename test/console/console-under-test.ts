@@ -3,6 +3,8 @@
 import type { Role } from "@countersign/contract";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, vi } from "vitest";
+import type { ServiceNode } from "../../packages/server/src/edge/node.ts";
+import { changePlan, type Plan } from "../../packages/server/src/operations/change-plan.ts";
 import type { Mail } from "../../packages/server/src/ports.ts";
 import { testDatabase } from "../../packages/server/src/testing/database.ts";
 import { webhookNode } from "../../packages/server/src/testing/webhook-node.ts";
@@ -27,6 +29,8 @@ export interface ConsoleUnderTest {
   mailedPath(to: string, subject: RegExp): Promise<string>;
   /** Somebody who was invited with this key and has joined. */
   join(admin: string, email: string, role: Role): Promise<Person>;
+  /** Puts an organization on a plan, as `countersign orgs plan` does. */
+  setPlan(org_id: string, plan: Plan): Promise<void>;
   /** A page in a context of its own; closed with the browser. */
   open(look?: Look, base_url?: string): Promise<Watched>;
 }
@@ -38,18 +42,20 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
   let url = "";
   const mails: Mail[] = [];
   let browser: Browser | undefined;
+  let node: ServiceNode | undefined;
   if (whyNot === null) {
     const database = await testDatabase();
     beforeAll(async () => {
-      const [node, started] = await Promise.all([
+      const [assembled, started] = await Promise.all([
         webhookNode(database, {
           console: await builtConsole(),
           mailer: { send: async (mail) => void mails.push(mail) },
         }),
         startChromium(),
       ]);
-      url = node.url;
-      Object.assign(node.runtime.settings, { public_url: () => named(url) });
+      node = assembled;
+      url = assembled.url;
+      Object.assign(assembled.runtime.settings, { public_url: () => named(url) });
       browser = started;
     }, test_timeout_ms);
     afterAll(async () => await browser?.close(), test_timeout_ms);
@@ -60,6 +66,7 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
     return linkIn(mail.text);
   }
   return {
+    setPlan: (org_id, plan) => changePlan((node as ServiceNode).runtime, { org_id, actor: "operator" }, plan),
     mailedPath,
     join: (admin, email, role) => joinOrganization(url, admin, { email, role }, () => mailedPath(email, /^Join/)),
     get url() {

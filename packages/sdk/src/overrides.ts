@@ -5,6 +5,7 @@ import type { Transport } from "./transport.ts";
 /** Filters of `listOverrides`. */
 export interface OverrideQuery extends PageQuery {
   readonly agent_id?: string;
+  readonly intent_id?: string;
 }
 
 /** The methods on overrides. Source: api.md §6. */

@@ -1,21 +1,18 @@
 /** One decision, whole. */
 import type { Decision, IntentAnswer } from "@countersign/contract";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
-import { useClient, useMay } from "../api/session.tsx";
+import { useClient } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/decision-parts.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { TextArea } from "../parts/field.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Failed, Loaded } from "../parts/states.tsx";
+import { Loaded } from "../parts/states.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
-import { useToasts } from "../parts/toasts.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
+import { OverrideOf } from "../review/override.tsx";
 
 export function DecisionPage() {
   const { intent_id } = useParams({ from: "/frame/decisions/$intent_id" });
@@ -61,7 +58,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
             <Data text={intent.payload.summary} lines />
           </blockquote>
         )}
-        <Override decision={decision} />
+        {decision.verdict === "block" && <OverrideOf decision={decision} />}
       </section>
       {decision.would_approve_if !== null && decision.would_approve_if.length > 0 && (
         <section className="card stack tight">
@@ -128,66 +125,6 @@ function Outcome({ decision }: { readonly decision: Decision }) {
         </Link>
       )}
     </>
-  );
-}
-
-function Override({ decision }: { readonly decision: Decision }) {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const may = useMay("operator");
-  const [asking, setAsking] = useState(false);
-  const [reason, setReason] = useState("");
-  const act = useMutation({
-    mutationFn: () => client.overrideBlock(decision.intent_id, { reason: reason.trim() }),
-    onSuccess: (override) => {
-      if (override.status === "pending_second")
-        toasts.done("Approved by you", "This rule asks for two people: another one has to override it, too.");
-      else toasts.done("Overridden", "The agent’s next try of the same action within 24 hours passes, once.");
-      setAsking(false);
-      void queries.invalidateQueries({ queryKey: ["audit"] });
-      void queries.invalidateQueries({ queryKey: ["overrides"] });
-    },
-  });
-  if (decision.verdict !== "block" || !may) return null;
-  return (
-    <div className="row">
-      <button type="button" className="button" onClick={() => setAsking(true)}>
-        Override this block
-      </button>
-      {asking && (
-        <Dialog title="Override this block" onClose={() => setAsking(false)}>
-          <form
-            className="stack"
-            onSubmit={(event) => {
-              event.preventDefault();
-              act.mutate();
-            }}
-          >
-            <p>
-              The agent’s next try of the very same action within 24 hours passes, once. Rules other than those above
-              still count.
-            </p>
-            <TextArea
-              label="Reason (kept in the audit trail)"
-              required
-              maxLength={4_000}
-              value={reason}
-              onChange={(event) => setReason(event.target.value)}
-            />
-            {act.error !== null && <Failed error={act.error} />}
-            <div className="actions">
-              <button type="button" className="button" onClick={() => setAsking(false)}>
-                Cancel
-              </button>
-              <button type="submit" className="button primary" disabled={act.isPending || reason.trim() === ""}>
-                Override
-              </button>
-            </div>
-          </form>
-        </Dialog>
-      )}
-    </div>
   );
 }
 

@@ -7,9 +7,9 @@ import { nowMs } from "../browser/clock.ts";
 import { Badge } from "../parts/badge.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
-import { Meter } from "../parts/decision-parts.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { QuotaMeter } from "../parts/quota.tsx";
 import { ShadowBanner, useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
@@ -250,7 +250,7 @@ function Quota() {
   const client = useClient();
   const query = useQuery({ queryKey: ["usage"], queryFn: () => client.getUsage(), staleTime: 30_000 });
   return (
-    <section className="card stack tight">
+    <section className="card stack tight" aria-label="Quota">
       <h2>Quota</h2>
       <Loaded query={query} what="the usage">
         {(usage) => (
@@ -259,13 +259,7 @@ function Quota() {
               {`${usage.used_actions.toLocaleString("en")} live decisions this month`}
               {usage.hard_limit === null ? ", unlimited plan" : ` of ${usage.hard_limit.toLocaleString("en")}`}
             </p>
-            {usage.hard_limit !== null && (
-              <Meter
-                share={usage.used_actions / Math.max(1, usage.hard_limit)}
-                hot={usage.used_actions >= usage.hard_limit * 0.9}
-                label={`${usage.used_actions} of ${usage.hard_limit} used`}
-              />
-            )}
+            <QuotaMeter usage={usage} />
             <Link className="small" to="/usage">
               Usage
             </Link>

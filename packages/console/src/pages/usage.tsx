@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
-import { Meter } from "../parts/decision-parts.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { QuotaMeter } from "../parts/quota.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { ExactTime } from "../parts/time.tsx";
 
@@ -11,7 +11,7 @@ const shown = (count: number | null) => (count === null ? "unlimited" : count.to
 
 export function UsagePage() {
   const client = useClient();
-  const query = useQuery({ queryKey: ["usage"], queryFn: () => client.getUsage() });
+  const query = useQuery({ queryKey: ["usage"], queryFn: () => client.getUsage(), refetchInterval: 30_000 });
   return (
     <>
       <PageHead title="Usage" about="Live decisions count; shadow and test decisions do not." />
@@ -19,21 +19,7 @@ export function UsagePage() {
         <Loaded query={query} what="the usage">
           {(usage) => (
             <>
-              {usage.hard_limit !== null && (
-                <Meter
-                  share={usage.used_actions / Math.max(1, usage.hard_limit)}
-                  hot={usage.used_actions >= usage.hard_limit * 0.9}
-                  label={`${usage.used_actions} of ${usage.hard_limit} used`}
-                />
-              )}
-              {usage.hard_limit !== null && usage.used_actions >= usage.hard_limit && (
-                <div className="banner bad">
-                  <div>
-                    <strong>The limit is reached: new intents are refused</strong>
-                    Ask the operator of this service for a larger plan, or wait for the next period.
-                  </div>
-                </div>
-              )}
+              <QuotaMeter usage={usage} />
               <dl className="pairs">
                 <dt>Plan</dt>
                 <dd>

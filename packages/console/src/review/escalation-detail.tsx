@@ -2,7 +2,7 @@
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMay } from "../api/session.tsx";
+import { useMay, useSession } from "../api/session.tsx";
 import { ModeBadge, StatusBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Facts, Payload, Reasons, Risk, shownContent, WouldApprove } from "../parts/decision-parts.tsx";
@@ -39,10 +39,19 @@ function Detail({
   const [act, setAct] = useState<Act | null>(null);
   const reviews = useMay("reviewer");
   const operates = useMay("operator");
+  const { caller } = useSession();
   const open = escalation.status === "pending";
   const can = open && reviews && intentQuery.data !== undefined;
+  // Approving twice counts once; who has approved alone may still change it, or block.
+  const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");
   useKeys(
-    can ? { a: () => setAct("approve"), b: () => setAct("block"), m: () => setAct("approve_modified") } : {},
+    can
+      ? {
+          ...(approved ? {} : { a: () => setAct("approve") }),
+          b: () => setAct("block"),
+          m: () => setAct("approve_modified"),
+        }
+      : {},
     act === null,
   );
   return (
@@ -127,8 +136,8 @@ function Detail({
       </Loaded>
       {open && reviews && (
         <div className="rulebar">
-          <button type="button" className="button good" disabled={!can} onClick={() => setAct("approve")}>
-            Approve <kbd>a</kbd>
+          <button type="button" className="button good" disabled={!can || approved} onClick={() => setAct("approve")}>
+            {approved ? "You have approved" : "Approve"} <kbd>a</kbd>
           </button>
           <button type="button" className="button" disabled={!can} onClick={() => setAct("approve_modified")}>
             With changes <kbd>m</kbd>
@@ -154,11 +163,22 @@ function Detail({
 }
 
 function Votes({ escalation: { votes, quorum, resolution, reviewers, status } }: { readonly escalation: Escalation }) {
+  const missing = quorum.required - quorum.approvals;
   return (
-    <section className="stack tight">
+    <section className="stack tight" aria-label="Review">
       <h2>Review</h2>
+      {status === "pending" && quorum.approvals > 0 && (
+        <div className="banner warn">
+          <div>
+            <strong>
+              {missing === 1 ? "One more person has to approve" : `${missing} more people have to approve`}
+            </strong>
+            The action waits until then. One rejection blocks it.
+          </div>
+        </div>
+      )}
       <p className="small muted">
-        {`${quorum.approvals} of ${quorum.required} approvals needed. Decided by: ${
+        {`${quorum.approvals} of ${quorum.required} approvals given. Decided by: ${
           reviewers.map(({ type, id }) => (type === "role" ? `every ${id}` : id)).join(", ") || "every reviewer"
         }.`}
       </p>

@@ -164,7 +164,10 @@ export const overrideOperations = {
     summary: "List overrides",
     auth: ["reviewer", "auditor"],
     rate: "general",
-    query: listQuery({ agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })) }),
+    query: listQuery({
+      agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
+      intent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.path_param_chars_max })),
+    }),
     answers: { 200: { description: "Newest first.", schema: listed("overrides", Override) } },
     delivered: true,
   },

@@ -1,6 +1,6 @@
 import type { Override } from "@countersign/contract";
 import { decodeCursor, idPlace, page } from "../store/cursor.ts";
-import { listOverrides as readPage } from "../store/overrides.ts";
+import { type OverrideFilter, listOverrides as readPage } from "../store/overrides.ts";
 import type { Caller } from "./caller.ts";
 import type { Page } from "./read-intents.ts";
 import type { Runtime } from "./runtime.ts";
@@ -11,13 +11,13 @@ const isOverride = idPlace("override");
 export async function listOverrides(
   runtime: Pick<Runtime, "db">,
   caller: Pick<Caller, "org_id">,
-  agent_id: string | undefined,
+  filter: OverrideFilter,
   limit: number,
   cursor: string | undefined,
 ): Promise<Page<Override>> {
   const before = decodeCursor(cursor, isOverride);
   const rows = await runtime.db.tenant(caller.org_id, (query) =>
-    readPage(query, caller.org_id, agent_id ?? null, before, limit + 1),
+    readPage(query, caller.org_id, filter, before, limit + 1),
   );
   return page(rows, limit, (row) => row.override_id);
 }

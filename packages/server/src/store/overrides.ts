@@ -113,18 +113,25 @@ export async function readOverride(query: Query, org_id: string, override_id: st
   return rows[0];
 }
 
+/** What a list of overrides is narrowed to. */
+export interface OverrideFilter {
+  readonly agent_id?: string;
+  readonly intent_id?: string;
+}
+
 /** Up to `limit` overrides, newest first, older than `before`. */
 export function listOverrides(
   query: Query,
   org_id: string,
-  agent_id: string | null,
+  { agent_id, intent_id }: OverrideFilter,
   before: string | null,
   limit: number,
 ): Promise<Override[]> {
   return query<Override>(
     `select ${columns} from overrides where org_id = $1 and ($2::text is null or override_id < $2)
-       and ($3::text is null or agent_id = $3) order by override_id desc limit $4::integer`,
-    [org_id, before, agent_id, limit],
+       and ($3::text is null or agent_id = $3) and ($4::text is null or intent_id = $4)
+     order by override_id desc limit $5::integer`,
+    [org_id, before, agent_id ?? null, intent_id ?? null, limit],
   );
 }
 

@@ -52,6 +52,9 @@ describe("an override", () => {
     expect(await retry(org)).toMatchObject({ verdict: "block", human_override_id: null });
     const [listed] = (await get("/v1/overrides", org.reviewer)).json.overrides;
     expect(listed).toEqual({ ...json.override, status: "consumed", consumed_by: approved.intent_id });
+    const of = async (id: string) => (await get(`/v1/overrides?intent_id=${id}`, org.reviewer)).json.overrides;
+    expect(await of(intent_id)).toEqual([listed]);
+    expect(await of(approved.intent_id)).toEqual([]);
     expect(await audit(org, intent_id)).toEqual(["submitted", "decided", "overridden"]);
     expect(await audit(org, approved.intent_id)).toEqual(["submitted", "decided", "override_spent"]);
   });

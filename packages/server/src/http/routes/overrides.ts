@@ -15,8 +15,8 @@ export function overrideRoutes(runtime: Runtime): OverrideHandlers {
       if (replayed) return { status: 200, body: { override: response }, headers: { "Idempotent-Replayed": "true" } };
       return { status: response.status === "pending_second" ? 202 : 201, body: { override: response } };
     },
-    async listOverrides({ caller, query: { limit, cursor, agent_id } }) {
-      const { rows, next_cursor } = await listOverrides(runtime, caller, agent_id, limit ?? pageLimitDefault, cursor);
+    async listOverrides({ caller, query: { limit = pageLimitDefault, cursor, ...filter } }) {
+      const { rows, next_cursor } = await listOverrides(runtime, caller, filter, limit, cursor);
       return { status: 200, body: { overrides: rows, next_cursor } };
     },
     async revokeOverride({ caller, params }) {

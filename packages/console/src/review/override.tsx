@@ -1,0 +1,162 @@
+/** The override of one blocked decision: how it stands, and the way to approve it, alone or as the second person. */
+import type { Decision, Override } from "@countersign/contract";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
+import { Data } from "../parts/data.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { TextArea } from "../parts/field.tsx";
+import { Failed } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useToasts } from "../parts/toasts.tsx";
+
+/** How often an override that waits for its second person is looked at again. */
+const watch_ms = 5_000;
+
+export function OverrideOf({ decision }: { readonly decision: Decision }) {
+  const client = useClient();
+  const { caller } = useSession();
+  const reads = useReads();
+  const may = useMay("operator");
+  const [asking, setAsking] = useState(false);
+  const query = useQuery({
+    queryKey: ["overrides", "of", decision.intent_id],
+    queryFn: async () => (await client.listOverrides({ intent_id: decision.intent_id, limit: 1 })).overrides[0] ?? null,
+    enabled: reads,
+    refetchInterval: ({ state }) => (state.data?.status === "pending_second" ? watch_ms : false),
+  });
+  const override = query.data ?? null;
+  const second = override?.status === "pending_second";
+  const mine = second && override.approved_by === caller?.id;
+  return (
+    <>
+      {override !== null && <Standing override={override} mine={mine} />}
+      {may && !mine && override?.status !== "active" && (
+        <div className="row">
+          <button type="button" className={second ? "button primary" : "button"} onClick={() => setAsking(true)}>
+            {second ? "Approve as the second person" : "Override this block"}
+          </button>
+        </div>
+      )}
+      {asking && <OverrideDialog decision={decision} second={second} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+function Standing({ override, mine }: { readonly override: Override; readonly mine: boolean }) {
+  const { status, approved_by, seconded_by, reason, expires_at, consumed_by } = override;
+  if (status === "expired" || status === "revoked") return null;
+  const people = (
+    <span className="mono small">
+      <Data text={[approved_by, ...(seconded_by === null ? [] : [seconded_by])].join(" and ")} />
+    </span>
+  );
+  return (
+    <section className={status === "pending_second" ? "banner warn" : "banner good"} aria-label="Override">
+      <div>
+        {status === "pending_second" && (
+          <>
+            <strong>One of two people has approved an override</strong>
+            {mine ? "It was you. " : "By "}
+            {!mine && people}
+            {mine
+              ? "Another person with the role of an operator has to approve it here, too, within a day."
+              : ". The block stands until a second, different person approves it, too."}
+          </>
+        )}
+        {status === "active" && (
+          <>
+            <strong>Overridden: the agent’s next try of the same action passes, once</strong>
+            {"By "}
+            {people}
+            {expires_at !== null && (
+              <>
+                {"; not used yet, it ends "}
+                <Time at={expires_at} />
+              </>
+            )}
+          </>
+        )}
+        {status === "consumed" && (
+          <>
+            <strong>An override of this block was used</strong>
+            {"By "}
+            {people}
+            {consumed_by !== null && (
+              <>
+                {"; "}
+                <Link to="/decisions/$intent_id" params={{ intent_id: consumed_by }}>
+                  the try that passed
+                </Link>
+              </>
+            )}
+          </>
+        )}
+        <p className="small">
+          <Data text={reason} lines chars_max={1_000} />
+        </p>
+      </div>
+    </section>
+  );
+}
+
+function OverrideDialog({
+  decision,
+  second,
+  onClose,
+}: {
+  readonly decision: Decision;
+  readonly second: boolean;
+  readonly onClose: () => void;
+}) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [reason, setReason] = useState("");
+  const act = useMutation({
+    mutationFn: () => client.overrideBlock(decision.intent_id, { reason: reason.trim() }),
+    onSuccess: (override) => {
+      if (override.status === "pending_second")
+        toasts.done("Approved by you", "This rule asks for two people: another one has to override it, too.");
+      else toasts.done("Overridden", "The agent’s next try of the same action within 24 hours passes, once.");
+      onClose();
+    },
+    onSettled: () => {
+      void queries.invalidateQueries({ queryKey: ["audit"] });
+      void queries.invalidateQueries({ queryKey: ["overrides"] });
+    },
+  });
+  return (
+    <Dialog title={second ? "Approve as the second person" : "Override this block"} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!act.isPending) act.mutate();
+        }}
+      >
+        <p>
+          The agent’s next try of the very same action within 24 hours passes, once. Rules other than those above still
+          count.
+        </p>
+        <TextArea
+          label="Reason (kept in the audit trail)"
+          required
+          maxLength={4_000}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+        {act.error !== null && <Failed error={act.error} />}
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={act.isPending || reason.trim() === ""}>
+            Override
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,91 @@
+/** From watching to holding, and up to the limit of a plan. */
+import { describe, expect, test } from "vitest";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+interface Decided {
+  readonly decision: { readonly outcome: string | null; readonly enforced: boolean; readonly status: string };
+}
+
+describe.skipIf(whyNot !== null)(`going live${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  test("the report of a membrane in shadow says what it would have held; once live the next intents are really held", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedOrganization(console_.url);
+    const refund = (amount_usd: number) => submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }));
+    const dump = () => submit(console_.url, seeded.agent, intent("other.export", { rows: 20_000 }));
+    const decided = async (intent_id: string) =>
+      (await api<Decided>(console_.url, seeded.agent, "GET", `/v1/intents/${intent_id}/decision`)).decision;
+    for (const amount_usd of [40, 740, 760]) await refund(amount_usd);
+    const watched = await dump();
+    await submit(console_.url, seeded.agent, intent("other.discount", { percent: 55 }));
+    expect(await decided(watched.intent_id)).toMatchObject({ enforced: false });
+
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/membranes");
+    const membrane = page.getByRole("region", { name: "default" });
+    await membrane.getByRole("heading", { name: "What it would have held in the last 31 days" }).waitFor();
+    await membrane.getByText("Of 5 actions it would have blocked 1, asked a person about 2, and changed 1.").waitFor();
+    await membrane.getByText("large-refunds").waitFor();
+    await membrane.getByRole("link", { name: "1", exact: true }).click();
+    await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
+    const rows = page.getByRole("region", { name: "Decisions" }).getByRole("row");
+    await page.getByText("1 shown, all").waitFor();
+    expect(await rows.count()).toBe(2);
+    await page.goto("/review");
+    await page.getByText("Shadow: nothing is held").waitFor();
+    await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
+
+    await page.goto("/membranes");
+    await membrane.getByRole("button", { name: "Go live" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Go live" }).click();
+    await page.getByText("Live: its decisions are enforced from now on").waitFor();
+    await membrane.getByRole("button", { name: "Return to shadow" }).waitFor();
+    const held = await refund(910);
+    expect(await decided(held.intent_id)).toMatchObject({ enforced: true, status: "pending", outcome: null });
+    const stopped = await dump();
+    expect(await decided(stopped.intent_id)).toMatchObject({ enforced: true, outcome: "block" });
+    await page.goto("/review");
+    await page.getByRole("article", { name: "Escalation" }).getByText("The refund of 910 USD").waitFor();
+    expect(await page.getByText("Shadow: nothing is held").count()).toBe(0);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a plan near its limit warns in the overview and in the usage; at its limit both say what is refused", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    const act = () => submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));
+    for (let count = 0; count < 9; count += 1) await act();
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const quota = page.getByRole("region", { name: "Quota" });
+    await page.goto("/");
+    await quota.getByText("9 live decisions this month, unlimited plan").waitFor();
+    expect(await quota.getByRole("status").count()).toBe(0);
+
+    const plan = { plan_id: "team", included_actions: 10, hard_limit: 100 };
+    await console_.setPlan(seeded.org_id, plan);
+    await page.goto("/usage");
+    await page.getByRole("img", { name: "9 of 100 used" }).waitFor();
+    expect(await page.getByText(/limit:|is reached/).count()).toBe(0);
+
+    await console_.setPlan(seeded.org_id, { ...plan, hard_limit: 10 });
+    for (const path of ["/usage", "/"]) {
+      await page.goto(path);
+      await page.getByText("Near the limit: one live decision is left this month").waitFor();
+    }
+    await act();
+    await expect(act()).rejects.toThrow("quota_exceeded");
+    for (const path of ["/usage", "/"]) {
+      await page.goto(path);
+      await page.getByText("The limit is reached: new intents are refused").waitFor();
+    }
+    await quota.getByText("10 live decisions this month of 10").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});
