@@ -211,6 +211,17 @@ describe("compiling", () => {
     expect(environment({ variables: { f: DYN } }).compile(ast).diagnostics).toEqual([]);
   });
 
+  it("finds the error behind any number of hints: an expression that cannot be compiled never passes", () => {
+    const env = environment({
+      variables: { f: objectOf({ unlimited_amounts: BOOL }, { open: true, name: "f" }) },
+    });
+    const hints = Array.from({ length: 300 }, (_, at) => `f.unlimited_amount${at}`).join(" || ");
+    const errors = (source: string) => env.check(source).diagnostics.filter(({ severity }) => severity === "error");
+    expect(env.check(hints).diagnostics.length).toBeGreaterThan(100);
+    expect(errors(hints)).toEqual([]);
+    expect(errors(`${hints} || nope`)).toMatchObject([{ code: "undeclared_name" }]);
+  });
+
   it("says that a condition must be bool", () => {
     const env = environment({ variables: { facts: DYN }, result: BOOL });
     expect(env.check("1 + 1").diagnostics[0]?.code).toBe("wrong_result");

@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic, type Finding } from "../diagnostics.ts";
+import { type Diagnostic, diagnostic, type Finding, type Severity } from "../diagnostics.ts";
 import type { FunctionDeclaration, Functions } from "../library.ts";
 import { type Ast, dottedName, type Expr } from "../syntax/ast.ts";
 import { checkCall } from "./calls.ts";
@@ -34,6 +34,9 @@ export interface Checked {
   readonly slotCount: number;
 }
 
+/** The most findings of one severity that one check tells. */
+const findings_max = 200;
+
 /** Checks an expression against declarations; never throws. `result` is what its type must be, when that matters. */
 export function check(ast: Ast, declarations: Declarations, result: Type | null): Checked {
   const checker = new Checker(ast, declarations);
@@ -57,6 +60,7 @@ export class Checker {
   readonly functions = new Map<number, FunctionDeclaration>();
   readonly promoted = new Set<number>();
   readonly diagnostics: Diagnostic[] = [];
+  private readonly told = new Map<Severity, number>();
   private readonly types: Type[] = [];
   readonly references = new Map<number, Reference>();
   private readonly slots = new Map<number, number>();
@@ -82,7 +86,11 @@ export class Checker {
   }
 
   report(finding: Finding): Type {
-    if (this.diagnostics.length < 50) this.diagnostics.push(diagnostic(this.ast.source, finding));
+    // Counted apart: no number of hints may hide an error, without which the expression would pass.
+    const severity = finding.severity ?? "error";
+    const told = this.told.get(severity) ?? 0;
+    this.told.set(severity, told + 1);
+    if (told < findings_max) this.diagnostics.push(diagnostic(this.ast.source, finding));
     return ERROR;
   }
 

@@ -2,25 +2,26 @@ import { factCategories } from "@countersign/contract";
 import { pointerNames } from "../json-patch.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
 import type { MatchPatterns, ModifyStep, PolicyDocument } from "./document.ts";
+import { collectFindings } from "./findings.ts";
 import { type PolicyDiagnostic, pointerToken, type SourceDocument } from "./source.ts";
 
 type Report = (path: string, code: string, message: string, help: string) => void;
 
 /**
  * What a schema cannot say about a document: which fields belong together, and that times, durations and names mean
- * something. Returns every violation.
+ * something. Returns every violation, as far as `findings.ts` lists them.
  */
 export function checkStructure(document: PolicyDocument, source: SourceDocument): PolicyDiagnostic[] {
-  const found: PolicyDiagnostic[] = [];
+  const findings = collectFindings();
   const report: Report = (path, code, message, help) => {
-    found.push(source.at(path, { code, message, help }));
+    findings.add(() => source.at(path, { code, message, help }));
   };
   checkTimes(document, report);
   checkMatch(document, report);
   checkRule(document, report);
   checkModify(document, report);
   checkTests(document, report);
-  return found;
+  return findings.list();
 }
 
 function checkTimes({ metadata, spec }: PolicyDocument, report: Report): void {

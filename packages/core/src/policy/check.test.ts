@@ -178,7 +178,7 @@ describe("checking a policy", () => {
     ["", "", "wrong_type"],
     ["[]", "", "wrong_type"],
     ["a: b: c", "", "syntax"],
-    ["a: 1\na: 2", "", "syntax"],
+    ["a: 1\na: 2", "/a", "syntax"],
     ["a: &x 1\nb: *x", "/a", "syntax"],
     ["a: !!binary aGk=", "/a", "syntax"],
     ["a: .inf", "/a", "syntax"],

@@ -3,10 +3,11 @@ import { limits } from "@countersign/contract";
 import { costSteps, type PolicyCost } from "./cost.ts";
 import type { PolicyDocument } from "./document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "./expressions.ts";
+import { collectFindings, type Findings } from "./findings.ts";
 import { helpOfCode } from "./help.ts";
 import { parseTemplate } from "./message.ts";
-import { byLine, parsePolicy } from "./parse.ts";
-import { diagnostics_max, type PolicyDiagnostic, type SourceDocument } from "./source.ts";
+import { parsePolicy } from "./parse.ts";
+import type { PolicyDiagnostic, SourceDocument } from "./source.ts";
 
 /**
  * The result of checking: the document may be stored exactly when it is not null. Warnings keep nothing from being
@@ -20,8 +21,8 @@ export interface CheckedPolicy {
 
 /**
  * Checks a policy document in full: form, meaning, and every expression against the declared types. Returns all
- * problems at once (50 at most), each at its line and column in the document, and never throws. Tests beside the policy are not run;
- * see `runPolicyTests`.
+ * problems at once, as far as `findings.ts` lists them, each at its line and column in the document, and never throws.
+ * Tests beside the policy are not run; see `runPolicyTests`.
  * Source: policies.md §1 "Checker"; api.md §10.
  */
 export function checkPolicy(input: string | Readonly<Record<string, unknown>>): CheckedPolicy {
@@ -33,18 +34,17 @@ export function checkPolicy(input: string | Readonly<Record<string, unknown>>): 
  * service that has others to answer takes one step at a time.
  */
 export function* checkPolicySteps(input: string | Readonly<Record<string, unknown>>): Generator<void, CheckedPolicy> {
-  const { document, diagnostics, source } = parsePolicy(input);
-  if (document === null) return { document, diagnostics, warnings: [] };
+  const { document, diagnostics: wrong, source } = parsePolicy(input);
+  if (document === null) return { document, diagnostics: wrong, warnings: [] };
   yield;
-  const errors: PolicyDiagnostic[] = [];
-  const warnings: PolicyDiagnostic[] = [];
+  const errors = collectFindings();
+  const warnings = collectFindings();
   const check = (expression: PlacedExpression, environment: Environment): Type => {
     const { type, diagnostics: found } = environment.check(expression.source, { result: expression.result });
     for (const one of found) {
       // Facts may always be absent: that is what on_unknown is for, and no news to whoever writes a policy.
       if (one.severity === "hint") continue;
-      const list = one.severity === "error" ? errors : warnings;
-      if (list.length < diagnostics_max) list.push(placed(source, expression, one));
+      (one.severity === "error" ? errors : warnings).add(() => placed(source, expression, one));
     }
     return type;
   };
@@ -56,18 +56,16 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
   const template = parseTemplate(document.spec.message ?? "");
   if (!template.ok) {
     const help = "An expression in a message stands between {{ and }}.";
-    errors.push(source.at("/spec/message", { code: "syntax", message: template.message, help }, template.offset));
+    const finding = { code: "syntax", message: template.message, help };
+    errors.add(() => source.at("/spec/message", finding, template.offset));
   }
-  if (errors.length === 0) refuseCost(yield* costSteps(document), source, errors);
-  return {
-    document: errors.length > 0 ? null : document,
-    diagnostics: errors.sort(byLine),
-    warnings: warnings.sort(byLine),
-  };
+  if (errors.list().length === 0) refuseCost(yield* costSteps(document), source, errors);
+  const diagnostics = errors.list();
+  return { document: diagnostics.length > 0 ? null : document, diagnostics, warnings: warnings.list() };
 }
 
 /** A policy that could use up the budget of a whole policy set, on values of the size that it must be ready for. */
-function refuseCost({ units, worst }: PolicyCost, source: SourceDocument, errors: PolicyDiagnostic[]): void {
+function refuseCost({ units, worst }: PolicyCost, source: SourceDocument, errors: Findings): void {
   if (units <= limits.policy_cost_budget || worst === null) return;
   const shown = Number.isFinite(units) ? Math.ceil(units).toLocaleString("en-US") : "endlessly many";
   const budget = limits.policy_cost_budget.toLocaleString("en-US");
@@ -75,7 +73,7 @@ function refuseCost({ units, worst }: PolicyCost, source: SourceDocument, errors
   const help =
     `Nest fewer loops, or write patterns as literals. Counted with ${limits.policy_items_declared} entries in a list or map and ` +
     `${limits.policy_text_chars_declared.toLocaleString("en-US")} characters in a text.`;
-  errors.push(source.at(worst.path, { code: "cost", message, help }, worst.offset));
+  errors.add(() => source.at(worst.path, { code: "cost", message, help }, worst.offset));
 }
 
 function placed(source: SourceDocument, expression: PlacedExpression, one: Diagnostic): PolicyDiagnostic {

@@ -1,9 +1,10 @@
 import { limits } from "@countersign/contract";
 import { checkStructure } from "./check-structure.ts";
 import type { PolicyDocument } from "./document.ts";
+import { readObject } from "./object-places.ts";
 import { policySchema } from "./schema.ts";
 import { checkSchema } from "./schema-check.ts";
-import { type PolicyDiagnostic, readObject, readSource, type SourceDocument } from "./source.ts";
+import { type PolicyDiagnostic, readSource, type SourceDocument } from "./source.ts";
 
 /** A policy document as far as it could be read. `document` is null when anything was wrong with its form. */
 export interface ParsedPolicy {
@@ -28,13 +29,8 @@ export function parsePolicy(input: string | Readonly<Record<string, unknown>>): 
   const source = typeof input === "string" ? readSource(input) : readObject(input);
   if (source.diagnostics.length > 0) return { document: null, diagnostics: source.diagnostics, source };
   const wrong = checkSchema(source, policySchema);
-  if (wrong.length > 0) return { document: null, diagnostics: wrong.sort(byLine), source };
+  if (wrong.length > 0) return { document: null, diagnostics: wrong, source };
   const document = source.value as PolicyDocument;
-  const diagnostics = checkStructure(document, source).sort(byLine);
+  const diagnostics = checkStructure(document, source);
   return { document: diagnostics.length > 0 ? null : document, diagnostics, source };
-}
-
-/** In the order in which a reader meets them. */
-export function byLine(a: PolicyDiagnostic, b: PolicyDiagnostic): number {
-  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }

@@ -1,21 +1,22 @@
+import { collectFindings } from "./findings.ts";
 import type { Schema } from "./schema.ts";
-import { diagnostics_max, type PolicyDiagnostic, pointerToken, type SourceDocument } from "./source.ts";
+import { type PolicyDiagnostic, pointerToken, type SourceDocument, shown } from "./source.ts";
 import { suggestName } from "./suggest-name.ts";
 
 /**
- * Checks a value against a schema and returns every violation (50 at most), each with the description of the field as its help line.
+ * Checks a value against a schema and returns every violation, as far as `findings.ts` lists them, each with the description
+ * of the field as its help line.
  * Knows the keywords of `Schema` and no others. Measured against ajv: a policy is checked once per save, and ajv tells
  * neither lines nor what to write instead.
  */
 export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagnostic[] {
-  const found: PolicyDiagnostic[] = [];
+  const findings = collectFindings();
   check(source.value, schema, "");
-  return found;
+  return findings.list();
 
   function report(path: string, schema: Schema, code: string, message: string, help?: string, at?: "key"): void {
-    if (found.length >= diagnostics_max) return;
     const described = schema.description === undefined ? null : `Expected: ${schema.description}.`;
-    found.push(source.at(path, { code, message, help: help ?? described }, at));
+    findings.add(() => source.at(path, { code, message, help: help ?? described }, at));
   }
 
   function check(value: unknown, schema: Schema, path: string): void {
@@ -38,7 +39,7 @@ export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagn
         path,
         schema,
         "not_allowed",
-        `${quote(value)} is none of ${schema.enum.join(", ")}.`,
+        `${shown(value)} is none of ${schema.enum.join(", ")}.`,
         suggestName(value, schema.enum) ?? undefined,
       );
     }
@@ -51,8 +52,8 @@ export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagn
         "too_long",
         `The text has ${value.length} characters; at most ${schema.maxLength} are allowed.`,
       );
-    } else if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value)) {
-      report(path, schema, "bad_format", `${quote(value)} does not have the expected form.`);
+    } else if (schema.pattern !== undefined && !compiled(schema.pattern).test(value)) {
+      report(path, schema, "bad_format", `${shown(value)} does not have the expected form.`);
     }
   }
 
@@ -78,9 +79,10 @@ export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagn
       report(path, schema, "not_allowed", "An entry stands in the list twice.");
     const { items } = schema;
     if (items !== undefined)
-      values.forEach((item, index) => {
+      for (const [index, item] of values.entries()) {
+        if (findings.full()) return;
         check(item, items, `${path}/${index}`);
-      });
+      }
   }
 
   function checkObject(value: Record<string, unknown>, schema: Schema, path: string): void {
@@ -100,7 +102,7 @@ export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagn
     if (schema.maxProperties !== undefined && names.length > schema.maxProperties)
       report(path, schema, "too_many_keys", "The object has too many keys.");
     for (const name of names) {
-      if (found.length >= diagnostics_max) return;
+      if (findings.full()) return;
       const child = `${path}/${pointerToken(name)}`;
       const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
       if (own !== undefined) check(value[name], own, child);
@@ -110,7 +112,7 @@ export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagn
           child,
           schema,
           "unknown_field",
-          `There is no field ${quote(name)} here.`,
+          `There is no field ${shown(name)} here.`,
           suggestName(name, known) ?? `Known fields: ${known.join(", ")}.`,
           "key",
         );
@@ -118,6 +120,15 @@ export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagn
       if (schema.propertyNames !== undefined) checkText(name, schema.propertyNames, child);
     }
   }
+}
+
+const patterns = new Map<string, RegExp>();
+
+/** The patterns are those of our own schemas: there are few of them. */
+function compiled(pattern: string): RegExp {
+  const regExp = patterns.get(pattern) ?? new RegExp(pattern, "u");
+  patterns.set(pattern, regExp);
+  return regExp;
 }
 
 function hasType(value: unknown, type: NonNullable<Schema["type"]>): boolean {
@@ -134,8 +145,4 @@ function nameOf(value: unknown): string {
 
 function article(type: string): string {
   return `${/^[aeio]/.test(type) ? "an" : "a"} ${type}`;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

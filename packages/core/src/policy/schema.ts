@@ -38,13 +38,19 @@ const patterns = (what: string): Schema => ({
   description: `${what}: exact names, or a prefix and a final *`,
   type: "array",
   maxItems: 200,
-  items: { type: "string", pattern: "^[^*]{0,128}\\*?$", minLength: 1, maxLength: 129 },
+  items: {
+    description: "an exact name, or a prefix and a final *, of 128 characters at most",
+    type: "string",
+    pattern: "^[^*]{0,128}\\*?$",
+    minLength: 1,
+    maxLength: 129,
+  },
 });
 const texts = (description: string, maxItems: number, maxLength: number): Schema => ({
   description,
   type: "array",
   maxItems,
-  items: { type: "string", minLength: 1, maxLength },
+  items: { description: `a text of 1 to ${maxLength} characters`, type: "string", minLength: 1, maxLength },
 });
 
 const match = {
@@ -86,6 +92,7 @@ const modify: Schema = {
   minItems: 1,
   maxItems: 32,
   items: {
+    description: "one change, for example {op: cap, path: /amount_usd, value: vars.limit}",
     type: "object",
     required: ["op", "path"],
     additionalProperties: false,
@@ -116,7 +123,11 @@ const escalation: Schema = {
       type: "array",
       minItems: 1,
       maxItems: 50,
-      items: { type: "string", pattern: "^(role:(admin|operator|reviewer)|user:[A-Za-z0-9_.@-]{1,128})$" },
+      items: {
+        description: "role:admin, role:operator, role:reviewer or user:<id>",
+        type: "string",
+        pattern: "^(role:(admin|operator|reviewer)|user:[A-Za-z0-9_.@-]{1,128})$",
+      },
     },
     quorum: { description: "how many different people must approve", type: "integer", minimum: 1, maximum: 10 },
     timeout: duration("a duration such as 30m, 4h or 2d"),
@@ -149,6 +160,7 @@ const spec: Schema = {
       type: "array",
       maxItems: 64,
       items: {
+        description: "one variable, for example {name: limit, expr: params.amount_usd}",
         type: "object",
         required: ["name", "expr"],
         additionalProperties: false,
@@ -268,7 +280,7 @@ const test: Schema = {
           description: "paths that were unknown",
           type: "array",
           maxItems: 64,
-          items: { type: "string" },
+          items: { description: "a path such as facts.security.siem_ref", type: "string" },
         },
       },
     },

@@ -10,6 +10,7 @@ import {
   parseDocument,
   Scalar,
 } from "yaml";
+import { collectFindings } from "./findings.ts";
 
 /** One finding in a policy document, placed in its text. `path` is a JSON Pointer. Source: api.md §10. */
 export interface PolicyDiagnostic {
@@ -37,74 +38,66 @@ export interface SourceDocument {
   ) => PolicyDiagnostic;
 }
 
-const depth_max = 32;
+/** How deep a document may nest. */
+export const depth_max = 32;
+const depth_help = `At most ${depth_max} levels.`;
 
-/** The most findings of one document; an answer shows no more. */
-export const diagnostics_max = 50;
+/** A text between quotes, cut where it is long. */
+export function shown(text: string): string {
+  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+}
 
 /** Escapes one name for a JSON Pointer. */
 export function pointerToken(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/**
- * A document that came as JSON, placed as its text with two spaces of indentation. Where it holds nothing but JSON, which is
- * the rule, the text is made only when something has to be placed: reading 64 KiB of it takes longer than all checks.
- */
-export function readObject(value: Readonly<Record<string, unknown>>): SourceDocument {
-  const text = (): string => JSON.stringify(value, null, 2);
-  if (!isPlain(value, 0)) return readSource(text());
-  let placed: SourceDocument | null = null;
-  return {
-    value,
-    diagnostics: [],
-    at: (path, finding, offset) => {
-      placed ??= readSource(text(), { uniqueKeys: false });
-      return placed.at(path, finding, offset);
-    },
-  };
+/** A line and a column, both from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
 }
 
-/** Whether a value is what reading its JSON text would give, without a finding. */
-function isPlain(value: unknown, depth: number): boolean {
-  if (depth > depth_max) return false;
-  switch (typeof value) {
-    case "string":
-      return !value.includes("\0") && !/\p{Surrogate}/u.test(value);
-    case "number":
-      return Number.isFinite(value);
-    case "boolean":
-      return true;
-    case "object":
-      break;
-    default:
-      return false;
-  }
-  if (value === null) return true;
-  if (Array.isArray(value)) return value.every((item) => isPlain(item, depth + 1));
-  return Object.entries(value).every(([name, item]) => name !== "__proto__" && isPlain(item, depth + 1));
+/** The longest message, help line and path that the API declares. */
+const text_max = 2_000;
+const path_max = 1_000;
+
+/** A diagnostic with texts of bearable length, whatever names a document makes up. A path that is too long ends sooner. */
+export function diagnosticAt(
+  path: string,
+  place: Place | null,
+  { code, message, help = null }: { code: string; message: string; help?: string | null },
+): PolicyDiagnostic {
+  const { line, column } = place ?? { line: null, column: null };
+  return { path: shortPath(path), line, column, code, message: cut(message), help: help === null ? null : cut(help) };
+}
+
+function shortPath(path: string): string {
+  return path.length <= path_max ? path : path.slice(0, path.lastIndexOf("/", path_max));
+}
+
+function cut(text: string): string {
+  return text.length <= text_max ? text : `${text.slice(0, text_max - 1)}…`;
 }
 
 /**
  * Reads one YAML or JSON document (JSON is read as YAML, of which it is a part) into plain JSON values. Everything that
  * JSON cannot say is refused with a diagnostic: anchors, tags, duplicate and `__proto__` keys, infinities. Never
- * throws. Looking for keys that stand twice takes the square of their number; a text made from an object has none.
+ * throws.
  */
-export function readSource(text: string, { uniqueKeys = true } = {}): SourceDocument {
+export function readSource(text: string): SourceDocument {
   const lines = new LineCounter();
   const nodes = new Map<string, Node>();
   const keys = new Map<string, Node>();
-  const diagnostics: PolicyDiagnostic[] = [];
-  const place = (offset: number): { line: number; column: number } => {
+  const findings = collectFindings();
+  const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const at: SourceDocument["at"] = (path, finding, offset) => {
     const node = (offset === "key" ? keys.get(path) : undefined) ?? nearest(nodes, path);
-    const found = node?.range
-      ? place(typeof offset !== "number" ? node.range[0] : inText(text, node, offset))
-      : { line: null, column: null };
-    return { path, ...found, code: finding.code, message: finding.message, help: finding.help ?? null };
+    const found = node?.range ? place(typeof offset !== "number" ? node.range[0] : inText(text, node, offset)) : null;
+    return diagnosticAt(path, found, finding);
   };
 
   let parsed: Document;
@@ -112,40 +105,37 @@ export function readSource(text: string, { uniqueKeys = true } = {}): SourceDocu
     parsed = parseDocument(text, {
       lineCounter: lines,
       version: "1.2",
-      uniqueKeys,
+      // Its own look for keys that stand twice takes the square of their number: see `readMap`.
+      uniqueKeys: false,
       prettyErrors: false,
       logLevel: "error",
     });
   } catch (error) {
     // The composer is recursive: text that nests by the thousand ends here as a RangeError.
     if (!(error instanceof RangeError)) throw error;
-    const finding = {
-      code: "syntax",
-      message: "The document is nested too deeply.",
-      help: `At most ${depth_max} levels.`,
-    };
-    return { value: null, diagnostics: [{ path: "", line: 1, column: 1, ...finding }], at };
+    const finding = { code: "syntax", message: "The document is nested too deeply.", help: depth_help };
+    return { value: null, diagnostics: [diagnosticAt("", { line: 1, column: 1 }, finding)], at };
   }
-  for (const error of parsed.errors.slice(0, diagnostics_max)) {
-    const help =
-      error.code === "DUPLICATE_KEY" ? "Keep one of the two." : "The document must be one YAML or JSON document.";
+  for (const error of parsed.errors) {
+    if (findings.full()) break;
     const message = error.message.split("\n", 1)[0] ?? "";
-    diagnostics.push({ path: "", ...place(error.pos[0]), code: "syntax", message, help });
+    const help = "The document must be one YAML or JSON document.";
+    findings.add(() => diagnosticAt("", place(error.pos[0]), { code: "syntax", message, help }));
   }
-  if (diagnostics.length > 0) return { value: null, diagnostics, at };
+  if (parsed.errors.length > 0) return { value: null, diagnostics: findings.list(), at };
 
   const value = read(parsed.contents, "", 0);
-  return { value, diagnostics, at };
+  return { value, diagnostics: findings.list(), at };
 
-  function refuse(path: string, message: string, help: string): null {
-    if (diagnostics.length < diagnostics_max) diagnostics.push(at(path, { code: "syntax", message, help }));
+  function refuse(path: string, message: string, help: string, offset?: "key"): null {
+    findings.add(() => at(path, { code: "syntax", message, help }, offset));
     return null;
   }
 
   function read(node: unknown, path: string, depth: number): unknown {
     if (node === null || node === undefined) return null;
     nodes.set(path, node as Node);
-    if (depth > depth_max) return refuse(path, "The document is nested too deeply.", `At most ${depth_max} levels.`);
+    if (depth > depth_max) return refuse(path, "The document is nested too deeply.", depth_help);
     if (isAlias(node)) return refuse(path, "Aliases are not supported.", "Write the value out.");
     const { tag, anchor } = node as { tag?: string; anchor?: string };
     if (anchor !== undefined) return refuse(path, "Anchors are not supported.", "Write the value out.");
@@ -180,9 +170,11 @@ export function readSource(text: string, { uniqueKeys = true } = {}): SourceDocu
         continue;
       }
       const child = `${path}/${pointerToken(name)}`;
+      const twice = Object.hasOwn(record, name);
       // A null value may have no node of its own: then the key tells the place.
       nodes.set(child, key as Node);
       keys.set(child, key as Node);
+      if (twice) refuse(child, `The key ${shown(name)} stands twice.`, "Keep one of the two.", "key");
       record[name] = read(value, child, depth + 1);
     }
     return record;
