@@ -161,17 +161,14 @@ interface DecisionEnd {
   readonly sha256: string;
 }
 
-const override_at_end = /"human_override_id":(?:null|"([a-z0-9A-Z_]+)"),"escalation_id"/g;
-const set_at_end = /"policy_set":\{"version":(\d+),"sha256":"([0-9a-f]{64})"\},"timestamp":"[^"]+"\}$/;
+const end_of_decision =
+  /^(?:null|"([a-z0-9A-Z_]+)"),"escalation_id"[^{]*"policy_set":\{"version":(\d+),"sha256":"([0-9a-f]{64})"\},"timestamp":"[^"]+"\}$/;
 
-/** Reads the end of a decision's text; null when it is not as this version writes it. */
+/** Reads what follows `"human_override_id":`; null when it is not as this version writes it. */
 function decisionEnd(text: string): DecisionEnd | null {
-  const set = set_at_end.exec(text);
-  let override: RegExpExecArray | null = null;
-  override_at_end.lastIndex = 0;
-  for (let found = override_at_end.exec(text); found !== null; found = override_at_end.exec(text)) override = found;
-  if (set === null || override === null) return null;
-  return { override_id: override[1] ?? null, policy_epoch: Number(set[1]), sha256: set[2] as string };
+  const found = end_of_decision.exec(text);
+  if (found === null) return null;
+  return { override_id: found[1] ?? null, policy_epoch: Number(found[2]), sha256: found[3] as string };
 }
 
 async function recordsOf(needs: ReplayNeeds, org_id: string, page: readonly RecordedRow[]): Promise<ReadRecord[]> {
