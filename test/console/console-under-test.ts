@@ -6,7 +6,7 @@ import { afterAll, beforeAll, vi } from "vitest";
 import type { ServiceNode } from "../../packages/server/src/edge/node.ts";
 import { changePlan, type Plan } from "../../packages/server/src/operations/change-plan.ts";
 import type { Mail } from "../../packages/server/src/ports.ts";
-import { testDatabase } from "../../packages/server/src/testing/database.ts";
+import { type TestDatabase, testDatabase } from "../../packages/server/src/testing/database.ts";
 import { webhookNode } from "../../packages/server/src/testing/webhook-node.ts";
 import { builtConsole } from "./built-console.ts";
 import { chromiumPath, type Look, openPage, startChromium, type Watched } from "./chromium.ts";
@@ -29,6 +29,8 @@ export interface ConsoleUnderTest {
   mailedPath(to: string, subject: RegExp): Promise<string>;
   /** Somebody who was invited with this key and has joined. */
   join(admin: string, email: string, role: Role): Promise<Person>;
+  /** The service's database, for what would take too long through the API. */
+  readonly database: TestDatabase;
   /** Puts an organization on a plan, as `countersign orgs plan` does. */
   setPlan(org_id: string, plan: Plan): Promise<void>;
   /** A page in a context of its own; closed with the browser. */
@@ -43,11 +45,13 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
   const mails: Mail[] = [];
   let browser: Browser | undefined;
   let node: ServiceNode | undefined;
+  let database: TestDatabase | undefined;
   if (whyNot === null) {
-    const database = await testDatabase();
+    const made = await testDatabase();
+    database = made;
     beforeAll(async () => {
       const [assembled, started] = await Promise.all([
-        webhookNode(database, {
+        webhookNode(made, {
           console: await builtConsole(),
           mailer: { send: async (mail) => void mails.push(mail) },
         }),
@@ -69,6 +73,9 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
     setPlan: (org_id, plan) => changePlan((node as ServiceNode).runtime, { org_id, actor: "operator" }, plan),
     mailedPath,
     join: (admin, email, role) => joinOrganization(url, admin, { email, role }, () => mailedPath(email, /^Join/)),
+    get database() {
+      return database as TestDatabase;
+    },
     get url() {
       return url;
     },

@@ -37,7 +37,7 @@ export function ReviewPage() {
       const page = await client.listEscalations({ ...asked, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
       return { rows: page.escalations, next_cursor: page.next_cursor };
     },
-    { refetchInterval: watch_ms },
+    { refetchInterval: watch_ms, joins: true },
   );
   // Open ones: whose time is over soonest comes first.
   const rows = useMemo(

@@ -13,10 +13,14 @@ export function Versions({ policy }: { readonly policy: Policy }) {
   const client = useClient();
   const [from, setFrom] = useState<number | null>(null);
   const [to, setTo] = useState<number | null>(null);
-  const list = usePaged(["policies", "versions", policy.policy_id, policy.version], async (cursor) => {
-    const page = await client.listPolicyVersions(policy.policy_id, cursor === undefined ? {} : { cursor });
-    return { rows: page.versions, next_cursor: page.next_cursor };
-  });
+  const list = usePaged(
+    ["policies", "versions", policy.policy_id, policy.version],
+    async (cursor) => {
+      const page = await client.listPolicyVersions(policy.policy_id, cursor === undefined ? {} : { cursor });
+      return { rows: page.versions, next_cursor: page.next_cursor };
+    },
+    { joins: true },
+  );
   return (
     <section className="card stack tight" aria-label="Versions">
       <h2>Versions</h2>
