@@ -45,7 +45,9 @@ describe("policies", () => {
   test("test runs the cases and says what came out otherwise", async () => {
     const { code, stdout } = await cli("policies", "test", "good.yaml", "red.yaml");
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^red\.yaml: error test_failed: above: verdict is "block", not "escalate"$/m);
+    expect(stdout).toMatch(
+      /^red\.yaml:8:5: error test_failed: The test "above" fails: verdict is "block", not "escalate"\. Correct/m,
+    );
     expect(stdout).toMatch(/2 documents, 0 with errors; 2 tests, 1 red\n$/);
     expect((await cli("policies", "test", "good.yaml")).code).toBe(0);
   });
@@ -54,7 +56,13 @@ describe("policies", () => {
     const { code, stdout } = await cli("policies", "test", "red.yaml", "--json");
     expect([code, JSON.parse(stdout)]).toMatchObject([
       1,
-      [{ valid: false, tests: [{ name: "above", passed: false }] }],
+      [
+        {
+          valid: false,
+          diagnostics: [{ path: "/tests/0", line: 8, column: 5, code: "test_failed" }],
+          tests: [{ name: "above", passed: false }],
+        },
+      ],
     ]);
     const missing = await cli("policies", "check", "missing.yaml");
     expect([missing.code, missing.stderr]).toEqual([

@@ -59,6 +59,7 @@ export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/chec
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
 export { explainPolicies, type PolicyExplanation } from "./policy/explain.ts";
+export { redTestDiagnostics } from "./policy/red-tests.ts";
 export {
   decideTest,
   type PolicyTestResult,

@@ -1,5 +1,5 @@
 /** What the command line uses of the service; nothing else imports this package. */
-export { checkPolicy, type PolicyDiagnostic, runPolicyTests } from "@countersign/core";
+export { checkPolicy, type PolicyDiagnostic, redTestDiagnostics, runPolicyTests } from "@countersign/core";
 export { type Config, readConfig } from "./edge/config.ts";
 export { type Instance, openInstance } from "./edge/instance.ts";
 export { type Service, startService } from "./edge/main.ts";

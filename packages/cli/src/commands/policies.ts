@@ -27,6 +27,7 @@ Exit code: 0 when every document may be activated, 1 otherwise.`;
 interface Checked {
   readonly file: string;
   readonly valid: boolean;
+  /** Of form and expressions; on `test` one for each red case too. */
   readonly diagnostics: readonly PolicyDiagnostic[];
   readonly warnings: readonly PolicyDiagnostic[];
   /** Cases that ran, on `test` only: none ran in a document with errors. */
@@ -74,7 +75,7 @@ async function check(files: readonly string[], json: boolean, runTests: boolean)
 
 async function checkFile(file: string, runTests: boolean): Promise<Checked> {
   // Loaded here, so that the help needs none of it.
-  const { checkPolicy, runPolicyTests } = await import("@countersign/server");
+  const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/server");
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     throw new CommandFailed(`${file} cannot be read: ${error.message}`);
   });
@@ -82,24 +83,19 @@ async function checkFile(file: string, runTests: boolean): Promise<Checked> {
   const checked = { file, valid: document !== null, diagnostics, warnings };
   if (!runTests) return checked;
   const tests = document === null ? [] : runPolicyTests(document);
-  return { ...checked, valid: checked.valid && tests.every(({ passed }) => passed), tests };
+  const red = redTestDiagnostics(tests, text);
+  return { ...checked, valid: checked.valid && red.length === 0, diagnostics: [...diagnostics, ...red], tests };
 }
 
-function linesOf({ file, diagnostics, warnings, tests = [] }: Checked): string[] {
+function linesOf({ file, diagnostics, warnings }: Checked): string[] {
   const place = ({ line, column }: PolicyDiagnostic) => (line === null ? "" : `:${line}:${column ?? 1}`);
   const told = (kind: string) => (one: PolicyDiagnostic) =>
     `${file}${place(one)}: ${kind} ${one.code}: ${one.message}${one.help === null ? "" : ` ${one.help}`}`;
-  const red = tests.flatMap(({ name, mismatches }) =>
-    mismatches.map(({ field, expected, actual }) => {
-      const found = `${field} is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`;
-      return `${file}: error test_failed: ${name}: ${found}`;
-    }),
-  );
-  return [...diagnostics.map(told("error")), ...warnings.map(told("warning")), ...red];
+  return [...diagnostics.map(told("error")), ...warnings.map(told("warning"))];
 }
 
 function summaryOf(results: readonly Checked[], runTests: boolean): string {
-  const wrong = results.filter(({ diagnostics }) => diagnostics.length > 0).length;
+  const wrong = results.filter(({ valid, tests = [] }) => !valid && tests.every(({ passed }) => passed)).length;
   const documents = `${counted(results.length, "document")}, ${wrong} with errors`;
   if (!runTests) return documents;
   const tests = results.flatMap((result) => result.tests ?? []);

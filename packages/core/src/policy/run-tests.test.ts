@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { policySource } from "../testing/deciding.ts";
+import { checkPolicy } from "./check.ts";
 import type { PolicyDocument, PolicyTestCase } from "./document.ts";
+import { redTestDiagnostics } from "./red-tests.ts";
 import { runPolicyTests } from "./run-tests.ts";
 
 const intent = {
@@ -38,4 +40,75 @@ test("a case that fails says what was expected and what came out", () => {
       ],
     },
   ]);
+});
+
+const red = {
+  apiVersion: "countersign/v1",
+  kind: "Policy",
+  metadata: { name: "p" },
+  spec: { when: "params.amount > 3", effect: "block" },
+  tests: [
+    base,
+    { ...base, name: "red one", expect: { verdict: "approve" } },
+    { ...base, name: "red two", expect: { risk: 1 } },
+  ],
+};
+const yaml = `apiVersion: countersign/v1
+kind: Policy
+metadata: {name: p}
+spec: {when: params.amount > 3, effect: block}
+tests:
+  - name: green
+    intent: {agent: {id: a}, action: {verb: v}, payload: {content: {amount: 5}}}
+    expect: {verdict: block}
+  - {name: red one, intent: {agent: {id: a}, action: {verb: v}, payload: {content: {amount: 5}}},
+     expect: {verdict: approve}}
+  # The next one is red as well.
+  -
+    name: red two
+    intent: {agent: {id: a}, action: {verb: v}, payload: {content: {amount: 5}}}
+    expect: {risk: 1}
+`;
+
+describe("a red case is told at its line and column", () => {
+  test.each([
+    ["YAML", yaml, [9, 5], [13, 5]],
+    [
+      "JSON",
+      JSON.stringify(red, null, 2),
+      placeIn(JSON.stringify(red, null, 2), 1),
+      placeIn(JSON.stringify(red, null, 2), 2),
+    ],
+    ["JSON on one line", JSON.stringify(red), placeIn(JSON.stringify(red), 1), placeIn(JSON.stringify(red), 2)],
+    ["an object", red, placeIn(JSON.stringify(red, null, 2), 1), placeIn(JSON.stringify(red, null, 2), 2)],
+  ])("%s", (_, input, one, two) => {
+    const { document } = checkPolicy(input);
+    if (document === null) throw new Error("the document is right");
+    const found = redTestDiagnostics(runPolicyTests(document), input);
+    expect(found.map(({ path, line, column }) => [path, [line, column]])).toEqual([
+      ["/tests/1", one],
+      ["/tests/2", two],
+    ]);
+    for (const { code, message, help } of found)
+      expect([code, message, help]).toEqual(["test_failed", expect.stringContaining('"red '), expect.any(String)]);
+  });
+
+  /** Where the brace before the name of a red case stands. */
+  function placeIn(text: string, case_index: 1 | 2): [number, number] {
+    const before = text
+      .slice(0, text.lastIndexOf("{", text.indexOf(case_index === 1 ? '"red one"' : '"red two"')))
+      .split("\n");
+    return [before.length, (before.at(-1)?.length ?? 0) + 1];
+  }
+
+  test("of very many red cases no more are told than findings", () => {
+    const many = Array.from({ length: 150 }, (_, at) => ({
+      ...base,
+      name: `n${at}`,
+      expect: { verdict: "approve" as const },
+    }));
+    const { document } = policySource({ name: "p", spec: { when: "true", effect: "block" } });
+    const found = redTestDiagnostics(runPolicyTests({ ...document, tests: many }), { ...document, tests: many });
+    expect([found.length, found.at(-1)?.code]).toEqual([101, "more_findings"]);
+  });
 });

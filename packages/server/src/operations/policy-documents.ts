@@ -1,7 +1,14 @@
 /** What saving, checking and activating a policy ask of its document. Source: policies.md §2, api.md §10. */
 import { setImmediate } from "node:timers/promises";
 import type { PolicyCheck, PolicyDiagnostic, PolicyInput } from "@countersign/contract";
-import { type CheckedPolicy, checkPolicySteps, Fault, type PolicyDocument, policyTestSteps } from "@countersign/core";
+import {
+  type CheckedPolicy,
+  checkPolicySteps,
+  Fault,
+  type PolicyDocument,
+  policyTestSteps,
+  redTestDiagnostics,
+} from "@countersign/core";
 
 /** Checks the document of a request body, `tests` joined to those inside it. */
 function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {
@@ -32,18 +39,9 @@ export async function checkPolicyInput(input: PolicyInput): Promise<PolicyCheck>
   return { valid: all.length === 0, diagnostics: all };
 }
 
-/** One diagnostic for each case beside the policy that is red. */
+/** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */
 export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {
-  const results = await inTurns(policyTestSteps(document));
-  return results.flatMap(({ name, passed, mismatches }, index) => {
-    if (passed) return [];
-    const found = mismatches.map(
-      ({ field, expected, actual }) => `${field} is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`,
-    );
-    const message = `The test ${JSON.stringify(name)} fails: ${found.join("; ")}.`.slice(0, 2_000);
-    const help = "Correct the policy or what the test expects.";
-    return [{ path: `/tests/${index}`, line: null, column: null, code: "test_failed", message, help }];
-  });
+  return redTestDiagnostics(await inTurns(policyTestSteps(document)), { ...document });
 }
 
 /** Takes one step at a time, so that a large document keeps nobody waiting for longer than one of its expressions takes. */

@@ -232,6 +232,10 @@ describe("in force", () => {
     const { policy_id } = json.policy;
     expect(json.policy.document.tests).toEqual([red]);
     expect(json.diagnostics).toMatchObject([{ path: "/tests/0", code: "test_failed" }]);
+    // Where the case stands in the document, written with two spaces of indentation.
+    const written = JSON.stringify(json.policy.document, null, 2).split("\n");
+    const [{ line, column }] = json.diagnostics;
+    expect([written[line - 2]?.trim(), written[line - 1]?.slice(column - 1)]).toEqual(['"tests": [', "{"]);
     for (const mode of ["live", "shadow"]) {
       const refused = await activate(policy_id, mode);
       expect([refused.status, refused.json.error.code]).toEqual([422, "policy_invalid"]);
