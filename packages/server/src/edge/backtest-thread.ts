@@ -1,5 +1,4 @@
 /** A thread of one backtest: its own session with the database, and nothing else of the service. */
-import { setPriority } from "node:os";
 import { performance } from "node:perf_hooks";
 import { setImmediate as breathe } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
@@ -7,22 +6,13 @@ import { replayRecorded, type Turn } from "../operations/replay-recorded.ts";
 import { isConnectionLost } from "../store/connection.ts";
 import { openDb } from "../store/db.ts";
 import type { ThreadData, ThreadSays } from "./backtest-threads.ts";
+import { standBack } from "./stand-back.ts";
 
 const progress_ms = 200;
 const quiet = () => undefined;
 
 function say(message: ThreadSays): void {
   parentPort?.postMessage(message);
-}
-
-/** Live traffic goes first. Only Linux lowers this thread alone; elsewhere it would be the whole process. */
-function standBack(): void {
-  if (process.platform !== "linux") return;
-  try {
-    setPriority(0, 5);
-  } catch {
-    // Not allowed here: it runs as it is.
-  }
 }
 
 /** Turns to read, as they come from the thread before this one in the ring and go to the one after it. */

@@ -8,7 +8,8 @@ import { call, testOrganization } from "../testing/http-node.ts";
 import { heldBody, reviewedOrganization } from "../testing/review.ts";
 import { serviceNode } from "../testing/service-node.ts";
 import { silentLog } from "../testing/silent-log.ts";
-import { createBacktestThreads, type ThreadProgram } from "./backtest-threads.ts";
+import { createBacktestThreads } from "./backtest-threads.ts";
+import type { ThreadProgram } from "./thread-program.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -10,6 +10,7 @@ import type { Backtests } from "../operations/backtest.ts";
 import { type BacktestJob, joinParts, type ReplayedPart, type Turn } from "../operations/replay-recorded.ts";
 import type { Log } from "../ports.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
+import { type ThreadProgram, threadOptions, threadProgram } from "./thread-program.ts";
 
 /** What a thread is given. */
 export interface ThreadData {
@@ -29,13 +30,6 @@ export type ThreadSays =
   | { readonly kind: "part"; readonly part: ReplayedPart }
   | { readonly kind: "failed"; readonly lost: boolean; readonly text: string };
 
-/** The program of a thread. */
-export interface ThreadProgram {
-  readonly url: URL;
-  /** Absent: those of this process. */
-  readonly execArgv?: readonly string[];
-}
-
 /** The threads of a node. */
 export interface BacktestThreads extends Backtests {
   /** Ends all that run or wait, and takes no more. Faults of those: unavailable. */
@@ -45,10 +39,7 @@ export interface BacktestThreads extends Backtests {
 const heap_mb_max = 512;
 const retry_after_seconds = 10;
 
-/** From the sources (tests, benchmarks) a thread needs a loader for TypeScript, beside what was built from them it does not. */
-const own_program: ThreadProgram = import.meta.url.endsWith(".ts")
-  ? { url: new URL("./source-thread.mjs", import.meta.url), execArgv: ["--conditions=source"] }
-  : { url: new URL("./backtest-thread.js", import.meta.url) };
+const own_program = threadProgram(new URL("./backtest-thread.js", import.meta.url));
 
 /** A backtest whose turn has not come. */
 interface Waiting {
@@ -118,7 +109,7 @@ export function createBacktestThreads(
       const worker = new Worker(program.url, {
         workerData: data,
         transferList: [inbox, outbox],
-        ...(program.execArgv === undefined ? {} : { execArgv: [...program.execArgv] }),
+        ...threadOptions(program),
         resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
       });
       let delivered = false;

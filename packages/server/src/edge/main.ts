@@ -8,6 +8,7 @@ import { StartRefused } from "../store/start-refused.ts";
 import { createClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { loadConsole } from "./console-files.ts";
+import { startDeliveryThread } from "./delivery-thread-host.ts";
 import { createHttpOut } from "./http-out.ts";
 import { createIds } from "./ids.ts";
 import { createLog, type ProcessLog } from "./log.ts";
@@ -52,6 +53,8 @@ export async function startService(
   try {
     await migrate(database.connection, log);
     const packs = await loading;
+    const master_key = await openMasterKey(config);
+    const receivers = { allow_http, allow_cidrs: webhook_allow_cidrs, master_key };
     const node = await assembleNode({
       config,
       db,
@@ -61,12 +64,13 @@ export async function startService(
       timers,
       log,
       packs,
-      sealer: createSealer(await openMasterKey(config)),
+      sealer: createSealer(master_key),
       httpOut,
       passwords: createPasswords(),
       mailer,
       console: await loadConsole(),
       spans: tracing,
+      deliveries: (runtime) => startDeliveryThread({ connection: database.connection, ...receivers }, runtime),
     });
     try {
       await node.app.listen({ host: config.host, port: config.port });

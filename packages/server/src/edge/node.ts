@@ -26,15 +26,16 @@ import { connectCommit } from "../store/commit-writer-connection.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import type { Database } from "../store/db.ts";
 import { NodeRateWindows, type RateWindows } from "../store/rate-windows.ts";
-import { type Deliveries, type DeliveryTerms, startDeliveries } from "../worker/deliveries.ts";
+import { type Deliveries, type DeliveryRuntime, type DeliveryTerms, startDeliveries } from "../worker/deliveries.ts";
 import { type MailLoop, startMails } from "../worker/mails.ts";
 import { startWorker } from "../worker/tick.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
-import { createBacktestThreads, type ThreadProgram } from "./backtest-threads.ts";
+import { createBacktestThreads } from "./backtest-threads.ts";
 import type { Config } from "./config.ts";
 import { createOpenId } from "./open-id.ts";
 import type { PackLibrary } from "./pack-files.ts";
 import { createPasskeyChecks } from "./passkey-checks.ts";
+import type { ThreadProgram } from "./thread-program.ts";
 
 /** The parts that differ between a process, a test and the simulation. */
 export interface NodeParts {
@@ -57,6 +58,8 @@ export interface NodeParts {
   readonly mailer: Mailer;
   /** The built console; absent or null: none is served. */
   readonly console?: ConsoleFiles | null;
+  /** Starts the loop over deliveries somewhere else; absent: it runs in this thread, on these terms (tests, simulation). */
+  readonly deliveries?: (runtime: DeliveryRuntime) => Deliveries;
   /** Tests only. */
   readonly deliveryTerms?: DeliveryTerms;
   /** Tests only: another program for the threads of backtests. */
@@ -111,7 +114,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,
-    deliveries: { poke: () => deliveries?.poke() },
+    deliveries: { poke: (receiver) => deliveries?.poke(receiver) },
     passwords: parts.passwords,
     passkeys: createPasskeyChecks(),
     openId: createOpenId(parts.httpOut),
@@ -153,7 +156,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   });
   const worker = startWorker(runtime);
   const timeLimits = startTimeLimits(runtime);
-  deliveries = startDeliveries(runtime, parts.deliveryTerms);
+  deliveries = parts.deliveries?.(runtime) ?? startDeliveries(runtime, parts.deliveryTerms);
   mails = startMails(runtime);
 
   return {

@@ -1,5 +1,5 @@
-// The thread of a backtest where the service runs from its sources: a thread does not inherit the TypeScript loader.
+// A thread where the service runs from its sources: a thread does not inherit the TypeScript loader.
 import { register } from "tsx/esm/api";
 
 register();
-await import("./backtest-thread.ts");
+await import(`./${process.argv[2]}`);

@@ -9,7 +9,7 @@
 import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
 import { attemptDelivery, type Ended, settleDeliveries } from "../operations/deliver-due.ts";
-import type { DeliveryLoop, Runtime } from "../operations/runtime.ts";
+import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../operations/runtime.ts";
 import {
   type ClaimedDelivery,
   claimDue,
@@ -59,8 +59,13 @@ export interface Deliveries extends DeliveryLoop {
   stop(): Promise<void>;
 }
 
+/** What the loop needs of the node. */
+export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | "log" | "sealer" | "httpOut"> & {
+  readonly metrics: DeliveryMetrics;
+};
+
 /** Starts the loop. */
-export function startDeliveries(runtime: Runtime, terms: DeliveryTerms = delivery_terms): Deliveries {
+export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = delivery_terms): Deliveries {
   const { timers, db, ids, clock } = runtime;
   const shares = new ReceiverShares(terms.per_webhook);
   const settler = createSettler(runtime);
@@ -200,7 +205,7 @@ export function startDeliveries(runtime: Runtime, terms: DeliveryTerms = deliver
 }
 
 /** Runs work one at a time: asked for while it runs, it runs once more. Failures are logged; the next look tries again. */
-function createLane(runtime: Runtime, work: () => Promise<void>): { run(): void; ended(): Promise<void> } {
+function createLane(runtime: DeliveryRuntime, work: () => Promise<void>): { run(): void; ended(): Promise<void> } {
   let wanted = false;
   let running: Promise<void> | null = null;
   async function runAll(): Promise<void> {
@@ -220,7 +225,7 @@ function createLane(runtime: Runtime, work: () => Promise<void>): { run(): void;
 }
 
 /** Settles in the background, all that has gathered for an organization in one transaction. */
-function createSettler(runtime: Runtime): { add(ended: Ended): void; stop(): Promise<void> } {
+function createSettler(runtime: DeliveryRuntime): { add(ended: Ended): void; stop(): Promise<void> } {
   const waiting = new Map<string, Ended[]>();
   const settling = new Map<string, Promise<void>>();
   let gathering: (() => void) | null = null;
