@@ -17,6 +17,11 @@ export interface EscalationQuery extends PageQuery {
   readonly mode?: PipelineMode;
 }
 
+/** What a vote may carry besides the ruling. */
+export interface VoteOptions {
+  readonly idempotency_key?: string;
+}
+
 /** The methods on human review. Source: api.md §6. */
 export function escalationCalls(call: Transport) {
   const path = (escalation_id: string, part = "") => `/v1/escalations/${encodeURIComponent(escalation_id)}${part}`;
@@ -30,9 +35,15 @@ export function escalationCalls(call: Transport) {
 
     getEscalation: (escalation_id: string) => one("GET", path(escalation_id)),
 
-    /** Votes. One rejection closes the escalation; approvals close it at the quorum of distinct people. */
-    decideEscalation: (escalation_id: string, ruling: RulingInput) =>
-      one("POST", path(escalation_id, "/decision"), { body: ruling, idempotency_key: crypto.randomUUID() }),
+    /**
+     * Votes. One rejection closes the escalation; approvals close it at the quorum of distinct people. Give an
+     * `idempotency_key` to send the same vote again in another call.
+     */
+    decideEscalation: (escalation_id: string, ruling: RulingInput, { idempotency_key }: VoteOptions = {}) =>
+      one("POST", path(escalation_id, "/decision"), {
+        body: ruling,
+        idempotency_key: idempotency_key ?? crypto.randomUUID(),
+      }),
 
     /** Closes the escalation; its action stays blocked. */
     cancelEscalation: (escalation_id: string, input: CancelInput = {}) =>

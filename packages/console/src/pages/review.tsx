@@ -2,7 +2,7 @@
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { useClient } from "../api/session.tsx";
+import { useClient, useMay } from "../api/session.tsx";
 import { ModeBadge, StatusBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
@@ -14,6 +14,7 @@ import { Time, TimeLeft } from "../parts/time.tsx";
 import { deedOf } from "../parts/wants.tsx";
 import { type Group, groupsOf } from "../review/escalation-data.ts";
 import { EscalationDetail } from "../review/escalation-detail.tsx";
+import { GroupRuling } from "../review/group-ruling.tsx";
 import { ShortcutHelp, useKeys } from "../review/shortcuts.tsx";
 import { useFilters } from "../shell/filters.ts";
 
@@ -23,8 +24,10 @@ export function ReviewPage() {
   const client = useClient();
   const [filters, setFilters] = useFilters(["status", "agent_id", "reviewer", "mode", "case"]);
   const [help, setHelp] = useState(false);
+  const [alike, setAlike] = useState<readonly Escalation[] | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const status = filters.status ?? "pending";
+  const rules = useMay("reviewer") && status === "pending";
   const asked = {
     ...(status === "all" ? {} : { status: status as Escalation["status"] }),
     ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
@@ -53,7 +56,16 @@ export function ReviewPage() {
     const next = visible[Math.max(0, Math.min(visible.length - 1, at + step))];
     if (next !== undefined) choose(next.escalation_id);
   };
-  useKeys({ j: () => move(1), k: () => move(-1), "?": () => setHelp(true) });
+  const ruleOn = ({ members }: Group) => {
+    if (members.length > 1) setAlike(members);
+  };
+  const chosenGroup = groups.find(({ members }) => members.some((each) => each.escalation_id === chosen));
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    "?": () => setHelp(true),
+    ...(rules && chosenGroup !== undefined ? { g: () => ruleOn(chosenGroup) } : {}),
+  });
   useEffect(() => {
     document.getElementById(`entry-${chosen}`)?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
@@ -145,6 +157,7 @@ export function ReviewPage() {
                   open={opened.has(group.key)}
                   chosen={chosen}
                   onToggle={() => toggle(group.key)}
+                  onRule={rules ? () => ruleOn(group) : null}
                   onChoose={(id, event) => {
                     // Where there is no room for both, the case has a page of its own.
                     if (!matchMedia("(min-width: 1081px)").matches || event.metaKey || event.ctrlKey) return;
@@ -160,6 +173,7 @@ export function ReviewPage() {
           </div>
         )}
       </Paged>
+      {alike !== null && <GroupRuling members={alike} onClose={() => setAlike(null)} />}
       {help && <ShortcutHelp onClose={() => setHelp(false)} />}
     </>
   );
@@ -172,12 +186,15 @@ function GroupEntries({
   open,
   chosen,
   onToggle,
+  onRule,
   onChoose,
 }: {
   readonly group: Group;
   readonly open: boolean;
   readonly chosen: string | undefined;
   readonly onToggle: () => void;
+  /** Null: this caller, or this list, has nothing to rule on. */
+  readonly onRule: (() => void) | null;
   readonly onChoose: Choose;
 }) {
   const [first, ...others] = members;
@@ -190,6 +207,11 @@ function GroupEntries({
           <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
             {open ? "Hide the alike" : `and ${others.length} alike`}
           </button>
+          {onRule !== null && (
+            <button type="button" className="button small quiet" onClick={onRule}>
+              {`Rule on all ${members.length}`}
+            </button>
+          )}
         </div>
       )}
       {open &&

@@ -33,6 +33,7 @@ const help: readonly (readonly [string, string])[] = [
   ["a", "approve"],
   ["m", "approve with changes"],
   ["b", "block"],
+  ["g", "rule on all that are alike"],
   ["Ctrl + Enter", "confirm in the dialog"],
   ["Esc", "leave the dialog"],
   ["?", "this help"],

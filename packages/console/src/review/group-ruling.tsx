@@ -1,0 +1,193 @@
+/** One ruling on several near-identical escalations: which, how far it is, and what became of each. */
+import type { Escalation } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { adviceOn } from "../api/advice.ts";
+import { Data } from "../parts/data.tsx";
+import { Meter } from "../parts/decision-parts.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { TextArea } from "../parts/field.tsx";
+import { TimeLeft } from "../parts/time.tsx";
+import { deedOf } from "../parts/wants.tsx";
+import { type Item, useGroupRun, waiting } from "./group-run.ts";
+
+type GroupOutcome = "approve" | "block";
+
+/** `members` as they were when somebody asked: what arrives later was not looked at and is not ruled on. */
+export function GroupRuling({
+  members,
+  onClose,
+}: {
+  readonly members: readonly Escalation[];
+  readonly onClose: () => void;
+}) {
+  const run = useGroupRun();
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [comment, setComment] = useState("");
+  const [outcome, setOutcome] = useState<GroupOutcome | null>(null);
+  const chosen = members.map(({ escalation_id }) => escalation_id).filter((id) => !left.has(id));
+  const over = chosen.filter((id) => isOver(run.items.get(id))).length;
+  const begun = outcome !== null;
+  const finished = begun && over === chosen.length;
+
+  const begin = (next: GroupOutcome) => {
+    setOutcome(next);
+    void run.begin(chosen, { outcome: next, ...(comment.trim() === "" ? {} : { comment: comment.trim() }) });
+  };
+  const toggle = (id: string) => {
+    const next = new Set(left);
+    if (!next.delete(id)) next.add(id);
+    setLeft(next);
+  };
+  return (
+    <Dialog title={`Rule on ${members.length} alike`} onClose={run.running ? run.stop : onClose} broad>
+      <div className="stack">
+        <p>
+          They differ in their numbers and targets only. Each gets a vote of yours of its own; look at what differs.
+        </p>
+        <ul className="plain group-members">
+          {members.map((each) => (
+            <Member
+              key={each.escalation_id}
+              escalation={each}
+              item={run.items.get(each.escalation_id) ?? waiting}
+              chosen={!left.has(each.escalation_id)}
+              fixed={begun}
+              onToggle={() => toggle(each.escalation_id)}
+            />
+          ))}
+        </ul>
+        {!begun && (
+          <TextArea
+            label="Comment on each (kept in the audit trail)"
+            maxLength={4_000}
+            value={comment}
+            onChange={(event) => setComment(event.target.value)}
+          />
+        )}
+        {begun && (
+          <div className="stack tight">
+            <Meter share={over / Math.max(1, chosen.length)} hot={false} label={`${over} of ${chosen.length} done`} />
+            <p role="status">{`${over} of ${chosen.length} done`}</p>
+          </div>
+        )}
+        {run.held !== null && !run.running && <Held error={run.held} />}
+        <div className="actions">
+          {!begun && (
+            <>
+              <button type="button" className="button" onClick={onClose}>
+                Cancel
+              </button>
+              <button
+                type="button"
+                className="button bad"
+                disabled={chosen.length === 0}
+                onClick={() => begin("block")}
+              >{`Block ${chosen.length}`}</button>
+              <button
+                type="button"
+                className="button good"
+                disabled={chosen.length === 0}
+                onClick={() => begin("approve")}
+              >{`Approve ${chosen.length}`}</button>
+            </>
+          )}
+          {begun && run.running && (
+            <button type="button" className="button" onClick={run.stop}>
+              Stop after this one
+            </button>
+          )}
+          {begun && !run.running && !finished && (
+            <button type="button" className="button primary" onClick={() => begin(outcome)}>
+              Go on
+            </button>
+          )}
+          {begun && !run.running && (
+            <button type="button" className={finished ? "button primary" : "button"} onClick={onClose}>
+              Close
+            </button>
+          )}
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function isOver(item: Item | undefined): boolean {
+  return item?.state === "ruled" || item?.state === "refused";
+}
+
+function Held({ error }: { readonly error: unknown }) {
+  const { title, todo } = adviceOn(error);
+  return (
+    <div className="banner warn" role="alert">
+      <div>
+        <strong>{title}</strong>
+        {`${todo} What is done stays done, and nothing counts twice when you go on.`}
+      </div>
+    </div>
+  );
+}
+
+function Member({
+  escalation,
+  item,
+  chosen,
+  fixed,
+  onToggle,
+}: {
+  readonly escalation: Escalation;
+  readonly item: Item;
+  readonly chosen: boolean;
+  readonly fixed: boolean;
+  readonly onToggle: () => void;
+}) {
+  const { escalation_id, action, reason, risk_score, expires_at } = escalation;
+  const target = `${deedOf(action.type)} ${action.target?.identifier ?? ""}`;
+  return (
+    <li className="reason">
+      <label className="check">
+        <input type="checkbox" checked={chosen} disabled={fixed} onChange={onToggle} />
+        <Data text={target} chars_max={160} more={false} />
+      </label>
+      <Data text={reason} chars_max={300} more={false} />
+      <span className="row small muted">
+        {`risk ${risk_score.toFixed(2)}`}
+        <TimeLeft until={expires_at} />
+        <Link to="/escalations/$escalation_id" params={{ escalation_id }} target="_blank">
+          look at it
+        </Link>
+      </span>
+      {fixed && <ItemState item={item} chosen={chosen} />}
+    </li>
+  );
+}
+
+function ItemState({ item, chosen }: { readonly item: Item; readonly chosen: boolean }) {
+  if (!chosen) return <strong className="small">left as it is</strong>;
+  switch (item.state) {
+    case "waiting":
+      return <span className="small muted">not yet</span>;
+    case "sending":
+      return <span className="small">being sent …</span>;
+    case "unknown":
+      return <strong className="small">no answer: it is sent again when you go on</strong>;
+    case "ruled":
+      return <strong className="small">{ruledText(item.after)}</strong>;
+    case "refused": {
+      const { title, todo } = adviceOn(item.error);
+      return (
+        <span className="small wrong">
+          <strong>{title}.</strong> {todo}
+        </span>
+      );
+    }
+    default:
+      return item satisfies never;
+  }
+}
+
+function ruledText({ status, resolution, quorum }: Escalation): string {
+  if (status === "pending") return `vote counted: ${quorum.approvals} of ${quorum.required} approvals`;
+  return resolution?.outcome === "block" ? "blocked" : "approved";
+}

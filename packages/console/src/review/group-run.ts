@@ -1,0 +1,81 @@
+/** Ruling on several escalations, one after the other: a vote each through the same operation as a single one. */
+import type { Escalation, RulingInput } from "@countersign/contract";
+import { ApiError, ConnectionError } from "@countersign/sdk";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { useClient } from "../api/session.tsx";
+
+/** How far one of them is. `unknown`: no answer came, so the vote may have counted or not; it is sent again as it was. */
+export type Item =
+  | { readonly state: "waiting" | "sending" | "unknown" }
+  | { readonly state: "ruled"; readonly after: Escalation }
+  | { readonly state: "refused"; readonly error: unknown };
+
+/** What keeps the service from answering now and may be over soon; everything else is said about this one escalation. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof ConnectionError) return true;
+  return error instanceof ApiError && (error.status >= 500 || error.status === 429 || error.status === 401);
+}
+
+export const waiting: Item = { state: "waiting" };
+
+/** The run over `ids`. Nothing is sent before `begin`; leaving the page ends it after the one that is under way. */
+export function useGroupRun() {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [items, setItems] = useState<ReadonlyMap<string, Item>>(new Map());
+  const [running, setRunning] = useState(false);
+  /** Why it stands still; null: it does not, or it was told to. */
+  const [held, setHeld] = useState<unknown>(null);
+  const stopped = useRef(false);
+  const known = useRef(new Map<string, Item>());
+  /** A vote that is sent again keeps its key, so the service counts it once. */
+  const keys = useRef(new Map<string, string>());
+
+  useEffect(
+    () => () => {
+      stopped.current = true;
+    },
+    [],
+  );
+
+  function set(id: string, item: Item): void {
+    known.current.set(id, item);
+    setItems(new Map(known.current));
+  }
+
+  async function begin(ids: readonly string[], ruling: RulingInput): Promise<void> {
+    stopped.current = false;
+    setRunning(true);
+    setHeld(null);
+    for (const id of ids) {
+      const { state } = known.current.get(id) ?? waiting;
+      if (state === "ruled" || state === "refused") continue;
+      if (stopped.current) break;
+      const idempotency_key = keys.current.get(id) ?? crypto.randomUUID();
+      keys.current.set(id, idempotency_key);
+      set(id, { state: "sending" });
+      try {
+        const after = await client.decideEscalation(id, ruling, { idempotency_key });
+        queries.setQueryData(["escalations", "one", id], after);
+        set(id, { state: "ruled", after });
+      } catch (error) {
+        if (isPassing(error)) {
+          set(id, { state: "unknown" });
+          setHeld(error);
+          break;
+        }
+        set(id, { state: "refused", error });
+      }
+    }
+    setRunning(false);
+    void queries.invalidateQueries({ queryKey: ["escalations"] });
+    void queries.invalidateQueries({ queryKey: ["intents"] });
+  }
+
+  function stop(): void {
+    stopped.current = true;
+  }
+
+  return { items, running, held, begin, stop };
+}

@@ -1,0 +1,124 @@
+/** One ruling on a group of near-identical escalations. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { violations } from "./accessibility.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`a group of alike${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+  }, test_timeout_ms);
+
+  /** Raised one after the other, so the queue has them in this order. */
+  const raise = async (agent: string, amounts: readonly number[]) => {
+    const raised = [];
+    for (const amount_usd of amounts)
+      raised.push(
+        await submit(
+          console_.url,
+          seeded.agent,
+          intent("other.refund", { amount_usd }, { agent, target: `cus_${amount_usd}` }),
+        ),
+      );
+    return raised;
+  };
+  const outcomes = async (raised: readonly { readonly intent_id: string }[]) => {
+    const answers = await Promise.all(
+      raised.map(({ intent_id }) =>
+        api<{ decision: { outcome: string | null } }>(
+          console_.url,
+          seeded.admin,
+          "GET",
+          `/v1/intents/${intent_id}/decision`,
+        ),
+      ),
+    );
+    return answers.map(({ decision }) => decision.outcome);
+  };
+  const votes = async (raised: readonly { readonly intent_id: string }[]) => {
+    const trails = await Promise.all(
+      raised.map(({ intent_id }) =>
+        api<{ audit: { type: string }[] }>(console_.url, seeded.admin, "GET", `/v1/intents/${intent_id}/audit`),
+      ),
+    );
+    return trails.map(({ audit }) => audit.filter(({ type }) => type === "voted").length);
+  };
+
+  test("is ruled on one by one: what was left out stays, what somebody else closed is told, the rest is approved", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await raise("bot-many", [601, 702, 803, 904]);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/review?agent_id=bot-many");
+    await page.getByRole("button", { name: "Rule on all 4" }).click();
+    const dialog = page.getByRole("dialog");
+    const row = (target: string) => dialog.getByRole("listitem").filter({ hasText: target });
+    await row("cus_803").getByRole("checkbox").uncheck();
+    await dialog.getByLabel("Comment on each").fill("all of the outage");
+    expect(await violations(page)).toEqual([]);
+    // Somebody else is faster with the second.
+    const second = `/v1/escalations/${raised[1]?.decision.escalation_id}/decision`;
+    await api(console_.url, seeded.operator, "POST", second, { outcome: "block" });
+    await dialog.getByRole("button", { name: "Approve 3" }).click();
+    await dialog.getByText("3 of 3 done").waitFor();
+    await row("cus_601").getByText("approved", { exact: true }).waitFor();
+    await row("cus_702").getByText("Somebody was faster, or the time was over").waitFor();
+    await row("cus_803").getByText("left as it is").waitFor();
+    await row("cus_904").getByText("approved", { exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("article", { name: "Escalation" }).getByText("cus_803").first().waitFor();
+    expect(await outcomes(raised)).toEqual(["approve", "block", null, "approve"]);
+    expect(await votes(raised)).toEqual([1, 1, 0, 1]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("of which the answers get lost on the way stands still; going on rules on the rest and counts nothing twice", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await raise("bot-lost", [611, 712, 813]);
+    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    let cut = false;
+    const keys: string[] = [];
+    await page.route(/\/v1\/escalations\/[^/]+\/decision$/, async (route) => {
+      if (
+        !route
+          .request()
+          .url()
+          .includes(raised[1]?.decision.escalation_id ?? "")
+      )
+        return route.continue();
+      keys.push(route.request().headers()["idempotency-key"] ?? "");
+      if (!cut) return route.continue();
+      // The service gets the vote and counts it; its answer never arrives.
+      await route.fetch();
+      await route.abort("connectionreset");
+    });
+    await page.goto("/review?agent_id=bot-lost");
+    await page.getByRole("button", { name: "Rule on all 3" }).click();
+    const dialog = page.getByRole("dialog");
+    const row = (target: string) => dialog.getByRole("listitem").filter({ hasText: target });
+    cut = true;
+    await dialog.getByRole("button", { name: "Block 3" }).click();
+    await row("cus_712").getByText("no answer: it is sent again when you go on").waitFor();
+    await dialog.getByText("The service does not answer").waitFor();
+    await row("cus_611").getByText("blocked", { exact: true }).waitFor();
+    await row("cus_813").getByText("not yet").waitFor();
+    expect(await outcomes(raised)).toEqual(["block", "block", null]);
+    cut = false;
+    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByText("3 of 3 done").waitFor();
+    for (const target of ["cus_611", "cus_712", "cus_813"])
+      await row(target).getByText("blocked", { exact: true }).waitFor();
+    expect(await outcomes(raised)).toEqual(["block", "block", "block"]);
+    expect(await votes(raised)).toEqual([1, 1, 1]);
+    expect(keys.length).toBeGreaterThan(1);
+    expect(new Set(keys).size).toBe(1);
+    await context.close();
+  });
+});
