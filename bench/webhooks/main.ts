@@ -10,7 +10,8 @@ const help = `usage: npm run bench -- webhooks [options]
   --scenario NAME  speed (default): deliveries per second beside a bare loop, and the API's latency meanwhile
                    independence: whom a dead receiver and a backlog of 10,000 delay
   --deliveries N   speed: deliveries per round (default 5000); independence: the backlog (default 10000)
-  --rounds N       speed: rounds, bare loop and service in turn; medians are reported (default 3)
+  --rounds N       speed: rounds, bare loop and service in turn; independence: rounds without and with the dead receiver;
+                   medians are reported (default 3)
   --json FILE      also write the figures as JSON`;
 
 const { values: options } = parseArgs({
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
   try {
     const figures =
       options.scenario === "independence"
-        ? await independence(stage, Number(options.deliveries ?? 10_000))
+        ? await independence(stage, Number(options.deliveries ?? 10_000), Number(options.rounds))
         : await speed(stage, Number(options.deliveries ?? 5_000), Number(options.rounds));
     console.table(figures);
     if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);

@@ -10,6 +10,8 @@ import type { Certificate } from "../../packages/server/src/testing/certificates
 export interface ReceiverNote {
   readonly port: number;
   readonly received: number;
+  /** Of those, under `/fast`. */
+  readonly fast: number;
   /** Milliseconds since 1970. */
   readonly last_at_ms: number;
   /** By path: when each arrived, in milliseconds since 1970; of paths under `/timed`. */
@@ -18,6 +20,7 @@ export interface ReceiverNote {
 
 process.once("message", (certificate: Certificate) => {
   let received = 0;
+  let fast = 0;
   let told = -1;
   let last_at_ms = 0;
   const paths: Record<string, number[]> = {};
@@ -26,6 +29,7 @@ process.once("message", (certificate: Certificate) => {
       const path = request.url ?? "";
       received += 1;
       last_at_ms = Date.now();
+      if (path.startsWith("/fast")) fast += 1;
       if (path.startsWith("/timed")) paths[path] = [...(paths[path] ?? []), last_at_ms];
       if (!path.startsWith("/dead")) response.writeHead(204).end();
     });
@@ -35,7 +39,7 @@ process.once("message", (certificate: Certificate) => {
     setInterval(() => {
       if (told === received) return;
       told = received;
-      process.send?.({ port, received, last_at_ms, paths } satisfies ReceiverNote);
+      process.send?.({ port, received, fast, last_at_ms, paths } satisfies ReceiverNote);
     }, 20);
   });
 });

@@ -24,7 +24,7 @@ export async function openStage() {
   const { ca, good } = testCertificates();
   writeFileSync(join(directory, "ca.pem"), ca);
   const receiver = fork(join(import.meta.dirname, "receiver.ts"), { execArgv: process.execArgv });
-  let note: ReceiverNote = { port: 0, received: 0, last_at_ms: 0, paths: {} };
+  let note: ReceiverNote = { port: 0, received: 0, fast: 0, last_at_ms: 0, paths: {} };
   receiver.on("message", (message) => {
     note = message as ReceiverNote;
   });
@@ -87,13 +87,15 @@ export function draftOf(org_id: string) {
   return { data: { filler: "x".repeat(300) }, event_type: "quota.exceeded", organization_id: org_id };
 }
 
+/** An intent that no pack of the benchmark minds. */
+export const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
+
 /** Median time of one decision, asked for every 20 ms: a watch, not a load. */
 export async function decisionLatency(
   client: Awaited<ReturnType<Stage["organization"]>>["client"],
   until: (asked: number) => boolean,
 ): Promise<number> {
   const taken: number[] = [];
-  const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
   do {
     const begin = performance.now();
     await client.submitIntent(submission);

@@ -117,6 +117,42 @@ test("a dispatch leases what there is room for, and tells whose deliveries wait"
   await emptied();
 });
 
+test("events are dispatched in turns: behind a burst of one organization another's single event is among the first", async () => {
+  const busy = await organization(10);
+  await addEvents(busy.org_id, 1_000);
+  const small = await organization(1);
+  await addEvents(small.org_id, 1);
+  const { leased, events_left } = await dispatchEvents(db, roomy, made);
+  expect(byOrganization(leased)[small.org_id]).toBe(1);
+  expect(events_left).toBe(true);
+  await db.query("update events set dispatched_at = clock_timestamp() where dispatched_at is null");
+  await emptied();
+});
+
+test("eight nodes that dispatch at once make each delivery once, and leave nothing", async () => {
+  const organizations = await Promise.all([1, 2, 3].map(() => organization(2)));
+  for (const { org_id } of organizations) await addEvents(org_id, 300);
+  const leased: ClaimedDelivery[] = [];
+  const node = async () => {
+    for (let left = true; left; ) {
+      const pass = await dispatchEvents(db, roomy, made);
+      leased.push(...pass.leased);
+      left = pass.events_left;
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, node));
+  // Whoever found everything taken by others has stopped; the others go on until nothing is left.
+  await node();
+  const rows = await db.query<{ event_id: string; webhook_id: string }>(
+    "select event_id, webhook_id from deliveries where org_id = any($1)",
+    [organizations.map(({ org_id }) => org_id)],
+  );
+  expect(rows).toHaveLength(1_800);
+  expect(new Set(rows.map(({ event_id, webhook_id }) => `${event_id} ${webhook_id}`)).size).toBe(1_800);
+  expect(new Set(leased.map(({ delivery_id }) => delivery_id)).size).toBe(leased.length);
+  await emptied();
+});
+
 test("an event for more receivers than one statement has ids for waits for the next one, whole", async () => {
   const { org_id, webhook_ids } = await organization(100);
   await addEvents(org_id, 5);

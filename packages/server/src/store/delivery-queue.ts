@@ -150,11 +150,26 @@ export async function claimDue(
 
 const dispatchStatement: QueueStatement = {
   name: "deliveries-dispatch",
-  text: `with taken as materialized (
-    select ctid, org_id, event_id, event_type, intent_id, escalation_id, left(body::text, -1) as body, created_at, recorded_at
-    from events where dispatched_at is null order by created_at limit $10::integer for update skip locked),
+  text: `with recursive walked as (
+    (select org_id from events where dispatched_at is null order by org_id limit 1)
+    union all
+    select n.org_id from walked w cross join lateral (
+      select e.org_id from events e where e.dispatched_at is null and e.org_id > w.org_id order by e.org_id limit 1) n),
+  share as materialized (select ceil($10::integer / greatest(count(*), 1)::numeric)::integer as events from walked),
+  offered as materialized (
+    select e.*, row_number() over (partition by w.org_id order by e.created_at) as round
+    from walked w cross join lateral (
+      select o.ctid as place_of, o.created_at from events o where o.org_id = w.org_id and o.dispatched_at is null
+      order by o.created_at limit (select events from share)) e),
+  chosen as materialized (select place_of, round from offered order by round, created_at limit $10::integer),
+  taken as materialized (
+    select l.* from chosen c cross join lateral (
+      select e.ctid, e.org_id, e.event_id, e.event_type, e.intent_id, e.escalation_id, left(e.body::text, -1) as body, e.created_at,
+        e.recorded_at, c.round
+      from events e where e.ctid = c.place_of and e.dispatched_at is null limit 1 for update skip locked) l),
   matched as materialized (
-    select t.*, w.webhook_id, w.url, w.secret_sealed, row_number() over (order by t.created_at, t.event_id, w.webhook_id) as n
+    select t.*, w.webhook_id, w.url, w.secret_sealed,
+      row_number() over (order by t.round, t.created_at, t.event_id, w.webhook_id) as n
     from taken t cross join lateral (
       select w.webhook_id, w.url, w.secret_sealed from webhooks w
       where w.org_id = t.org_id and w.active and w.registered_at <= t.recorded_at and w.event_types::jsonb ? t.event_type
@@ -196,7 +211,8 @@ const dispatchStatement: QueueStatement = {
   from (select distinct org_id, webhook_id from made where not leased) r
   union all
   select null, null, null, null, null, null, null, null, null, null, null, null,
-    (select count(*) from taken) = $10::integer or exists(select 1 from later)`,
+    exists(select 1 from later) or (exists(select 1 from taken) and (
+      (select count(*) from chosen) = $10::integer or exists(select 1 from offered where round = (select events from share))))`,
 };
 
 /** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
@@ -215,9 +231,10 @@ export interface Dispatched {
 
 /**
  * Turns events that nobody was told of into one delivery for each webhook that is to hear of them (active, registered
- * before the event, watching what it is about), oldest first, and leases as many of them as there is room for, unless
- * others of the same receiver have been waiting. An event is dispatched once, however many nodes try. `next_id`
- * makes delivery ids; `created_at` is RFC 3339.
+ * before the event, watching what it is about), and leases as many of them as there is room for, unless others of the same
+ * receiver have been waiting. Round robin over organizations, of each the oldest first: by age alone a burst of 10,000
+ * events held up another organization's single one until its end (measured). An event is dispatched once, however many
+ * nodes try. `next_id` makes delivery ids; `created_at` is RFC 3339.
  */
 export async function dispatchEvents(
   db: Pick<Db, "queued">,
