@@ -54,11 +54,12 @@ export { type OverrideTerms, overrideTerms } from "./override.ts";
 export { loadPack } from "./packs/load-pack.ts";
 export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts";
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
-export { parseJson, pointerPart } from "./parse-json.ts";
+export { type ExaminedJson, examineJson, notToBeKept, parseJson, pointerPart } from "./parse-json.ts";
 export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check.ts";
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
 export { explainPolicies, type PolicyExplanation } from "./policy/explain.ts";
+export { diagnostics_max } from "./policy/findings.ts";
 export { redTestDiagnostics } from "./policy/red-tests.ts";
 export {
   decideTest,
@@ -70,6 +71,7 @@ export {
 } from "./policy/run-tests.ts";
 export { policySchema } from "./policy/schema.ts";
 export type { PolicyDiagnostic } from "./policy/source.ts";
+export { suggestName } from "./policy/suggest-name.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySha256 } from "./policy-set.ts";
 export { type RateTake, RateWindow, rateTake } from "./rate-window.ts";
 export { contextRequestHeaders, deliveryHeaders } from "./signature.ts";

@@ -1,12 +1,30 @@
 /** From bytes that somebody sent to a JSON value that nothing behind here has to mistrust. Source: api.md §2. */
 import { isUtf8 } from "node:buffer";
 import { limits, type Problem } from "@countersign/contract";
-import { Fault, type FaultDetail } from "./fault.ts";
+import { Fault } from "./fault.ts";
+
+/** A JSON value as somebody sent it; only without `problems` may it be kept. */
+export interface ExaminedJson {
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+}
 
 const unstorable = /\0|\p{Surrogate}/u;
 
 /** The value of a JSON text. Faults: invalid_json, invalid_request. */
 export function parseJson(bytes: Buffer): unknown {
+  const { value, problems } = examineJson(bytes);
+  if (problems.length > 0) throw notToBeKept(problems);
+  return value;
+}
+
+/** The fault of a body that has `problems`. */
+export function notToBeKept(problems: readonly Problem[]): Fault {
+  return new Fault("invalid_request", { details: problems.map((problem) => ({ ...problem })) });
+}
+
+/** The value of a JSON text, and what of it `parseJson` would refuse as invalid_request. Faults: invalid_json. */
+export function examineJson(bytes: Buffer): ExaminedJson {
   if (bytes.length === 0) throw notJson("The body is empty.");
   if (!isUtf8(bytes)) throw notJson("The body is not UTF-8.");
   if (bytes.length > scanned_bytes_min && nestedTooDeeply(bytes)) throw tooDeep();
@@ -21,8 +39,7 @@ export function parseJson(bytes: Buffer): unknown {
   // found clean by two searches that run at memory speed and a walk that builds no paths.
   const escapes = text.includes("\\u");
   const keys = escapes || text.includes('"__proto__"');
-  if (!clean(value, 1, keys, escapes)) throw new Fault("invalid_request", { details: problemsOf(value) });
-  return value;
+  return { value, problems: clean(value, 1, keys, escapes) ? [] : problemsOf(value) };
 }
 
 function notJson(message: string, cause?: unknown): Fault {
@@ -71,8 +88,8 @@ function clean(value: unknown, depth: number, keys: boolean, texts: boolean): bo
  * What no body may hold, whatever its schema: keys named __proto__ (they change the prototype of whatever they are copied
  * to), NUL and lone surrogates (PostgreSQL cannot store them), numbers beyond a double (they would become null).
  */
-function problemsOf(body: unknown): FaultDetail[] {
-  const problems: FaultDetail[] = [];
+function problemsOf(body: unknown): Problem[] {
+  const problems: Problem[] = [];
   const add = (path: string, code: Problem["code"], message: string): void => {
     if (problems.length < limits.error_details_max) problems.push({ path, code, message });
   };

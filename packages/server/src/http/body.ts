@@ -1,20 +1,20 @@
 /** The body of a request as a JSON value. Source: api.md §2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Fault, parseJson } from "@countersign/core";
+import { type ExaminedJson, examineJson, Fault } from "@countersign/core";
 
 /** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*"?(?!utf-8["; \t]|utf-8$))|$)/i;
 
 /**
- * The body as a JSON value. Reads nothing that cannot be accepted.
- * Faults: unsupported_media_type, payload_too_large, invalid_json, invalid_request (see `problemsOf`).
+ * The body as a JSON value, with what makes it one that must not be kept. Reads nothing that cannot be accepted.
+ * Faults: unsupported_media_type, payload_too_large, invalid_json.
  * Rejects with `ClientGone` when the client leaves before its body is complete.
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   bytes_max: number,
-): Promise<unknown> {
+): Promise<ExaminedJson> {
   const { headers } = request;
   const length = headers["content-length"];
   const empty = length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
@@ -29,7 +29,7 @@ export async function readJson(
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
-  return parseJson(await readBytes(request, bytes_max));
+  return examineJson(await readBytes(request, bytes_max));
 }
 
 /** The client closed the connection, or was cut off for being slow, before its request was complete. */

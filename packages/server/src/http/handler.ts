@@ -1,5 +1,5 @@
 /** What the HTTP layer hands to a use case and takes back: everything checked, nothing of HTTP left but status and headers. */
-import type { DeliveredOperationId, operations } from "@countersign/contract";
+import type { DeliveredOperationId, operations, Problem } from "@countersign/contract";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../operations/caller.ts";
 
@@ -13,6 +13,8 @@ export interface OperationRequest<Id extends DeliveredOperationId = DeliveredOpe
   readonly params: SchemaOf<Table[Id], "params">;
   readonly query: SchemaOf<Table[Id], "query">;
   readonly body: SchemaOf<Table[Id], "body">;
+  /** What must not be kept of the body; only where the operation `examines_body`, elsewhere such bodies are refused. */
+  readonly body_problems: readonly Problem[];
   /** The Idempotency-Key header, checked; only on operations that take one. */
   readonly idempotency_key: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -1,7 +1,7 @@
 /** One request from its head to its answer and its one log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Operation } from "@countersign/contract";
-import { Fault } from "@countersign/core";
+import type { Operation, Problem } from "@countersign/contract";
+import { Fault, notToBeKept } from "@countersign/core";
 import type { Clock, Log, Spans } from "../ports.ts";
 import { ClientGone, readJson } from "./body.ts";
 import type { Console } from "./console.ts";
@@ -130,8 +130,10 @@ async function answerOf(
   const query = queryOf(route, request.url as string);
   const idempotency_key = idempotencyKeyOf(route, request.headers["idempotency-key"]);
   let body: unknown;
+  let body_problems: readonly Problem[] = [];
   if (operation.body !== undefined) {
-    body = await readJson(request, response, operation.body_bytes_max as number);
+    ({ value: body, problems: body_problems } = await readJson(request, response, operation.body_bytes_max as number));
+    if (body_problems.length > 0 && !operation.examines_body) throw notToBeKept(body_problems);
     const details = route.checkBody(body, Number(request.headers["content-length"] ?? Number.MAX_SAFE_INTEGER));
     if (details !== null) throw new Fault("invalid_request", { details });
   }
@@ -140,6 +142,7 @@ async function answerOf(
     params: checked,
     query,
     body,
+    body_problems,
     idempotency_key,
     headers: request.headers,
     request_id,

@@ -94,6 +94,24 @@ describe("POST /v1/context/validate", () => {
     ]);
     expect((await validate("not json")).status).toBe(400);
   });
+
+  test.each([
+    [
+      "a key with a NUL character",
+      '{"a\\u0000":1}',
+      ["/facts/security forbidden_character", "/facts/security/a\u0000 bad_key"],
+    ],
+    ["a value with a NUL character", '{"siem_ref":"\\u0000"}', ["/facts/security/siem_ref forbidden_character"]],
+    ["half a surrogate pair", '{"b":["\\ud800"]}', ["/facts/security/b/0 forbidden_character"]],
+    ["a key named __proto__", '{"b":{"__proto__":{}}}', ["/facts/security/b/__proto__ forbidden_key"]],
+    ["a number beyond a double", '{"b":1e999}', ["/facts/security/b not_a_number"]],
+  ])("finds %s, which other operations refuse as no fit body", async (_title, facts, places) => {
+    const body = `{"contract_version":"1","facts":{"security":${facts}}}`;
+    const { status, json } = await call(url, "POST", "/v1/context/validate", { key: admin, body });
+    expect([status, json.valid, json.warnings]).toEqual([200, false, []]);
+    expect(json.errors.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`)).toEqual(places);
+    expect((await put("/v1/context/org", body)).json.error.code).toBe("invalid_request");
+  });
 });
 
 describe("deciding with pushed facts", () => {

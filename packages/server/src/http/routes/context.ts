@@ -1,4 +1,5 @@
 /** Context over HTTP: try, push, read, remove. Source: contract §2.9, api.md §5. */
+import { limits } from "@countersign/contract";
 import { validateContext } from "@countersign/core";
 import type { Caller } from "../../operations/caller.ts";
 import { getContextSource, registerContextSource, removeContextSource } from "../../operations/context-source.ts";
@@ -41,8 +42,10 @@ export function contextRoutes(runtime: Runtime): ContextHandlers {
   }
 
   return {
-    async validateContext({ body }) {
-      const { errors, warnings } = validateContext(body, runtime.clock.now_us());
+    async validateContext({ body, body_problems }) {
+      const found = validateContext(body, runtime.clock.now_us());
+      const errors = [...body_problems, ...found.errors].slice(0, limits.error_details_max);
+      const warnings = errors.length === 0 ? found.warnings : [];
       return { status: 200, body: { valid: errors.length === 0, errors, warnings } };
     },
     putOrgContext: ({ caller, body }) => put(caller, org, body),
