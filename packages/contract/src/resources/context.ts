@@ -135,7 +135,7 @@ export type StoredContext = Static<typeof StoredContext>;
 /** Body of PUT /v1/context/source: the customer's own endpoint that the service asks for facts. */
 export const ContextSourceInput = closed(
   {
-    url: Type.String({ minLength: 1, maxLength: 8_192, description: "absolute https URL" }),
+    url: Type.String({ description: "absolute https URL" }),
     timeout_ms: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -69,6 +69,8 @@ describe("registration", () => {
     ["event types that are no list", { url: hook, event_types: "decision.approved" }, 400, "invalid_request"],
     ["an address of a private network", { url: "https://10.0.0.1/" }, 400, "webhook_url_refused"],
     ["plain http", { url: "http://hooks.example.com/" }, 400, "webhook_url_refused"],
+    ["no text as a URL", { url: "" }, 400, "webhook_url_refused"],
+    ["an endless URL", { url: `${hook}/${"a".repeat(20_000)}` }, 400, "webhook_url_refused"],
     [
       "an escalation that does not exist",
       { url: hook, escalation_id: "esc_00000000000000000000000000" },
