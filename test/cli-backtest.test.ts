@@ -52,7 +52,8 @@ const backtest = (...args: string[]) =>
 describe("countersign policies backtest", () => {
   test("prints what would change and exits with 0 without conditions", async () => {
     const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"));
-    expect(stderr).toBe("");
+    // Where it takes long, how far it is stands there.
+    expect(stderr).not.toMatch(/countersign:/);
     expect(stdout).toMatch(/^3 intents in /);
     expect(stdout).toContain("2 verdicts change");
     expect(stdout).toMatch(/approve +block +2/);
@@ -69,6 +70,41 @@ describe("countersign policies backtest", () => {
     ]);
   });
 
+  test("tries all that a candidate may hold: documents, packs, thresholds and names to leave out", async () => {
+    const risky = join(folder, "risky.yaml");
+    writeFileSync(
+      risky,
+      `apiVersion: countersign/v1
+kind: Policy
+metadata: {name: risky}
+spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
+`,
+    );
+    const transitions = async (...args: string[]) => {
+      const { code, stdout, stderr } = await backtest(...args, "--json");
+      expect(code, stderr).toBe(0);
+      return (JSON.parse(stdout).backtest as { transitions: object[] }).transitions;
+    };
+    const kept = [{ from: "approve", to: "approve", count: 3 }];
+    expect(await transitions(risky)).toEqual(kept);
+    expect(await transitions(risky, "--escalate-at", "0.4", "--block-at", "none")).toEqual([
+      { from: "approve", to: "approve", count: 1 },
+      { from: "approve", to: "escalate", count: 2 },
+    ]);
+    expect(await transitions(risky, "--escalate-at", "0.4", "--block-at", "0.5")).toContainEqual({
+      from: "approve",
+      to: "block",
+      count: 2,
+    });
+    expect(await transitions(risky, "--escalate-at", "0", "--block-at", "1", "--without", "risky")).toEqual([
+      { from: "approve", to: "escalate", count: 3 },
+    ]);
+    expect(await transitions("--no-packs")).toEqual(kept);
+    const help = (await runCli(["policies", "backtest", "--help"])).stdout;
+    for (const option of ["--pack", "--no-packs", "--escalate-at", "--block-at", "--without", "--membrane", "--agent"])
+      expect(help).toContain(option);
+  });
+
   test("reproduces what was recorded without a file", async () => {
     const { code, stdout } = await backtest("--fail-on", "reproduced<1");
     expect(stdout).toContain("100 % of the recorded verdicts came out again");
@@ -82,6 +118,16 @@ describe("countersign policies backtest", () => {
     ["a document with errors, at its line and column", () => [file("broken.yaml", "")], /broken\.yaml:6:\d+: /],
     ["a file that is not there", () => [join(folder, "none.yaml")], /cannot be read/],
     ["an unknown pack", () => ["--pack", "none"], /There is no pack none/],
+    [
+      "a name to leave out that nothing has",
+      () => ["--without", "gdpr.lawful-bases"],
+      /Did you mean gdpr\.lawful-basis\?/,
+    ],
+    ["a threshold out of range", () => ["--escalate-at", "1.5", "--block-at", "none"], /--escalate-at takes a number/],
+    ["a threshold that is no number", () => ["--escalate-at", "0.5", "--block-at", "0x1"], /--block-at takes a number/],
+    ["an empty threshold", () => ["--escalate-at=", "--block-at=1"], /--escalate-at takes a number/],
+    ["one threshold without the other", () => ["--block-at", "0.5"], /belong together/],
+    ["packs and none", () => ["--pack", "gdpr", "--no-packs"], /either --pack or --no-packs/],
     ["a service that is not there", () => ["--url", "http://127.0.0.1:1"], /no answer from/],
   ])("exits with 2 for %s", async (_name, args, said) => {
     const [first = "", ...rest] = args();

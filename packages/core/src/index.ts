@@ -60,6 +60,7 @@ export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
 export { explainPolicies, type PolicyExplanation } from "./policy/explain.ts";
 export { diagnostics_max } from "./policy/findings.ts";
+export { diagnostics_max } from "./policy/findings.ts";
 export { redTestDiagnostics } from "./policy/red-tests.ts";
 export {
   decideTest,
@@ -70,6 +71,7 @@ export {
   runPolicyTests,
 } from "./policy/run-tests.ts";
 export { policySchema } from "./policy/schema.ts";
+export { suggestName } from "./policy/suggest-name.ts";
 export type { PolicyDiagnostic } from "./policy/source.ts";
 export { suggestName } from "./policy/suggest-name.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySha256 } from "./policy-set.ts";

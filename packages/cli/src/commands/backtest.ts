@@ -16,20 +16,27 @@ interface Options {
   readonly agent?: string;
   readonly limit?: string;
   readonly pack: readonly string[];
+  /** False: the candidate has no packs. */
+  readonly packs: boolean;
+  readonly escalateAt?: string;
+  readonly blockAt?: string;
   readonly without: readonly string[];
   readonly failOn: readonly string[];
   readonly json: boolean;
 }
 
 const help = `
-Each FILE is a policy document in YAML or JSON. It stands in for your policy of that name, or beside the others. Without
-FILE, --pack and --without the recorded decisions are reproduced. Nothing is saved.
+Each FILE is a policy document in YAML or JSON. It stands in for your policy of that name, or beside the others. --pack and
+--no-packs stand in for the packs of every membrane, --escalate-at and --block-at together for its thresholds. What is not
+named stays as it was at each decision; when nothing is named, the recorded decisions are reproduced. Nothing is saved.
 
 ${failOnGrammar}
 
 Examples:
   $ countersign policies backtest wires.yaml
   $ countersign policies backtest policies/*.yaml --from 2026-10-01 --fail-on 'approve->block>0'
+  $ countersign policies backtest --escalate-at 0.5 --block-at none
+  $ countersign policies backtest --without gdpr.lawful-basis --without wire-limit
   $ countersign policies backtest wires.yaml --fail-on 'any->escalate>=2%' --fail-on 'human_agreement<0.95' --json
 
 Exit code: 0, 1 when a --fail-on condition is met, 2 when there is no result (wrong options, wrong documents, no answer),
@@ -52,6 +59,9 @@ export function addBacktest(policies: Command): void {
     .option("--agent <id>", "only this agent's intents")
     .option("--limit <n>", "only the newest so many")
     .option("--pack <name>", "a pack in place of the membrane's packs; may be given again", more, [])
+    .option("--no-packs", "none of the membrane's packs")
+    .option("--escalate-at <score>", "risk from which people are asked, 0 to 1 or none; asks for --block-at too")
+    .option("--block-at <score>", "risk from which is blocked, 0 to 1 or none; asks for --escalate-at too")
     .option("--without <name>", "a policy or rule to leave out; may be given again", more, [])
     .option("--fail-on <condition>", "exit with 1 when it is met; may be given again", more, [])
     .option("--json", "print JSON", false)
@@ -112,10 +122,13 @@ async function inputOf(files: readonly string[], options: Options): Promise<Back
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0))
     throw new CommandFailed("--limit takes a whole number from 1");
   const policies = await documentsOf(files);
-  const { pack: packs, without } = options;
+  const { without } = options;
+  const packs = packsOf(options);
+  const thresholds = thresholdsOf(options);
   const candidate = {
     ...(policies.length === 0 ? {} : { policies }),
-    ...(packs.length === 0 ? {} : { packs: [...packs] }),
+    ...(packs === null ? {} : { packs }),
+    ...(thresholds === null ? {} : { thresholds }),
     ...(without.length === 0 ? {} : { without: [...without] }),
   };
   return {
@@ -125,6 +138,31 @@ async function inputOf(files: readonly string[], options: Options): Promise<Back
     ...(options.agent === undefined ? {} : { agent_id: options.agent }),
     ...(limit === undefined ? {} : { limit }),
   };
+}
+
+/** The packs in place of the membrane's; null: those stay. */
+function packsOf({ pack, packs }: Options): string[] | null {
+  if (pack.length > 0 && !packs) throw new CommandFailed("give either --pack or --no-packs");
+  return pack.length > 0 ? [...pack] : packs ? null : [];
+}
+
+/** The thresholds in place of the membrane's; null: those stay. One of the two alone would leave the other to guesses. */
+function thresholdsOf({
+  escalateAt,
+  blockAt,
+}: Options): { escalate_at: number | null; block_at: number | null } | null {
+  if (escalateAt === undefined && blockAt === undefined) return null;
+  if (escalateAt === undefined || blockAt === undefined)
+    throw new CommandFailed("--escalate-at and --block-at belong together; write none for no threshold");
+  return { escalate_at: scoreOf("--escalate-at", escalateAt), block_at: scoreOf("--block-at", blockAt) };
+}
+
+function scoreOf(option: string, text: string): number | null {
+  if (text === "none") return null;
+  const score = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(score >= 0 && score <= 1))
+    throw new CommandFailed(`${option} takes a number from 0 to 1, or none, not ${text}`);
+  return score;
 }
 
 /** A date alone is its first moment, UTC. */

@@ -1,18 +1,11 @@
 /** Trying a candidate on what was recorded. Source: api.md §10. */
 import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
 import { limits } from "@countersign/contract";
-import {
-  type BacktestFigures,
-  type Candidate,
-  checkPolicy,
-  Fault,
-  type FaultDetail,
-  formatTimestampUs,
-  type PolicyDocument,
-  parseTimestampUs,
-} from "@countersign/core";
+import { type BacktestFigures, Fault, formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { readMembrane } from "../store/membranes.ts";
+import { candidateOf } from "./backtest-candidate.ts";
 import type { Caller } from "./caller.ts";
+import type { Packs } from "./read-packs.ts";
 import type { BacktestJob } from "./replay-recorded.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -36,7 +29,7 @@ export interface Following {
   readonly onProgress: (progress: BacktestProgress) => void;
 }
 
-type Needed = Pick<Runtime, "db" | "clock" | "ids" | "backtests" | "refuseUnknownPacks">;
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "backtests" | "refuseUnknownPacks"> & { readonly packs: Packs };
 type Who = Pick<Caller, "org_id" | "role" | "scope" | "agent_id" | "lineage_id">;
 
 /**
@@ -53,7 +46,7 @@ export async function backtest(
 ): Promise<Backtest> {
   const asked_us = runtime.clock.now_us();
   const { org_id } = caller;
-  const candidate = candidateOf(runtime, input.candidate);
+  const candidate = await candidateOf(runtime, org_id, input.candidate);
   const job: BacktestJob = {
     org_id,
     filter: {
@@ -100,53 +93,4 @@ function agentOf({ scope, agent_id }: Who, asked: string | undefined): string | 
   if (scope !== "agent") return asked ?? null;
   if (asked !== undefined && asked !== agent_id) throw new Fault("forbidden");
   return agent_id;
-}
-
-/** Null: none, or one that changes nothing. Faults: policy_invalid with every diagnostic, invalid_request (packs). */
-function candidateOf(runtime: Needed, given: BacktestInput["candidate"]): Candidate | null {
-  if (given === undefined) return null;
-  const { packs, thresholds, without = [] } = given;
-  if (packs !== undefined) refuseUnknownPacks(runtime, packs);
-  const policies = checkedPolicies(given.policies ?? []);
-  if (policies.length === 0 && packs === undefined && thresholds === undefined && without.length === 0) return null;
-  return { policies, packs, thresholds, without };
-}
-
-function refuseUnknownPacks(runtime: Needed, packs: readonly string[]): void {
-  try {
-    runtime.refuseUnknownPacks(packs);
-  } catch (error) {
-    throw error instanceof Fault
-      ? new Fault(error.code, { details: error.details.map((each) => placed(each, "/candidate")) })
-      : error;
-  }
-}
-
-function checkedPolicies(given: readonly Readonly<Record<string, unknown>>[]): PolicyDocument[] {
-  const details: FaultDetail[] = [];
-  const documents: PolicyDocument[] = [];
-  const places = new Map<string, number>();
-  for (const [index, each] of given.entries()) {
-    const at = `/candidate/policies/${index}`;
-    const { document, diagnostics } = checkPolicy(each);
-    details.push(...diagnostics.map((one) => placed({ ...one }, at)));
-    if (document === null) continue;
-    const { name } = document.metadata;
-    const first = places.get(name);
-    if (first === undefined) places.set(name, index);
-    else details.push(twice(at, name, first));
-    documents.push(document);
-  }
-  if (details.length > 0) throw new Fault("policy_invalid", { details });
-  return documents;
-}
-
-function placed(detail: FaultDetail, at: string): FaultDetail {
-  return { ...detail, path: `${at}${detail["path"]}` };
-}
-
-function twice(at: string, name: string, first: number): FaultDetail {
-  const message = `The candidate's policy ${first} is called ${name} too.`;
-  const help = "Give each policy of a candidate a name of its own.";
-  return { path: `${at}/metadata/name`, line: null, column: null, code: "not_allowed", message, help };
 }

@@ -45,7 +45,7 @@ export async function redTests(document: PolicyDocument): Promise<PolicyDiagnost
 }
 
 /** Takes one step at a time, so that a large document keeps nobody waiting for longer than one of its expressions takes. */
-async function inTurns<R>(steps: Generator<void, R>): Promise<R> {
+export async function inTurns<R>(steps: Generator<void, R>): Promise<R> {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

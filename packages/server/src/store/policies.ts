@@ -71,6 +71,15 @@ export async function readPolicyName(
   return row ?? { count: 0, holder: null };
 }
 
+/** Every name that one of the organization's policies has or had. */
+export async function readPolicyNames(query: Query, org_id: string): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    "select distinct document->'metadata'->>'name' as name from policy_versions where org_id = $1",
+    [org_id],
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** Writes a new policy without its version. */
 export async function insertPolicy(query: Query, org_id: string, policy: StoredPolicy): Promise<void> {
   const { policy_id, name, status, version, active_version, created_at, updated_at } = policy;

@@ -278,6 +278,59 @@ describe("a candidate", () => {
     expect(figures.transitions).toContainEqual({ from: "approve", to: "escalate", count: 2 });
   });
 
+  test("leaves out what has or had a name, and refuses what never did with the name that may be meant", async () => {
+    const renamed = await policy(people.admin, limitOf(1e9, {}, "name-of-old"), "shadow");
+    await ok(
+      call(url, "PUT", `/v1/policies/${renamed}`, {
+        key: people.admin,
+        body: { policy: limitOf(1e9, {}, "name-of-new") },
+      }),
+    );
+    await ok(call(url, "POST", `/v1/policies/${renamed}/retire`, { key: people.admin }));
+    const candidate = { policies: [limitOf(1, {}, "just-here")] };
+    const known = ["limit", "gdpr.lawful-basis", "name-of-old", "name-of-new", "just-here"];
+    expect((await figuresOf(people.admin, { candidate: { ...candidate, without: known } })).evaluated).toBe(3);
+    const without = ["limit", "limitt", "gdpr.lawful_basis", "no such thing at all"];
+    const { status, json } = await ask(people.admin, { candidate: { without } });
+    expect([status, json.error.code]).toEqual([400, "invalid_request"]);
+    expect(json.error.details).toEqual([
+      { path: "/candidate/without/1", code: "unknown_name", message: expect.stringContaining("Did you mean limit?") },
+      {
+        path: "/candidate/without/2",
+        code: "unknown_name",
+        message: expect.stringContaining("Did you mean gdpr.lawful-basis?"),
+      },
+      { path: "/candidate/without/3", code: "unknown_name", message: expect.stringContaining("a rule of a pack") },
+    ]);
+    const other = await testOrganization(database.db);
+    // Names of others are as unknown as any.
+    const stranger = await ask((await other.key()).api_key, { candidate: { without: ["name-of-new"] } });
+    expect(stranger.status).toBe(400);
+  });
+
+  test("tells at most 100 findings of however many documents, and that there are more", async () => {
+    const broken = (n: number) =>
+      limitOf(
+        1,
+        Object.fromEntries([
+          ["when", "true"],
+          [`x${n}`, 1],
+          [`y${n}`, 1],
+        ]),
+        `b${n}`,
+      );
+    const of = (n: number) => ({ candidate: { policies: Array.from({ length: n }, (_, index) => broken(index)) } });
+    for (const [documents, told, last] of [
+      [50, 100, "unknown_field"],
+      [51, 101, "more_findings"],
+      [400, 101, "more_findings"],
+    ] as const) {
+      const { status, json } = await ask(people.admin, of(documents));
+      expect(status).toBe(422);
+      expect([json.error.details.length, json.error.details.at(-1).code]).toEqual([told, last]);
+    }
+  });
+
   test("is refused with every diagnostic where it has errors", async () => {
     const broken = limitOf(1, { when: "params.amount_usd >" }, "broken");
     const { status, json } = await ask(people.admin, { candidate: { policies: [limitOf(1), broken, limitOf(2)] } });

@@ -1,16 +1,18 @@
 /** Backtests over HTTP: one answer at the end, or lines while it runs. Source: api.md §10. */
 import type { BacktestProgress } from "@countersign/contract";
 import { backtest } from "../../operations/backtest.ts";
+import type { Packs } from "../../operations/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { ClientGone } from "../body.ts";
 import type { Handlers } from "../handler.ts";
 
-export function backtestRoutes(runtime: Runtime): Pick<Handlers, "backtest"> {
+export function backtestRoutes(runtime: Runtime, packs: Packs): Pick<Handlers, "backtest"> {
   return {
     async backtest({ caller, body, headers, left }) {
       const signal = left();
       const news = createNews();
-      const result = backtest(runtime, caller, body, { signal, onProgress: news.tell }).catch((error: unknown) => {
+      const following = { signal, onProgress: news.tell };
+      const result = backtest({ ...runtime, packs }, caller, body, following).catch((error: unknown) => {
         throw signal.aborted ? new ClientGone() : error;
       });
       if (!wantsLines(headers["accept"])) return { status: 200, body: { backtest: await result } };

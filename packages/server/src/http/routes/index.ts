@@ -67,7 +67,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...singleSignOnRoutes(runtime, cookies),
     ...packRoutes(packs),
     ...policyRoutes(runtime),
-    ...backtestRoutes(runtime),
+    ...backtestRoutes(runtime, packs),
     ...webhookRoutes(runtime),
   };
 }
