@@ -1,6 +1,6 @@
 /** A real browser for the console: Debian's Chromium, driven over its own protocol. */
 import { existsSync } from "node:fs";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 
 /** The installed Chromium, or null: tests of the console are skipped then and say so. */
 export const chromiumPath: string | null =
@@ -97,4 +97,22 @@ export async function addVirtualAuthenticator({ context, page }: Watched): Promi
       automaticPresenceSimulation: true,
     },
   });
+}
+
+/** Pastes as a person does. (Text inserted over coloured text would be given a style attribute by the browser itself.) */
+export function paste(editor: Locator, text: string): Promise<void> {
+  return editor.evaluate((element, pasted) => {
+    const { DataTransfer, ClipboardEvent } = globalThis as unknown as Record<
+      string,
+      new (
+        ...given: unknown[]
+      ) => object
+    >;
+    const made = (kind: (new (...given: unknown[]) => object) | undefined, ...given: unknown[]) =>
+      new (kind as new (...given: unknown[]) => object)(...given);
+    const clipboardData = made(DataTransfer) as { setData(type: string, text: string): void };
+    clipboardData.setData("text/plain", pasted);
+    const event = made(ClipboardEvent, "paste", { clipboardData, bubbles: true, cancelable: true });
+    (element as unknown as { dispatchEvent(event: object): void }).dispatchEvent(event);
+  }, text);
 }

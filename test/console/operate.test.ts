@@ -1,29 +1,11 @@
 /** What operators and admins do in the browser, and what others do not even see. */
-import type { Locator } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { paste } from "./chromium.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
 import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
-
-/** Pastes as a person does. (Text inserted over coloured text would be given a style attribute by the browser itself.) */
-function paste(editor: Locator, text: string): Promise<void> {
-  return editor.evaluate((element, pasted) => {
-    const { DataTransfer, ClipboardEvent } = globalThis as unknown as Record<
-      string,
-      new (
-        ...given: unknown[]
-      ) => object
-    >;
-    const made = (kind: (new (...given: unknown[]) => object) | undefined, ...given: unknown[]) =>
-      new (kind as new (...given: unknown[]) => object)(...given);
-    const clipboardData = made(DataTransfer) as { setData(type: string, text: string): void };
-    clipboardData.setData("text/plain", pasted);
-    const event = made(ClipboardEvent, "paste", { clipboardData, bubbles: true, cancelable: true });
-    (element as unknown as { dispatchEvent(event: object): void }).dispatchEvent(event);
-  }, text);
-}
 
 describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}`}`, () => {
   let seeded: Seeded;

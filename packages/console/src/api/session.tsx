@@ -4,7 +4,7 @@ import type { Client } from "@countersign/sdk";
 import { ApiError } from "@countersign/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
-import { keepKey, keptKey } from "../browser/storage.ts";
+import { forgetDrafts, keepKey, keptKey } from "../browser/storage.ts";
 import { connect } from "./connection.ts";
 
 /** The session as every page sees it. */
@@ -70,6 +70,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await use(apiKey);
       },
       async signOut() {
+        forgetDrafts();
         if (apiKey === null) {
           // Signed out here even when the service does not answer: its cookie then ends with its own time.
           await client.logout().catch(() => undefined);

@@ -23,6 +23,30 @@ export function keepKey(api_key: string | null): void {
   }, undefined);
 }
 
+const draftPrefix = "countersign.draft.";
+/** Longer texts are not kept: the browser gives a tab about 5 MB. */
+const draft_chars_max = 200_000;
+
+/** What was written and not sent yet, or null. */
+export function keptDraft(name: string): string | null {
+  return attempt(() => sessionStorage.getItem(draftPrefix + name), null);
+}
+
+/** Keeps what is being written for this tab; null forgets it. */
+export function keepDraft(name: string, text: string | null): void {
+  attempt(() => {
+    if (text === null || text.length > draft_chars_max) sessionStorage.removeItem(draftPrefix + name);
+    else sessionStorage.setItem(draftPrefix + name, text);
+  }, undefined);
+}
+
+/** Forgets everything that was being written: somebody leaves. */
+export function forgetDrafts(): void {
+  attempt(() => {
+    for (const name of Object.keys(sessionStorage)) if (name.startsWith(draftPrefix)) sessionStorage.removeItem(name);
+  }, undefined);
+}
+
 /** A matter of taste: theme, shortcuts. */
 export function preference(name: string): string | null {
   return attempt(() => localStorage.getItem(`countersign.${name}`), null);

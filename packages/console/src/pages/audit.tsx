@@ -1,6 +1,5 @@
 /** The organization's audit trail. */
-import type { AuditType, OrgAuditRecord } from "@countersign/contract";
-import { auditTypes } from "@countersign/contract";
+import { type AuditType, auditTypes, type OrgAuditRecord } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
@@ -12,6 +11,8 @@ import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
 import { ExactTime } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
+
+const actor_chars_max = 128;
 
 export function AuditPage() {
   const client = useClient();
@@ -43,6 +44,7 @@ export function AuditPage() {
         <TextField
           key={filters.actor ?? ""}
           label="By (key or user id)"
+          maxLength={actor_chars_max}
           defaultValue={filters.actor ?? ""}
           onBlur={(event) => setFilters({ actor: event.target.value.trim() })}
           onKeyDown={(event) => {

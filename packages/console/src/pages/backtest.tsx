@@ -1,5 +1,5 @@
 /** What a change of rules would have meant for what was decided already. */
-import type { Backtest, BacktestInput, BacktestProgress, Verdict } from "@countersign/contract";
+import { type Backtest, type BacktestInput, type BacktestProgress, limits, type Verdict } from "@countersign/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
@@ -91,6 +91,7 @@ export function BacktestPage() {
           />
           <TextField
             label="Agent"
+            maxLength={limits.agent_id_chars_max}
             defaultValue={filters.agent_id ?? ""}
             onBlur={(event) => setFilters({ agent_id: event.target.value.trim() })}
           />

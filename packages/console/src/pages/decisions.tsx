@@ -1,5 +1,5 @@
 /** The decisions explorer. */
-import type { IntentListItem, PipelineMode, Verdict } from "@countersign/contract";
+import { type IntentListItem, limits, type PipelineMode, type Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
@@ -46,6 +46,7 @@ export function DecisionsPage() {
         <TextField
           key={filters.agent_id ?? ""}
           label="Agent"
+          maxLength={limits.agent_id_chars_max}
           defaultValue={filters.agent_id ?? ""}
           onBlur={(event) => setFilters({ agent_id: event.target.value.trim() })}
           onKeyDown={(event) => {

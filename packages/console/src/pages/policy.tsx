@@ -4,7 +4,9 @@ import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useBlocker, useNavigate, useParams } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
+import { useDraftName } from "../api/draft.ts";
 import { useClient, useMay } from "../api/session.tsx";
+import { keepDraft, keptDraft } from "../browser/storage.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -97,7 +99,9 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
   const toasts = useToasts();
   const may = useMay("admin");
   const saved = useMemo(() => (policy === null ? starter : textOf(policy.document)), [policy]);
-  const [text, setText] = useState(saved);
+  const draft = useDraftName(`policy.${policy?.policy_id ?? "new"}`);
+  const [restored, setRestored] = useState(() => keptDraft(draft));
+  const [text, setText] = useState(restored ?? saved);
   const [base, setBase] = useState(saved);
   useEffect(() => {
     // A new version came from the service: take it over unless somebody is writing here.
@@ -105,6 +109,11 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
     setBase(saved);
   }, [saved, base]);
   const dirty = text !== base;
+  useEffect(() => keepDraft(draft, dirty ? text : null), [draft, dirty, text]);
+  const takeBack = () => {
+    setText(base);
+    setRestored(null);
+  };
   const checked = useCheck(text);
   const save = useMutation({
     mutationFn: () => {
@@ -115,6 +124,8 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
     },
     onSuccess: async (after) => {
       setBase(text);
+      setRestored(null);
+      keepDraft(draft, null);
       queries.setQueryData(["policies", "one", after.policy_id], after);
       void queries.invalidateQueries({ queryKey: ["policies"] });
       toasts.done(`Saved as version ${after.version}`, "It decides nothing until it is activated.");
@@ -141,8 +152,8 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
         </p>
         {may && (
           <span className="row">
-            {policy !== null && dirty && (
-              <button type="button" className="button" onClick={() => setText(base)}>
+            {(policy !== null || restored !== null) && dirty && (
+              <button type="button" className="button" onClick={takeBack}>
                 Take back
               </button>
             )}
@@ -157,6 +168,9 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
           </span>
         )}
       </div>
+      {restored !== null && dirty && (
+        <p className="small">What you had written here and not saved is back. “Take back” drops it.</p>
+      )}
       {checked.marks.length > 0 && (
         <ol className="plain stack tight small">
           {checked.marks.map((mark) => (

@@ -1,5 +1,5 @@
 /** The review queue. */
-import type { Escalation } from "@countersign/contract";
+import { type Escalation, limits } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
@@ -105,6 +105,7 @@ export function ReviewPage() {
         />
         <TextField
           label="Agent"
+          maxLength={limits.agent_id_chars_max}
           defaultValue={filters.agent_id ?? ""}
           onBlur={(event) => setFilters({ agent_id: event.target.value.trim(), case: "" })}
           onKeyDown={(event) => {

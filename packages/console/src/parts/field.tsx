@@ -1,6 +1,9 @@
 /** A labelled input. */
 import { type ComponentProps, type ReactNode, useId } from "react";
 
+/** Nothing that fits one line is longer; what is pasted beyond that is left out. */
+const line_chars_max = 2_048;
+
 interface Common {
   readonly label: string;
   readonly hint?: ReactNode;
@@ -38,7 +41,13 @@ export function TextField({ label, hint, wrong, ...input }: Common & ComponentPr
   const id = useId();
   return (
     <Framed id={id} label={label} hint={hint} wrong={wrong ?? null}>
-      <input id={id} type="text" {...described(id, { label, hint, wrong: wrong ?? null })} {...input} />
+      <input
+        id={id}
+        type="text"
+        maxLength={line_chars_max}
+        {...described(id, { label, hint, wrong: wrong ?? null })}
+        {...input}
+      />
     </Framed>
   );
 }

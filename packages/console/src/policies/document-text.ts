@@ -1,5 +1,5 @@
 /** Between the YAML that people write and the JSON that the API takes; and where in the YAML a diagnostic points. */
-import type { PolicyDiagnostic } from "@countersign/contract";
+import { limits, type PolicyDiagnostic } from "@countersign/contract";
 import { isScalar, parseDocument, stringify } from "yaml";
 
 /** The order in which people read a policy; the service keeps the keys of a document sorted. */
@@ -33,12 +33,20 @@ export type Read =
   | { readonly policy: Record<string, unknown>; readonly tests: Record<string, unknown>[] }
   | { readonly marks: readonly Mark[] };
 
+/** Who has more mistakes than these mends the first ones first. */
+const marks_max = 50;
+
 /** Reads the text. `tests` stands beside the policy in the API. */
 export function readText(text: string): Read {
+  // Reading megabytes as YAML would keep the page from answering, and the service would not take them.
+  if (text.length > limits.body_bytes_max)
+    return { marks: [{ from: 0, to: 1, message: "This is more than 1 MB: the service does not take it." }] };
   const parsed = parseDocument(text, { prettyErrors: false });
   if (parsed.errors.length > 0) {
     return {
-      marks: parsed.errors.map(({ pos, message }) => ({ from: pos[0], to: Math.max(pos[0] + 1, pos[1]), message })),
+      marks: parsed.errors
+        .slice(0, marks_max)
+        .map(({ pos, message }) => ({ from: pos[0], to: Math.max(pos[0] + 1, pos[1]), message })),
     };
   }
   const value: unknown = parsed.toJS({ maxAliasCount: 20 });

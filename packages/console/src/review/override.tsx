@@ -3,6 +3,7 @@ import type { Decision, Override } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { useDraft } from "../api/draft.ts";
 import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -104,7 +105,7 @@ function Standing({ override, mine }: { readonly override: Override; readonly mi
 function OverrideDialog({
   decision,
   second,
-  onClose,
+  onClose: close,
 }: {
   readonly decision: Decision;
   readonly second: boolean;
@@ -113,7 +114,11 @@ function OverrideDialog({
   const client = useClient();
   const queries = useQueryClient();
   const toasts = useToasts();
-  const [reason, setReason] = useState("");
+  const [reason, setReason, dropReason] = useDraft(`override.${decision.intent_id}`);
+  const onClose = () => {
+    dropReason();
+    close();
+  };
   const act = useMutation({
     mutationFn: () => client.overrideBlock(decision.intent_id, { reason: reason.trim() }),
     onSuccess: (override) => {

@@ -1,9 +1,10 @@
 /** How a reviewer rules: approve, approve with changes, block; and what operators may do besides. */
-import type { Escalation, Outcome, Reviewer } from "@countersign/contract";
+import { type Escalation, limits, type Outcome, type Reviewer } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
+import { useDraft } from "../api/draft.ts";
 import { useClient } from "../api/session.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
@@ -98,10 +99,14 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
 }
 
 function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly content: unknown }) {
-  const { outcome, escalation, content, onClose } = props;
+  const { outcome, escalation, content } = props;
   const client = useClient();
-  const [comment, setComment] = useState("");
+  const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
   const [text, setText] = useState(() => JSON.stringify(content ?? {}, null, 2));
+  const onClose = () => {
+    dropComment();
+    props.onClose();
+  };
   const edited = useMemo(() => readEdited(content ?? {}, text), [content, text]);
   const changes = outcome === "approve_modified" ? edited : null;
   const act = useAct(
@@ -112,7 +117,7 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
         ...(changes !== null && "steps" in changes ? { modifications: [...changes.steps] } : {}),
       }),
     outcome === "block" ? "Blocked" : "Approved",
-    props,
+    { ...props, onClose },
   );
   const ready = changes === null || ("steps" in changes && changes.steps.length > 0);
   return (
@@ -173,6 +178,7 @@ function readEdited(
   content: unknown,
   text: string,
 ): { readonly steps: readonly PatchStep[]; readonly document: unknown } | { readonly problem: string } {
+  if (text.length > limits.body_bytes_max) return { problem: "This is more than 1 MB: the service does not take it." };
   try {
     const document: unknown = JSON.parse(text);
     if (typeof document !== "object" || document === null || Array.isArray(document))

@@ -1,0 +1,215 @@
+/** What people paste and type where it does not belong: megabytes, and script in every field. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { openLoaded } from "./accessibility.ts";
+import { paste, patience_ms } from "./chromium.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, hostile, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+const megabytes = "megabytes ".repeat(300_000);
+
+/** What a page must not have become, whatever its texts say. */
+const untouched = async (page: Page) => {
+  expect(await page.title()).toMatch(/Countersign$/);
+  expect(await page.locator("img[src=x], main script, main iframe, main style, a[href^='javascript:']").count()).toBe(
+    0,
+  );
+};
+
+describe.skipIf(whyNot !== null)(`bad input${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+  }, test_timeout_ms);
+
+  test("megabytes pasted into a filter, a comment or parameters are cut or refused with a reason, and the page goes on", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 800 }));
+    // Not the admin's key: it made the agent's, and nobody decides on what is its own.
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const pasteHere = async () => {
+      await page.evaluate(
+        (text) =>
+          (
+            globalThis as never as { navigator: { clipboard: { writeText(text: string): Promise<void> } } }
+          ).navigator.clipboard.writeText(text),
+        megabytes,
+      );
+      await page.keyboard.press("Control+v");
+    };
+    await openLoaded(page, "/decisions");
+    await page.getByLabel("Agent").focus();
+    await pasteHere();
+    expect((await page.getByLabel("Agent").inputValue()).length).toBe(128);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "No decision matches" }).waitFor();
+
+    await page.goto(`/escalations/${raised.decision.escalation_id}`);
+    await page.getByRole("button", { name: /^With changes/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Comment").focus();
+    await pasteHere();
+    expect((await dialog.getByLabel("Comment").inputValue()).length).toBe(4_000);
+    await dialog.getByLabel("Parameters as JSON").focus();
+    await page.keyboard.press("Control+a");
+    await pasteHere();
+    await dialog.getByText("This is more than 1 MB").waitFor();
+    expect(await dialog.getByRole("button", { name: /^Approve changed action/ }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Parameters as JSON").fill('{"amount_usd": 40}');
+    await dialog.getByRole("button", { name: /^Approve changed action/ }).click();
+    await page.getByText("Outcome: approved with changes").waitFor();
+
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("megabytes pasted into a policy are refused with a reason, and the editor goes on", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/policies/new");
+    const editor = page.locator("[data-editor]");
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    await paste(editor, megabytes);
+    await page.getByText("This is more than 1 MB").first().waitFor();
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    const other = { ...refundPolicy, metadata: { ...refundPolicy.metadata, name: "after-megabytes" } };
+    await paste(editor, JSON.stringify(other));
+    await page.getByText("No mistakes; the tests pass.").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("script typed into every text field stays text on every page that shows it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const script = hostile.markup;
+    const person = await console_.join(seeded.admin, "ann@example.com", "admin");
+    const { page, wrongs, context } = await console_.open({ session: person.session });
+    const dialog = page.getByRole("dialog");
+
+    await page.goto("/keys");
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await dialog.getByLabel("Name").fill(script);
+    await dialog.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("row").filter({ hasText: script }).waitFor();
+    await untouched(page);
+
+    await page.goto("/webhooks");
+    await page.getByRole("button", { name: "Add a webhook" }).click();
+    await dialog.getByLabel("Address").fill(`https://hooks.example.com/${script}`);
+    await dialog.getByLabel("Note").fill(script);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByText(script).first().waitFor();
+    await untouched(page);
+
+    await page.goto("/membranes");
+    await page.getByRole("button", { name: "Add a membrane" }).click();
+    await dialog.getByLabel("Name").fill(script);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: script }).waitFor();
+    await untouched(page);
+
+    await page.goto("/policies/new");
+    const editor = page.locator("[data-editor]");
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    const title = `Refunds ${script}`;
+    const metadata = { name: "scripted", title, citations: [script], tags: [] };
+    const spec = { ...refundPolicy.spec, match: { actions: ["other.scripted"] }, when: "true", message: script };
+    await paste(editor, JSON.stringify({ ...refundPolicy, metadata, spec: { ...spec, effect: "block" } }));
+    await page.getByText("No mistakes; the tests pass.").waitFor();
+    await page.getByRole("button", { name: "Save policy" }).click();
+    await page.getByRole("heading", { name: title }).waitFor();
+    await untouched(page);
+    await page.getByRole("button", { name: "Activate", exact: true }).click();
+    await dialog.getByRole("button", { name: "Activate", exact: true }).click();
+    await page.getByText("Version 1 is in force.").waitFor();
+    await page.goto("/policies");
+    await page.getByText(title).first().waitFor();
+    await untouched(page);
+
+    const blocked = await submit(console_.url, seeded.agent, intent("other.scripted", { [script]: script }));
+    await page.goto(`/decisions/${blocked.intent_id}`);
+    await page.getByText(script).first().waitFor();
+    await page.getByRole("button", { name: "Override this block" }).click();
+    await dialog.getByLabel("Reason").fill(script);
+    await dialog.getByRole("button", { name: "Override", exact: true }).click();
+    await page.getByRole("region", { name: "Override" }).getByText(script).waitFor();
+    await untouched(page);
+    await page.goto("/overrides");
+    await page.getByRole("cell", { name: script }).waitFor();
+    await untouched(page);
+
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
+    await page.goto(`/escalations/${raised.decision.escalation_id}`);
+    await page.getByRole("button", { name: "Reassign" }).click();
+    await dialog.getByLabel("Reason").fill(script);
+    await dialog.getByRole("button", { name: "Hand over" }).click();
+    await page.getByRole("button", { name: /^Block/ }).click();
+    await dialog.getByLabel("Comment").fill(script);
+    await dialog.getByRole("button", { name: /^Block/ }).click();
+    await page.getByText("Outcome: blocked").waitFor();
+    await page.getByRole("region", { name: "Review" }).getByText(script).waitFor();
+    await untouched(page);
+
+    for (const [path, label] of [
+      ["/review", "Agent"],
+      ["/decisions", "Agent"],
+      ["/audit", "By (key or user id)"],
+      ["/packs", "Search rules and citations"],
+      ["/backtest", "Agent"],
+    ] as const) {
+      await openLoaded(page, path);
+      await page.getByLabel(label, { exact: true }).fill(script);
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator(".skeleton").count(), { timeout: patience_ms }).toBe(0);
+      await untouched(page);
+    }
+    // The address of a page is a text field, too.
+    for (const path of [
+      `/decisions/${encodeURIComponent(script)}`,
+      `/${encodeURIComponent(script)}`,
+      `/?span=${encodeURIComponent(script)}`,
+    ]) {
+      await page.goto(path);
+      await page.getByRole("heading").first().waitFor();
+      await untouched(page);
+    }
+    await openLoaded(page, "/audit");
+    await untouched(page);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("an organization and a person may be called script; nobody's page runs it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open();
+    await page.goto("/welcome");
+    await page.getByLabel("Organization").fill(hostile.markup);
+    await page.getByLabel("Your e-mail").fill("ann@example.org");
+    await page.getByLabel("What do your agents do?").fill(hostile.markup);
+    await page.getByRole("button", { name: "Create organization" }).click();
+    await page.getByRole("heading", { name: "Your organization is ready" }).waitFor();
+    await untouched(page);
+    await page.getByRole("button", { name: "Open the console" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByText(hostile.markup.slice(0, 40)).first().waitFor();
+    await untouched(page);
+    await page.goto("/settings");
+    await page.getByText(hostile.markup).first().waitFor();
+    await untouched(page);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,137 @@
+/** Two tabs, a session that ends, a connection that breaks: nothing lost, nothing doubled. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { paste } from "./chromium.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { password } from "./people.ts";
+import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`interruptions${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+  }, test_timeout_ms);
+
+  test("signing out in one tab signs out the other, which shows nothing any more and keeps what was being written", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { email, session } = await console_.join(seeded.admin, "ann@example.com", "admin");
+    const { page, wrongs, context } = await console_.open({ session });
+    const other = await context.newPage();
+    await page.goto("/policies/new");
+    const editor = page.locator("[data-editor]");
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    const written = { ...refundPolicy, metadata: { name: "half-written", title: "Half written" } };
+    await paste(editor, JSON.stringify(written, null, 2));
+    await page.getByText("No mistakes; the tests pass.").waitFor();
+
+    await other.goto("/");
+    await other.getByRole("button", { name: "Sign out", exact: true }).click();
+    await other.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByRole("button", { name: "Save policy" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await page.locator("body").textContent()).not.toContain("Harbour Goods");
+
+    await page.getByLabel("E-mail", { exact: true }).fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByText("What you had written here and not saved is back.").waitFor();
+    await page.getByRole("button", { name: "Save policy" }).click();
+    await page.getByRole("heading", { name: "Half written" }).waitFor();
+    // The other tab is in again, too: it is the same browser.
+    await other.reload();
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+    await other.goto("/policies/new");
+    await other.locator("[data-editor]").waitFor();
+    expect(await other.getByText("What you had written here").count()).toBe(0);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("of one case in two tabs the second to be ruled on hears how the first ended it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const other = await context.newPage();
+    const path = `/escalations/${raised.decision.escalation_id}`;
+    for (const tab of [page, other]) {
+      await tab.goto(path);
+      await tab
+        .getByRole("button", { name: /^(Approve|Block)/ })
+        .first()
+        .waitFor();
+    }
+    await page.getByRole("button", { name: /^Approve/ }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /^Approve/ })
+      .click();
+    await page.getByText("Outcome: approved").waitFor();
+    await other.bringToFront();
+    await other.getByText("Outcome: approved").waitFor();
+    expect(await other.getByRole("button", { name: /^(Approve|Block)/ }).count()).toBe(0);
+    const { audit } = await api<{ audit: { type: string }[] }>(
+      console_.url,
+      seeded.admin,
+      "GET",
+      `/v1/intents/${raised.intent_id}/audit`,
+    );
+    expect(audit.filter(({ type }) => type === "voted")).toHaveLength(1);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a key whose creation was answered into a broken connection exists once, and its text is shown", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, context } = await console_.open({ api_key: seeded.admin });
+    let lost = 0;
+    await page.route("**/v1/api-keys", async (route) => {
+      if (route.request().method() !== "POST" || lost > 0) return route.continue();
+      lost += 1;
+      await route.fetch();
+      await route.abort("connectionreset");
+    });
+    await page.goto("/keys");
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await page.getByLabel("Name").fill("made once");
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByText("It is shown only here.").waitFor();
+    const made = (await page.locator("dialog .secret code").textContent()) ?? "";
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expect(lost).toBe(1);
+    expect((await submit(console_.url, made, intent("other.thing", {}))).decision.verdict).toBe("approve");
+    const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(
+      console_.url,
+      seeded.admin,
+      "GET",
+      "/v1/api-keys?limit=200",
+    );
+    expect(api_keys.filter(({ name }) => name === "made once")).toHaveLength(1);
+    await context.close();
+  });
+
+  test("a ruling that cannot be sent stays in its dialog with its comment, says so, and goes out when the service is back", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 950 }));
+    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto(`/escalations/${raised.decision.escalation_id}`);
+    await page.getByRole("button", { name: /^Approve/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Comment").fill("called the customer");
+    await context.setOffline(true);
+    await dialog.getByRole("button", { name: /^Approve/ }).click();
+    await dialog.getByText("The service does not answer").waitFor();
+    expect(await dialog.getByLabel("Comment").inputValue()).toBe("called the customer");
+    await context.setOffline(false);
+    await dialog.getByRole("button", { name: /^Approve/ }).click();
+    await page.getByText("Outcome: approved").waitFor();
+    await page.getByRole("region", { name: "Review" }).getByText("called the customer").waitFor();
+    await context.close();
+  });
+});
