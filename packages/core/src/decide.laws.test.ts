@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "./decide.ts";
-import { stricter } from "./decision.ts";
+import { type DecisionContent, stricter } from "./decision.ts";
+import { judge, saidBy } from "./judge.ts";
 import { compilePolicySet } from "./policy-set.ts";
 import { inputOf, noon, policySource, type TestCase, type TestPolicy } from "./testing/deciding.ts";
 
@@ -109,7 +110,30 @@ const situation: fc.Arbitrary<TestCase> = fc.record({
   overrides: fc.subarray(names.map((name) => `pol_${name}`)),
 });
 
+/** What is counted of a decision, in the order of texts. */
+function counted({ verdict, reasons }: Pick<DecisionContent, "verdict" | "reasons">): unknown {
+  const said = reasons.map(({ policy, effect, unknown_facts }) => [
+    policy,
+    effect,
+    unknown_facts.map(({ path }) => path),
+  ]);
+  return [verdict, said.map((each) => JSON.stringify(each)).sort()];
+}
+
 describe("laws of deciding", () => {
+  test("a judgement has the verdict of the decision and says what its reasons say, with or without words", () => {
+    const budget = fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined });
+    fc.assert(
+      fc.property(policies(anySpec), situation, budget, (given, on, cost_budget) => {
+        const input = inputOf(given, cost_budget === undefined ? on : { ...on, cost_budget });
+        const judgement = judge(input);
+        const said = saidBy(judgement).map(({ policy: name, effect, paths }) => JSON.stringify([name, effect, paths]));
+        expect([judgement.verdict, said.sort()]).toEqual(counted(decide(input).content));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
   test("adding a block policy never loosens a verdict", () => {
     fc.assert(
       fc.property(policies(anySpec), blockSpec, situation, (given, added, on) => {

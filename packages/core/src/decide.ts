@@ -1,21 +1,18 @@
-import type { Modification, Reason, Verdict } from "@countersign/contract";
-import { decidedAction } from "./action.ts";
-import { type Decided, type DecideInput, default_verdict_name, risk_threshold_name, stricter } from "./decision.ts";
+import type { Reason, Verdict } from "@countersign/contract";
+import type { Decided, DecideInput } from "./decision.ts";
 import { mergeTerms } from "./escalation-terms.ts";
-import { hideContent, planChanges } from "./modify.ts";
-import type { Scene } from "./policy/evaluate.ts";
+import { isLifted, type Judgement, judge, type MembraneVote, type Scenes, speaks } from "./judge.ts";
+import { hideContent } from "./modify.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 import { combineRisk, type Risk, type RiskContribution } from "./risk.ts";
-import { evaluateRound, type PlacedVote, type Round } from "./round.ts";
-import { attestedContent, scenesOf } from "./scene.ts";
+import { evaluateRound, type PlacedVote } from "./round.ts";
+import { scenesOf } from "./scene.ts";
 import { formatTimestampUs } from "./time.ts";
 import { validUntilUs } from "./valid-until.ts";
-import { obstructed, reasonOf, type Vote } from "./votes.ts";
+import { reasonOf } from "./votes.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 const nothing: ReadonlySet<string> = new Set();
-
-type Scenes = (profile: number) => Scene;
 
 /**
  * Decides on an intent. Pure: the same input gives the same bytes, in whatever order policies and facts were given.
@@ -26,33 +23,19 @@ type Scenes = (profile: number) => Scene;
  * Source: policies.md §3.
  */
 export function decide(input: DecideInput): Decided {
+  return inWords(input, judge(input));
+}
+
+/** The decision that a judgement of this input comes to, with its reasons, its terms and how long it holds. */
+export function inWords(input: DecideInput, judgement: Judgement): Decided {
   const { policySet, membrane, now_us } = input;
-  const prepared = policySet.prepare(membrane);
-  const action = decidedAction(input.intent, prepared.catalogue);
-  const key = { type: action.type, verb: input.intent.action.verb, agent_id: input.intent.agent.id };
-  const content = attestedContent(input);
-  const sceneFor = (shown: Content | null): Scenes => scenesOf(input, prepared, action, shown);
-  const scenes = sceneFor(content);
-  const lift = input.overrides === undefined ? nothing : new Set(input.overrides);
-
-  const round = evaluateRound(policySet.live, policySet.live.candidates(key), scenes, now_us);
-  const risk = combineRisk(contributionsOf(round.votes));
-  const plan = planOf(round.votes, content);
-  const membraneReasons = membraneReasonsOf(input, risk, lift);
-  let verdict = verdictOf(plan.votes, membraneReasons, lift);
-
+  const { verdict, action, prepared, content, round, plan, stoppers, lift } = judgement;
+  const sceneFor = (seen: Content | null): Scenes => scenesOf(input, prepared, action, seen);
+  const risk = combineRisk(judgement.contributions);
   const shown = shownContent(round.votes, content);
-  const reasons = reasonsOf(plan.votes, lift, shown === content ? scenes : sceneFor(shown));
-  let stoppers: readonly PlacedVote[] = [];
-  // Also when people are to decide: what they approve is the modified action, and a block of that must not wait for them.
-  if (plan.modifications.length > 0 && verdict !== "block") {
-    const modified = sceneFor(plan.content);
-    const again = evaluateRound(policySet.live, round.candidates, modified, now_us);
-    stoppers = again.votes.filter(({ placed, vote }) => stops(vote, lift) && !hasSaid(plan.votes, placed, vote));
-    verdict = verdictOf([...plan.votes, ...stoppers], membraneReasons, lift);
-    reasons.push(...reasonsOf(stoppers, lift, modified));
-  }
-  reasons.push(...membraneReasons);
+  const reasons = reasonsOf(plan.votes, lift, shown === content ? judgement.scenes : sceneFor(shown));
+  if (judgement.modified !== null) reasons.push(...reasonsOf(stoppers, lift, judgement.modified));
+  for (const vote of judgement.membrane_votes) reasons.push(membraneReason(vote, risk));
   const votes = stoppers.length === 0 ? plan.votes : [...plan.votes, ...stoppers];
   const isModified = plan.modifications.length > 0 && (verdict === "approve_modified" || verdict === "escalate");
   const until_us = validUntilUs(input.facts, now_us, policySet, prepared, round, decidingPolicies(verdict, votes));
@@ -70,111 +53,24 @@ export function decide(input: DecideInput): Decided {
     decided_as: action,
     escalation: verdict === "escalate" ? mergeTerms(membrane.escalation, escalating(votes, lift)) : null,
     shown_content: shown,
-    shadow_reasons: shadowReasons(input, key, () => sceneFor(shown)),
+    shadow_reasons: shadowReasons(input, judgement, () => sceneFor(shown)),
     lifted:
       lift.size === 0 ? [] : votes.filter(({ vote }) => isLifted(vote, lift)).map(({ vote }) => vote.policy.policy_id),
   };
 }
 
-function contributionsOf(votes: readonly PlacedVote[]): RiskContribution[] {
-  const contributions: RiskContribution[] = [];
-  for (const { vote } of votes) {
-    if (vote.risk > 0) contributions.push({ source: vote.policy.name, group: vote.policy.group, value: vote.risk });
-  }
-  return contributions;
-}
-
-interface Plan {
-  readonly votes: readonly PlacedVote[];
-  readonly modifications: Modification[];
-  readonly content: Content | null;
-}
-
-/**
- * Gathers what all votes want changed. Votes whose changes conflict fall back to what they say otherwise; when all
- * changes turn out needless (a cap above the amount), nothing is modified and the votes for it have no effect.
- */
-function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
-  if (!votes.some(({ vote }) => vote.requests.length > 0)) return { votes, modifications: [], content };
-  const plan = planChanges(
-    content ?? {},
-    votes.flatMap(({ vote }) => vote.requests),
-  );
-  if (plan.kind === "planned" && plan.operations.length > 0) {
-    return { votes, modifications: plan.operations as Modification[], content: plan.content };
-  }
-  const settled = votes.map(({ placed, vote }): PlacedVote => {
-    if (vote.effect !== "approve_modified") return { placed, vote };
-    if (plan.kind === "planned") return { placed, vote: { ...vote, effect: "none" } };
-    return plan.policies.includes(vote.policy.name)
-      ? { placed, vote: obstructed(vote, `${plan.path}: ${plan.message}`) }
-      : { placed, vote };
-  });
-  return { votes: settled, modifications: [], content };
-}
-
-/** Whether a person's override takes this vote out. It lifts blocks and escalations, never a modification. */
-function isLifted(vote: Vote, lift: ReadonlySet<string>): boolean {
-  return lift.has(vote.policy.policy_id) && (vote.effect === "block" || vote.effect === "escalate");
-}
-
-function stops(vote: Vote, lift: ReadonlySet<string>): boolean {
-  return (vote.effect === "block" || vote.effect === "escalate") && !isLifted(vote, lift);
-}
-
-function hasSaid(votes: readonly PlacedVote[], placed: PlacedPolicy, { effect }: Vote): boolean {
-  return votes.some((earlier) => earlier.placed === placed && earlier.vote.effect === effect);
-}
-
-function verdictOf(
-  votes: readonly PlacedVote[],
-  membraneReasons: readonly Reason[],
-  lift: ReadonlySet<string>,
-): Verdict {
-  let verdict: Verdict = "approve";
-  for (const { vote } of votes) {
-    if (vote.effect !== "none" && !isLifted(vote, lift)) verdict = stricter(verdict, vote.effect);
-  }
-  for (const reason of membraneReasons) verdict = stricter(verdict, reason.effect as Verdict);
-  return verdict;
-}
-
-/** What the membrane itself says: its default verdict, and the thresholds that the risk has reached. */
-function membraneReasonsOf({ membrane }: DecideInput, risk: Risk, lift: ReadonlySet<string>): Reason[] {
-  const reasons: Reason[] = [];
-  const { default_verdict, thresholds } = membrane;
-  if (default_verdict !== "approve" && !lift.has(default_verdict_name)) {
-    reasons.push(
-      membraneReason(default_verdict_name, default_verdict, `The membrane's default verdict is ${default_verdict}.`),
-    );
-  }
-  if (lift.has(risk_threshold_name)) return reasons;
-  for (const [effect, from] of [
-    ["block", thresholds.block_at],
-    ["escalate", thresholds.escalate_at],
-  ] as const) {
-    if (from === null || risk.score < from) continue;
-    reasons.push(
-      membraneReason(
-        risk_threshold_name,
-        effect,
-        `The risk ${risk.score} has reached the membrane's ${effect} threshold ${from}.`,
-      ),
-    );
-    break;
-  }
-  return reasons;
-}
-
-function membraneReason(policy: string, effect: "block" | "escalate", message: string): Reason {
+function membraneReason({ policy, effect, at }: MembraneVote, risk: Risk): Reason {
+  const message =
+    at === null
+      ? `The membrane's default verdict is ${effect}.`
+      : `The risk ${risk.score} has reached the membrane's ${effect} threshold ${at}.`;
   return { policy_id: null, policy, version: null, effect, message, citations: [], unknown_facts: [] };
 }
 
 function reasonsOf(votes: readonly PlacedVote[], lift: ReadonlySet<string>, scenes: Scenes): Reason[] {
   const reasons: Reason[] = [];
   for (const { placed, vote } of votes) {
-    if (vote.effect === "none" && vote.unknowns.length > 0) continue;
-    if (!isLifted(vote, lift)) reasons.push(reasonOf(vote, scenes(placed.profile)));
+    if (speaks(vote, lift)) reasons.push(reasonOf(vote, scenes(placed.profile)));
   }
   return reasons;
 }
@@ -211,11 +107,7 @@ function escalating(
 }
 
 /** Shadow policies run on a budget of their own, so that trying one out never changes what live ones say. */
-function shadowReasons(
-  input: DecideInput,
-  key: Parameters<Round["group"]["candidates"]>[0],
-  scenes: () => Scenes,
-): readonly Reason[] {
+function shadowReasons(input: DecideInput, { key }: Judgement, scenes: () => Scenes): readonly Reason[] {
   const { shadow } = input.policySet;
   if (shadow.placed.length === 0) return [];
   const own = scenes();

@@ -1,3 +1,4 @@
+import type { EvaluationContext, Timestamp } from "@countersign/cel";
 import type { CatalogueEntry } from "@countersign/contract";
 import { canonicalJson } from "./canonical-json.ts";
 import type { MembraneSettings } from "./decision.ts";
@@ -6,6 +7,7 @@ import { sha256Hex } from "./fingerprint.ts";
 import { ActionIndex, type ActionKey } from "./policy/action-index.ts";
 import { type CompiledPolicy, compilePolicy, type PolicySource } from "./policy/compile.ts";
 import type { PolicyDocument } from "./policy/document.ts";
+import type { SceneBindings } from "./policy/evaluate.ts";
 import { type FactPath, factPath } from "./policy/fact-paths.ts";
 import { SharedVariables } from "./policy/shared-variables.ts";
 
@@ -49,6 +51,8 @@ export interface PolicySet {
   readonly shadow: PolicyGroup;
   readonly slots: readonly FactSlot[];
   readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
+  /** Begins an evaluation of this set's programs on one view of an action. Its budget is to be set before each. */
+  readonly begin: (bindings: SceneBindings, now: Timestamp) => EvaluationContext;
 }
 
 /** The SHA-256 of a document in canonical form; two spellings of one document have the same. Source: policies.md §2. */
@@ -99,6 +103,7 @@ export function compilePolicySet(source: {
     shadow,
     slots: tables.slots,
     prepare,
+    begin: (bindings, now) => tables.variables.environment.begin(bindings, { now }),
   };
 }
 

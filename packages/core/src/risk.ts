@@ -14,13 +14,23 @@ export interface Risk {
 const none: Risk = Object.freeze({ score: 0, contributions: Object.freeze([]) });
 
 /**
- * The noisy-or of all contributions: `1 − ∏(1 − r)` over groups, r being the greatest value of the group. Groups are
- * sorted by name before multiplying, because floating-point products depend on their order: the same contributions give
- * the same bits in whatever order they come. Source: policies.md §3 rule 6.
+ * The noisy-or of all contributions, to four decimals: `1 − ∏(1 − r)` over groups, r being the greatest value of the group.
+ * Groups are sorted by name before multiplying, because floating-point products depend on their order: the same
+ * contributions give the same bits in whatever order they come. Source: policies.md §3 rule 6.
  */
+export function riskScore(contributions: readonly RiskContribution[]): number {
+  return scoreOf(contributions.length < 2 ? contributions : [...contributions].sort(byGroup));
+}
+
+/** The risk score and what it is made of. */
 export function combineRisk(contributions: readonly RiskContribution[]): Risk {
   if (contributions.length === 0) return none;
   const sorted = [...contributions].sort(byGroup);
+  const shown = sorted.map(({ source, group, value }) => ({ source, group, value: fourDecimals(value) }));
+  return { score: scoreOf(sorted), contributions: shown };
+}
+
+function scoreOf(sorted: readonly RiskContribution[]): number {
   let safe = 1;
   let group = "";
   let greatest = 0;
@@ -33,8 +43,7 @@ export function combineRisk(contributions: readonly RiskContribution[]): Risk {
     greatest = Math.max(greatest, contribution.value);
   }
   safe *= 1 - greatest;
-  const shown = sorted.map(({ source, group, value }) => ({ source, group, value: fourDecimals(value) }));
-  return { score: fourDecimals(1 - safe), contributions: shown };
+  return fourDecimals(1 - safe);
 }
 
 /** Rounded to four decimals. */

@@ -3,7 +3,7 @@ import { limits as contractLimits } from "@countersign/contract";
 import type { DecidedAction } from "./action.ts";
 import type { DecideInput } from "./decision.ts";
 import { freshView, rawView } from "./facts/staleness.ts";
-import type { Scene, SceneBindings } from "./policy/evaluate.ts";
+import type { Scene, SceneBindings, View } from "./policy/evaluate.ts";
 import type { PreparedMembrane } from "./policy-set.ts";
 import { us_per_second } from "./time.ts";
 
@@ -40,6 +40,10 @@ export function scenesOf(
   const raw = rawView(input.facts);
   const seconds = Math.floor(input.now_us / us_per_second);
   const now = new Timestamp(seconds, (input.now_us - seconds * us_per_second) * 1000);
+  const view = (facts: SceneBindings["facts"]): View => {
+    const bindings = bindingsOf(input, action, content, facts);
+    return { bindings, evaluation: input.policySet.begin(bindings, now) };
+  };
   const options = { now, budget: input.budget ?? { left: input.cost_budget ?? contractLimits.policy_cost_budget } };
   return (profile) => {
     const known = made[profile];
@@ -48,8 +52,8 @@ export function scenesOf(
     if (ages === undefined) throw new RangeError(`no staleness profile ${profile}`);
     const fresh = freshView(input.facts, raw, ages, input.now_us, (path) => unknown(path, "stale"));
     const scene: Scene = {
-      fresh: bindingsOf(input, action, content, fresh),
-      raw: fresh === raw ? null : bindingsOf(input, action, content, raw),
+      fresh: view(fresh),
+      raw: fresh === raw ? null : view(raw),
       not_pulled: input.facts.not_pulled ?? null,
       options,
     };

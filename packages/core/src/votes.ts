@@ -4,7 +4,7 @@ import type { Reason } from "./decision.ts";
 import { jsonValue } from "./json-value.ts";
 import type { ChangeRequest } from "./modify.ts";
 import type { CompiledPolicy } from "./policy/compile.ts";
-import { bindVariables, type Finding, type Scene, valueShown } from "./policy/evaluate.ts";
+import { bindVariables, evaluateOn, type Finding, type Scene, valueShown } from "./policy/evaluate.ts";
 import { clipMessage, shownValue } from "./policy/message.ts";
 
 /** What one policy says about the action. */
@@ -77,8 +77,8 @@ function cast(policy: CompiledPolicy, unknowns: readonly Cause[], scene: Scene, 
       requests.push(request);
       continue;
     }
-    bindVariables(policy, scene.fresh);
-    const result = step.value.evaluate(scene.fresh, scene.options);
+    bindVariables(policy, scene.fresh.bindings);
+    const result = evaluateOn(step.value, scene.fresh, scene.options);
     const value = result.kind === "value" ? jsonValue(result.value) : undefined;
     if (value === undefined) return obstructed(vote, `the value for ${step.path} cannot be computed`);
     requests.push({ ...request, value });
@@ -88,8 +88,8 @@ function cast(policy: CompiledPolicy, unknowns: readonly Cause[], scene: Scene, 
 
 function modifiesInstead(policy: CompiledPolicy, scene: Scene): boolean {
   if (policy.modify_when === null) return false;
-  bindVariables(policy, scene.fresh);
-  const result = policy.modify_when.evaluate(scene.fresh, scene.options);
+  bindVariables(policy, scene.fresh.bindings);
+  const result = evaluateOn(policy.modify_when, scene.fresh, scene.options);
   return result.kind === "value" && result.value === true;
 }
 
@@ -105,7 +105,7 @@ function riskOf(policy: CompiledPolicy, scene: Scene): number {
  */
 export function reasonOf(given: Vote, scene: Scene): Reason {
   const vote = scene.not_pulled === null ? given : withSource(given, scene.not_pulled);
-  const { policy, unknowns, effect } = vote;
+  const { policy, effect } = vote;
   return {
     policy_id: policy.policy_id,
     policy: policy.name,
@@ -113,11 +113,14 @@ export function reasonOf(given: Vote, scene: Scene): Reason {
     effect,
     message: messageOf(vote, scene),
     citations: policy.citations as string[],
-    unknown_facts:
-      unknowns.length === 0
-        ? []
-        : unknowns.slice(0, 64).map(({ path, reason }) => ({ path: path.slice(0, 256), reason: reason.slice(0, 64) })),
+    unknown_facts: unknownFacts(vote),
   };
+}
+
+/** What kept it from being definite, as a reason tells it: a bounded number, of bounded length. */
+export function unknownFacts({ unknowns }: Vote): Reason["unknown_facts"] {
+  if (unknowns.length === 0) return [];
+  return unknowns.slice(0, 64).map(({ path, reason }) => ({ path: path.slice(0, 256), reason: reason.slice(0, 64) }));
 }
 
 /** What is missing after the context source gave nothing may be missing because of that. */

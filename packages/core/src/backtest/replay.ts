@@ -1,7 +1,8 @@
-import type { PipelineMode } from "@countersign/contract";
-import { decide } from "../decide.ts";
-import type { DecidableIntent, DecisionContent, MembraneSettings } from "../decision.ts";
+import type { PipelineMode, Verdict } from "@countersign/contract";
+import { inWords } from "../decide.ts";
+import type { DecidableIntent, DecideInput, MembraneSettings, Reason } from "../decision.ts";
 import type { MergedFacts } from "../facts/merge.ts";
+import { type Judgement, judge, type Said, saidBy } from "../judge.ts";
 import type { PolicySet } from "../policy-set.ts";
 
 /** An intent as it was recorded, with everything that deciding it again depends on but the policies. */
@@ -16,20 +17,37 @@ export interface RecordedIntent {
   readonly lifts: readonly string[] | null;
 }
 
+/** A recorded intent decided again. Most are only counted: their reasons are put into words when they are asked for. */
+export interface ReplayedDecision {
+  readonly verdict: Verdict;
+  /** Who said it: one for each reason. */
+  readonly said: () => readonly Said[];
+  readonly reasons: () => readonly Reason[];
+}
+
 /** Decides a recorded intent again, at its own time and on its own facts, as a submission is decided. Pure. */
 export function replayIntent(
   recorded: RecordedIntent,
   by: { readonly policySet: PolicySet; readonly membrane: MembraneSettings },
-): DecisionContent {
+): ReplayedDecision {
   const { intent, attested, facts, mode, now_us, lifts } = recorded;
   const input = { intent, attested, facts, mode, now_us, ...by };
-  const { content } = decide(input);
-  if (lifts === null || goesThrough(content)) return content;
+  const first = judge(input);
+  if (lifts === null || goesThrough(first)) return replayed(input, first);
   // An override is spent only on what it lets through.
-  const lifted = decide({ ...input, overrides: lifts }).content;
-  return goesThrough(lifted) ? lifted : content;
+  const again = { ...input, overrides: lifts };
+  const lifted = judge(again);
+  return goesThrough(lifted) ? replayed(again, lifted) : replayed(input, first);
 }
 
-function goesThrough({ verdict }: DecisionContent): boolean {
+function replayed(input: DecideInput, judgement: Judgement): ReplayedDecision {
+  return {
+    verdict: judgement.verdict,
+    said: () => saidBy(judgement),
+    reasons: () => inWords(input, judgement).content.reasons,
+  };
+}
+
+function goesThrough({ verdict }: Judgement): boolean {
   return verdict === "approve" || verdict === "approve_modified";
 }

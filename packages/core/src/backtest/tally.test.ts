@@ -1,6 +1,7 @@
 import { limits, type Verdict } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
-import type { DecisionContent, Reason } from "../decision.ts";
+import type { Reason } from "../decision.ts";
+import type { ReplayedDecision } from "./replay.ts";
 import { type Replayed, Tally } from "./tally.ts";
 
 const reason = (policy: string, effect: Reason["effect"], paths: readonly string[] = []): Reason => ({
@@ -13,15 +14,15 @@ const reason = (policy: string, effect: Reason["effect"], paths: readonly string
   unknown_facts: paths.map((path) => ({ path, reason: "missing" })),
 });
 
-const content = (verdict: Verdict, reasons: Reason[] = []): DecisionContent => ({
+const decision = (verdict: Verdict, reasons: Reason[] = []): ReplayedDecision => ({
   verdict,
-  reasons,
-  risk_score: 0,
-  risk_contributions: [],
-  modifications: [],
-  modified_content: null,
-  valid_until: null,
-  policy_set: { version: 1, sha256: "" },
+  said: () =>
+    reasons.map(({ policy, effect, unknown_facts }) => ({
+      policy,
+      effect,
+      paths: unknown_facts.map((each) => each.path),
+    })),
+  reasons: () => reasons,
 });
 
 const id = (n: number) => `int_${String(n).padStart(26, "0")}`;
@@ -30,7 +31,7 @@ const replayed = (n: number, recorded: Verdict, to: Verdict, more: Partial<Repla
   intent_id: id(n),
   mode: "live",
   recorded,
-  content: content(to, to === "approve" ? [] : [reason("p", to, ["facts.a.b"])]),
+  decision: decision(to, to === "approve" ? [] : [reason("p", to, ["facts.a.b"])]),
   ruled: null,
   ...more,
 });
@@ -85,8 +86,8 @@ describe("the tally", () => {
 
   test("a policy with two reasons fired once; escalations of test mode are nobody's work", () => {
     const tally = new Tally(true);
-    const twice = content("block", [reason("p", "block"), reason("p", "escalate"), reason("q", "escalate")]);
-    tally.add(replayed(1, "approve", "block", { content: twice }));
+    const twice = decision("block", [reason("p", "block"), reason("p", "escalate"), reason("q", "escalate")]);
+    tally.add(replayed(1, "approve", "block", { decision: twice }));
     tally.add(replayed(2, "escalate", "escalate", { mode: "test" }));
     tally.add(replayed(3, "escalate", "escalate", { mode: "shadow" }));
     const { per_policy, escalations_per_day } = tally.figures(day_us / 2);

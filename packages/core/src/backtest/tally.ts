@@ -1,12 +1,12 @@
 import { type Backtest, limits, type NotReproducedBecause, type Outcome, type Verdict } from "@countersign/contract";
-import type { DecisionContent } from "../decision.ts";
+import type { ReplayedDecision } from "./replay.ts";
 
 /** One replayed intent, as counting needs it. */
 export interface Replayed {
   readonly intent_id: string;
   readonly mode: string;
   readonly recorded: Verdict;
-  readonly content: DecisionContent;
+  readonly decision: ReplayedDecision;
   /** What people ruled: on the review of the action, or by overriding its block. Null: nobody did. */
   readonly ruled: Outcome | null;
 }
@@ -110,8 +110,8 @@ export class Tally {
 
   /** Counts an intent that was replayed. */
   add(replayed: Replayed): void {
-    const { recorded: from, content, mode, ruled } = replayed;
-    const to = content.verdict;
+    const { recorded: from, decision, mode, ruled } = replayed;
+    const to = decision.verdict;
     this.evaluated += 1;
     const key = `${from} ${to}`;
     const transition = this.transitions.get(key);
@@ -125,7 +125,7 @@ export class Tally {
       this.rulings += 1;
       if ((ruled === "block") === (to === "block")) this.agreed += 1;
     }
-    this.countReasons(content);
+    this.countReasons(decision);
     if (from === to) this.met += 1;
     else {
       this.flip(replayed);
@@ -176,31 +176,33 @@ export class Tally {
     };
   }
 
-  private countReasons({ verdict, reasons }: DecisionContent): void {
-    let said: Set<string> | null = null;
+  private countReasons({ verdict, said }: ReplayedDecision): void {
+    const all = said();
+    let counted: Set<string> | null = null;
     let decided: Set<string> | null = null;
-    for (const { policy, effect, unknown_facts } of reasons) {
+    for (const { policy, effect, paths } of all) {
       // After a modification a policy may give a second reason: it is counted once.
-      const again: boolean = said?.has(policy) ?? false;
-      if (reasons.length > 1) said = (said ?? new Set<string>()).add(policy);
+      const again: boolean = counted?.has(policy) ?? false;
+      if (all.length > 1) counted = (counted ?? new Set<string>()).add(policy);
       const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0 };
       if (counts.fired === 0) this.policies.set(policy, counts);
       if (!again) counts.fired += 1;
       if (effect === verdict && !(decided?.has(policy) ?? false)) {
         counts.decisive += 1;
-        if (reasons.length > 1) decided = (decided ?? new Set<string>()).add(policy);
+        if (all.length > 1) decided = (decided ?? new Set<string>()).add(policy);
       }
-      for (const { path } of unknown_facts) {
+      for (const path of paths) {
         const count = this.paths.get(path);
         if (count !== undefined || this.paths.size < paths_max) this.paths.set(path, (count ?? 0) + 1);
       }
     }
   }
 
-  private flip({ intent_id, recorded: from, content }: Replayed): void {
+  private flip({ intent_id, recorded: from, decision }: Replayed): void {
     this.flips_total += 1;
     if (this.flips.length >= limits.backtest_flips_max) return;
-    const { verdict: to, reasons } = content;
+    const { verdict: to } = decision;
+    const reasons = decision.reasons();
     const policies = [...new Set(reasons.filter(({ effect }) => effect === to).map(({ policy }) => policy))];
     const told = reasons.slice(0, 20).map(({ policy, effect, message }) => ({ policy, effect, message }));
     const flip = { intent_id, from, to, policies, reasons: told };

@@ -1,12 +1,12 @@
 import type { ApprovalChange } from "@countersign/contract";
 import { decidedAction } from "../action.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import { decide } from "../decide.ts";
 import { type Decided, type DecideInput, risk_threshold_name } from "../decision.ts";
 import { freshUntilUs } from "../facts/staleness.ts";
 import { nothing, valueAt } from "../json-patch.ts";
+import { judge } from "../judge.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
-import type { SceneBindings } from "../policy/evaluate.ts";
+import type { Scene } from "../policy/evaluate.ts";
 import type { PlacedPolicy } from "../policy-set.ts";
 import { attestedContent, scenesOf } from "../scene.ts";
 import { applyChanges, type ChangePlace, standsAt } from "./change.ts";
@@ -67,7 +67,7 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
     left -= 1;
     const changed = applyChanges(trial, set);
     if (changed === null) return false;
-    const { verdict } = decide(changed).content;
+    const { verdict } = judge(changed);
     return (verdict === "approve" || verdict === "approve_modified") && (trial.budget?.left ?? 0) >= 0;
   };
   const isSpent = (): boolean => left <= 0 || (trial.budget?.left ?? 0) < 0;
@@ -106,7 +106,7 @@ function situationOf(
   const action = decidedAction(trial.intent, prepared.catalogue);
   const content = attestedContent(trial);
   const profileOf = (policy: CompiledPolicy): number => places.get(policy)?.profile ?? 0;
-  const scenes = new Map<string, (profile: number) => { readonly fresh: SceneBindings }>();
+  const scenes = new Map<string, (profile: number) => Scene>();
   const shown = scenesOf(trial, prepared, action, shown_content);
   const options = shown(0).options;
   const freshAt = (place: ChangePlace): boolean =>
@@ -127,9 +127,9 @@ function situationOf(
         scene = scenesOf(changed, prepared, action, attestedContent(changed));
         scenes.set(key, scene);
       }
-      return scene(profileOf(policy)).fresh;
+      return scene(profileOf(policy)).fresh.bindings;
     },
-    shown: (policy) => shown(profileOf(policy)).fresh,
+    shown: (policy) => shown(profileOf(policy)).fresh.bindings,
     current: (place) => standsAt(place, content, trial.facts),
     isBarred: (place) =>
       place.kind === "param" ? differs(content, shown_content, place.names) : isAlarm(place, trial.facts),

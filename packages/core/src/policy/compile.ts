@@ -75,11 +75,15 @@ export function compilePolicy(
 ): CompiledPolicy {
   const { metadata, spec } = document;
   const thunks = new Map<string, Thunk<EvaluationContext>>();
-  const environment = declareVariables(document, (name, { source }, before) => {
-    const { program: variable, thunk } = shared.declare(source, before);
-    thunks.set(name, thunk);
-    return variable.type;
-  });
+  const environment = declareVariables(
+    document,
+    (name, { source }, before) => {
+      const { program: variable, thunk } = shared.declare(source, before);
+      thunks.set(name, thunk);
+      return variable.type;
+    },
+    shared.environment,
+  );
   const program = (source: string): Program => environment.compile(source);
   const condition = (source: string | undefined): Program | null =>
     source === undefined || source.trim() === "true" ? null : environment.compile(source, { result: { kind: "bool" } });

@@ -66,12 +66,19 @@ const variables: Readonly<Record<string, Type>> = {
   mode: STRING,
 };
 
-/** The environment of a policy without variables of its own. */
-const plain = environment({ variables: { ...variables, vars: objectOf({}, { name: "vars" }) }, functions });
+/** An environment for policies without variables of their own; programs of one are evaluated together. */
+export function plainEnvironment(): Environment {
+  return environment({ variables: { ...variables, vars: objectOf({}, { name: "vars" }) }, functions });
+}
 
-/** The environment of a policy whose variables have these types; without any, always the same one. */
-export function policyEnvironment(vars: Readonly<Record<string, Type>>): Environment {
-  if (Object.keys(vars).length === 0) return plain;
+const plain = plainEnvironment();
+
+/**
+ * The environment of a policy whose variables have these types; without any, `beside` itself. Its programs are evaluated
+ * together with those of `beside`.
+ */
+export function policyEnvironment(vars: Readonly<Record<string, Type>>, beside: Environment = plain): Environment {
+  if (Object.keys(vars).length === 0) return beside;
   const declared = Object.fromEntries(Object.entries(vars).map(([name, type]) => [name, maybe(type)]));
-  return environment({ variables: { ...variables, vars: objectOf(declared, { name: "vars" }) }, functions });
+  return environment({ variables: { ...variables, vars: objectOf(declared, { name: "vars" }) }, functions, beside });
 }

@@ -2,6 +2,7 @@ import {
   type Budget,
   type Cause,
   type EvaluateOptions,
+  type EvaluationContext,
   type LazyObject,
   lazy,
   type Program,
@@ -20,12 +21,18 @@ export interface SceneBindings extends Record<string, unknown> {
   readonly memo: unknown[];
 }
 
+/** One view of an action, and the evaluation of it that all policies take part in. */
+export interface View {
+  readonly bindings: SceneBindings;
+  readonly evaluation: EvaluationContext;
+}
+
 /** One action to evaluate policies on, with its two views of the facts and the budget that all policies share. */
 export interface Scene {
   /** Stale facts are unknown. */
-  readonly fresh: SceneBindings;
+  readonly fresh: View;
   /** Every fact as given; null when nothing is stale. */
-  readonly raw: SceneBindings | null;
+  readonly raw: View | null;
   /** Why facts are missing: the context source gave none. Null: nobody says. */
   readonly not_pulled: PullFailure | null;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
@@ -58,25 +65,25 @@ export type RuleOutcome = Finding | { readonly state: "quiet" | "not_applicable"
  * Source: policies.md §3 rule 3.
  */
 export function evaluateRule(policy: CompiledPolicy, scene: Scene): RuleOutcome {
-  const outcome = evaluateOn(policy, scene.fresh, scene);
+  const outcome = outcomeOn(policy, scene.fresh, scene);
   if (outcome.state === "fired" || scene.raw === null) return outcome;
   // Not only when unknown: a host function may read a stale fact as a missing one and answer definitely.
-  const raw = evaluateOn(policy, scene.raw, scene);
+  const raw = outcomeOn(policy, scene.raw, scene);
   if (raw.state === "fired") return raw;
   // What is definite without a fact is so with it, save for such a function: then what it would have said is unknown.
   return raw.state === "unknown" && outcome.state !== "unknown" ? raw : outcome;
 }
 
-function evaluateOn(policy: CompiledPolicy, bindings: SceneBindings, scene: Scene): RuleOutcome {
-  bindVariables(policy, bindings);
+function outcomeOn(policy: CompiledPolicy, view: View, scene: Scene): RuleOutcome {
+  bindVariables(policy, view.bindings);
   let open: readonly Cause[] | null = null;
   if (policy.when !== null) {
-    const applies = policy.when.evaluate(bindings, scene.options);
+    const applies = evaluateOn(policy.when, view, scene.options);
     if (applies.kind !== "value") open = causesOf(applies);
     else if (applies.value !== true) return notApplicable;
   }
   if (policy.require !== null) {
-    const holds = policy.require.evaluate(bindings, scene.options);
+    const holds = evaluateOn(policy.require, view, scene.options);
     if (holds.kind === "value") {
       if (holds.value === true) return quiet;
     } else open = open === null ? causesOf(holds) : mergeCauses(open, causesOf(holds));
@@ -89,11 +96,19 @@ export function bindVariables(policy: CompiledPolicy, bindings: SceneBindings): 
   bindings.vars = policy.thunks === null ? null : (lazy(policy.thunks) as unknown as LazyObject<never>);
 }
 
+/** Evaluates a program of the policy whose variables are bound to this view. */
+export function evaluateOn(program: Program, { evaluation }: View, { budget }: Scene["options"]): Result {
+  evaluation.left = budget.left;
+  const result = program.evaluateIn(evaluation);
+  budget.left = evaluation.left;
+  return result;
+}
+
 /** The value of a program on the raw facts where there are stale ones, or undefined when it has none. */
 export function valueShown(program: Program, policy: CompiledPolicy, scene: Scene): unknown {
-  const bindings = scene.raw ?? scene.fresh;
-  bindVariables(policy, bindings);
-  const result = program.evaluate(bindings, scene.options);
+  const view = scene.raw ?? scene.fresh;
+  bindVariables(policy, view.bindings);
+  const result = evaluateOn(program, view, scene.options);
   return result.kind === "value" ? result.value : undefined;
 }
 

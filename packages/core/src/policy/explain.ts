@@ -6,7 +6,7 @@ import { jsonValue } from "../json-value.ts";
 import { attestedContent, scenesOf } from "../scene.ts";
 import { formatTimestampUs } from "../time.ts";
 import type { CompiledPolicy } from "./compile.ts";
-import { bindVariables, causesOf, evaluateRule, type RuleState, type Scene } from "./evaluate.ts";
+import { bindVariables, causesOf, evaluateOn, evaluateRule, type RuleState, type Scene } from "./evaluate.ts";
 import { factPath } from "./fact-paths.ts";
 
 /** What one expression came to: a value (undefined where JSON has none), or what kept it from having one. */
@@ -71,8 +71,8 @@ function explain(policy: CompiledPolicy, scene: Scene, input: DecideInput): Poli
 }
 
 function expression(policy: CompiledPolicy, program: Program, scene: Scene): ExplainedExpression {
-  bindVariables(policy, scene.fresh);
-  const result = program.evaluate(scene.fresh, scene.options);
+  bindVariables(policy, scene.fresh.bindings);
+  const result = evaluateOn(program, scene.fresh, scene.options);
   return result.kind === "value"
     ? { source: program.source, value: jsonValue(result.value), unknowns: [] }
     : { source: program.source, unknowns: causesOf(result) };
@@ -84,6 +84,7 @@ function fact(path: string, scene: Scene, { facts }: DecideInput): ExplainedFact
   if (at === null || origin === null) return { path, source: null, as_of: null, fresh: false };
   // The fresh view holds a marker of its own in the place of a stale fact, and the given value otherwise.
   const fresh =
-    scene.raw === null || scene.fresh.facts[at.category][at.field] === scene.raw.facts[at.category][at.field];
+    scene.raw === null ||
+    scene.fresh.bindings.facts[at.category][at.field] === scene.raw.bindings.facts[at.category][at.field];
   return { path, source: origin.source, as_of: formatTimestampUs(origin.as_of_us), fresh };
 }

@@ -34,27 +34,29 @@ export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
 
 /**
  * Walks through the variables in order, each seeing the ones before it, and returns the environment of everything else.
- * `visit` gets each variable with its environment and says what type the variable has.
+ * `visit` gets each variable with its environment and says what type the variable has. `beside`: see `policyEnvironment`.
  */
 export function declareVariables(
   document: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
+  beside?: Environment,
 ): Environment {
-  return finish(variableSteps(document, visit));
+  return finish(variableSteps(document, visit, beside));
 }
 
 /** The same in steps: one for each variable. */
 export function* variableSteps(
   { spec }: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
+  beside?: Environment,
 ): Generator<void, Environment> {
   const types: Record<string, Type> = {};
   for (const [index, variable] of (spec.variables ?? []).entries()) {
     const placed = { path: `/spec/variables/${index}/expr`, offset: 0, source: variable.expr, result: null };
-    types[variable.name] = visit(variable.name, placed, policyEnvironment(types));
+    types[variable.name] = visit(variable.name, placed, policyEnvironment(types, beside));
     yield;
   }
-  return policyEnvironment(types);
+  return policyEnvironment(types, beside);
 }
 
 /** Takes all steps at once. */

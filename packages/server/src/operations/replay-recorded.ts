@@ -298,9 +298,9 @@ function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, tries: 
     tally.addUnreplayed(intent_id, verdict, replay.missing);
     return;
   }
-  const content = replayIntent(replay.recorded, replay.decider);
+  const decision = replayIntent(replay.recorded, replay.decider);
   const ruled = row.reviewed ?? (overridden ? "approve" : null);
-  tally.add({ intent_id, mode: row.mode, recorded: verdict, content, ruled });
+  tally.add({ intent_id, mode: row.mode, recorded: verdict, decision, ruled });
 }
 
 /** What deciding a record again takes, or why it cannot be done. */

@@ -1,0 +1,206 @@
+import type { Modification, Reason, Verdict } from "@countersign/contract";
+import { type DecidedAction, decidedAction } from "./action.ts";
+import { type DecideInput, default_verdict_name, risk_threshold_name, stricter } from "./decision.ts";
+import { planChanges } from "./modify.ts";
+import type { ActionKey } from "./policy/action-index.ts";
+import type { Scene } from "./policy/evaluate.ts";
+import type { PlacedPolicy, PreparedMembrane } from "./policy-set.ts";
+import { type RiskContribution, riskScore } from "./risk.ts";
+import { evaluateRound, type PlacedVote, type Round } from "./round.ts";
+import { attestedContent, scenesOf } from "./scene.ts";
+import { obstructed, unknownFacts, type Vote } from "./votes.ts";
+
+type Content = Readonly<Record<string, unknown>>;
+const nothing: ReadonlySet<string> = new Set();
+
+/** The scenes of one action with one content, by staleness profile. */
+export type Scenes = (profile: number) => Scene;
+
+/** What the membrane itself says. `at`: the threshold that the risk has reached; null: it is the default verdict. */
+export interface MembraneVote {
+  readonly policy: string;
+  readonly effect: "block" | "escalate";
+  readonly at: number | null;
+}
+
+/** What is to be changed, and the votes that are left when that is settled. */
+interface Plan {
+  readonly votes: readonly PlacedVote[];
+  readonly modifications: Modification[];
+  readonly content: Content | null;
+}
+
+/** A verdict and what it rests on, before any of it is put into words: `decide` does that. */
+export interface Judgement {
+  readonly verdict: Verdict;
+  readonly action: DecidedAction;
+  readonly key: ActionKey;
+  readonly prepared: PreparedMembrane;
+  /** payload.content as policies see it. */
+  readonly content: Content | null;
+  readonly scenes: Scenes;
+  readonly lift: ReadonlySet<string>;
+  /** The action as it was submitted. */
+  readonly round: Round;
+  readonly contributions: readonly RiskContribution[];
+  readonly plan: Plan;
+  /** The modified action; null where it was not evaluated. */
+  readonly modified: Scenes | null;
+  /** Votes against the modified action that the submitted one did not have. */
+  readonly stoppers: readonly PlacedVote[];
+  readonly membrane_votes: readonly MembraneVote[];
+}
+
+/** What one policy, or the membrane, says: a reason without its words. */
+export interface Said {
+  readonly policy: string;
+  readonly effect: Reason["effect"];
+  /** Of the facts that were unknown. */
+  readonly paths: readonly string[];
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/**
+ * Comes to the verdict that `decide` gives for the same input, and to nothing else: it takes half the time. Where `budget` is
+ * given, what only words would cost is not taken from it.
+ */
+export function judge(input: DecideInput): Judgement {
+  const { policySet, membrane, now_us } = input;
+  const prepared = policySet.prepare(membrane);
+  const action = decidedAction(input.intent, prepared.catalogue);
+  const key = { type: action.type, verb: input.intent.action.verb, agent_id: input.intent.agent.id };
+  const content = attestedContent(input);
+  const scenes = scenesOf(input, prepared, action, content);
+  const lift = input.overrides === undefined || input.overrides.length === 0 ? nothing : new Set(input.overrides);
+
+  const round = evaluateRound(policySet.live, policySet.live.candidates(key), scenes, now_us);
+  const contributions = contributionsOf(round.votes);
+  const plan = planOf(round.votes, content);
+  const membrane_votes = membraneVotes(input, contributions, lift);
+  let verdict = verdictOf(plan.votes, membrane_votes, lift);
+  let modified: Scenes | null = null;
+  let stoppers: readonly PlacedVote[] = none;
+  // Also when people are to decide: what they approve is the modified action, and a block of that must not wait for them.
+  if (plan.modifications.length > 0 && verdict !== "block") {
+    modified = scenesOf(input, prepared, action, plan.content);
+    const again = evaluateRound(policySet.live, round.candidates, modified, now_us);
+    stoppers = again.votes.filter(({ placed, vote }) => stops(vote, lift) && !hasSaid(plan.votes, placed, vote));
+    for (const { vote } of stoppers) verdict = stricter(verdict, vote.effect as Verdict);
+  }
+  return {
+    verdict,
+    action,
+    key,
+    prepared,
+    content,
+    scenes,
+    lift,
+    round,
+    contributions,
+    plan,
+    modified,
+    stoppers,
+    membrane_votes,
+  };
+}
+
+/** Who says what: one for each reason that `decide` gives for the same input, in another order. */
+export function saidBy({ plan, stoppers, lift, membrane_votes }: Judgement): Said[] {
+  const said: Said[] = [];
+  for (const votes of [plan.votes, stoppers]) {
+    for (const { vote } of votes) {
+      if (speaks(vote, lift)) said.push({ policy: vote.policy.name, effect: vote.effect, paths: pathsOf(vote) });
+    }
+  }
+  for (const { policy, effect } of membrane_votes) said.push({ policy, effect, paths: none });
+  return said;
+}
+
+function pathsOf(vote: Vote): readonly string[] {
+  return vote.unknowns.length === 0 ? none : unknownFacts(vote).map(({ path }) => path);
+}
+
+/** Whether a vote is a reason. */
+export function speaks(vote: Vote, lift: ReadonlySet<string>): boolean {
+  return (vote.effect !== "none" || vote.unknowns.length === 0) && !isLifted(vote, lift);
+}
+
+/** Whether a person's override takes this vote out. It lifts blocks and escalations, never a modification. */
+export function isLifted(vote: Vote, lift: ReadonlySet<string>): boolean {
+  return lift.has(vote.policy.policy_id) && (vote.effect === "block" || vote.effect === "escalate");
+}
+
+function contributionsOf(votes: readonly PlacedVote[]): RiskContribution[] {
+  const contributions: RiskContribution[] = [];
+  for (const { vote } of votes) {
+    if (vote.risk > 0) contributions.push({ source: vote.policy.name, group: vote.policy.group, value: vote.risk });
+  }
+  return contributions;
+}
+
+/**
+ * Gathers what all votes want changed. Votes whose changes conflict fall back to what they say otherwise; when all
+ * changes turn out needless (a cap above the amount), nothing is modified and the votes for it have no effect.
+ */
+function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
+  if (!votes.some(({ vote }) => vote.requests.length > 0)) return { votes, modifications: [], content };
+  const plan = planChanges(
+    content ?? {},
+    votes.flatMap(({ vote }) => vote.requests),
+  );
+  if (plan.kind === "planned" && plan.operations.length > 0) {
+    return { votes, modifications: plan.operations as Modification[], content: plan.content };
+  }
+  const settled = votes.map(({ placed, vote }): PlacedVote => {
+    if (vote.effect !== "approve_modified") return { placed, vote };
+    if (plan.kind === "planned") return { placed, vote: { ...vote, effect: "none" } };
+    return plan.policies.includes(vote.policy.name)
+      ? { placed, vote: obstructed(vote, `${plan.path}: ${plan.message}`) }
+      : { placed, vote };
+  });
+  return { votes: settled, modifications: [], content };
+}
+
+function stops(vote: Vote, lift: ReadonlySet<string>): boolean {
+  return (vote.effect === "block" || vote.effect === "escalate") && !isLifted(vote, lift);
+}
+
+function hasSaid(votes: readonly PlacedVote[], placed: PlacedPolicy, { effect }: Vote): boolean {
+  return votes.some((earlier) => earlier.placed === placed && earlier.vote.effect === effect);
+}
+
+function verdictOf(
+  votes: readonly PlacedVote[],
+  membrane_votes: readonly MembraneVote[],
+  lift: ReadonlySet<string>,
+): Verdict {
+  let verdict: Verdict = "approve";
+  for (const { vote } of votes) {
+    if (vote.effect !== "none" && !isLifted(vote, lift)) verdict = stricter(verdict, vote.effect);
+  }
+  for (const { effect } of membrane_votes) verdict = stricter(verdict, effect);
+  return verdict;
+}
+
+/** Its default verdict, and the stricter of the thresholds that the risk has reached. */
+function membraneVotes(
+  { membrane }: DecideInput,
+  contributions: readonly RiskContribution[],
+  lift: ReadonlySet<string>,
+): readonly MembraneVote[] {
+  const { default_verdict, thresholds } = membrane;
+  const said: MembraneVote[] = [];
+  if (default_verdict !== "approve" && !lift.has(default_verdict_name)) {
+    said.push({ policy: default_verdict_name, effect: default_verdict, at: null });
+  }
+  const { block_at, escalate_at } = thresholds;
+  if ((block_at === null && escalate_at === null) || lift.has(risk_threshold_name)) return said;
+  const score = riskScore(contributions);
+  if (block_at !== null && score >= block_at) {
+    said.push({ policy: risk_threshold_name, effect: "block", at: block_at });
+  } else if (escalate_at !== null && score >= escalate_at) {
+    said.push({ policy: risk_threshold_name, effect: "escalate", at: escalate_at });
+  }
+  return said;
+}
