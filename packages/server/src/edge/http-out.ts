@@ -9,10 +9,17 @@
 import { isIP, type LookupFunction } from "node:net";
 import { performance } from "node:perf_hooks";
 import { limits } from "@countersign/contract";
-import { checkWebhookUrl, judgeAnswer, refusedAddresses, type WebhookUrlRules } from "@countersign/core";
+import {
+  type AttemptResult,
+  checkWebhookUrl,
+  judgeAnswer,
+  refusedAddresses,
+  type WebhookUrlRules,
+} from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { type Dispatcher, Pool } from "undici";
 import type { Answered, HttpOut, Timers } from "../ports.ts";
+import { exchange } from "./http-exchange.ts";
 import { AttemptFailure, failureText } from "./http-out-failures.ts";
 import { createNameLookup, lookupBySystem, type ResolveName, sharedLookups } from "./name-lookup.ts";
 import { timers } from "./timers.ts";
@@ -38,12 +45,23 @@ interface Target {
   readonly verdict: ReturnType<typeof checkWebhookUrl>;
   readonly origin: string;
   readonly path: string;
+  /** What the latest addresses came to: lookups of the same second give the same list. */
+  latest: Judged;
 }
 
+interface Judged {
+  readonly addresses: readonly string[];
+  readonly refused: string | null;
+  /** The same for the same addresses in another order. */
+  readonly key: string;
+}
+
+/** An address literal needs no others. */
+const no_addresses: readonly string[] = [];
+
 const registration_lookup_ms = 2_000;
-/** For as long the rest of a body may still come, so that its connection can be used again. */
-const rest_of_body_ms = 1_000;
 const pools_max = 1_000;
+const nothing = (): void => undefined;
 
 /** Creates the client. */
 export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
@@ -64,13 +82,22 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     const verdict = checkWebhookUrl(url, rules);
     const { origin, pathname, search } =
       "refused" in verdict ? { origin: "", pathname: "", search: "" } : new URL(verdict.href);
-    const target = { verdict, origin, path: pathname + search };
+    const target = { verdict, origin, path: pathname + search, latest: { addresses: [], refused: null, key: "" } };
     targets.set(url, target);
     return target;
   }
 
-  function poolOf(origin: string, addresses: readonly string[], connect_ms: number): Pool {
-    const key = [origin, connect_ms, ...addresses].join(" ");
+  /** Judges each address; one bad one condemns them all. */
+  function judged(target: Target, host: string, addresses: readonly string[]): Judged {
+    if (target.latest.addresses !== addresses) {
+      const key = [target.origin, ...[...addresses].sort()].join(" ");
+      target.latest = { addresses, refused: refusedAddresses(host, addresses, rules), key };
+    }
+    return target.latest;
+  }
+
+  function poolOf(origin: string, { addresses, key: addresses_key }: Judged, connect_ms: number): Pool {
+    const key = `${connect_ms} ${addresses_key}`;
     const known = pools.get(key);
     if (known !== undefined) return known;
     const trusted = ca === undefined ? {} : { ca };
@@ -82,34 +109,20 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     return pool;
   }
 
-  /** Out of time during the lookup nothing is sent any more: this rejects. */
-  function lookedUp(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    return within(signal, addressesOf(host)).catch((error: unknown) => {
-      throw signal.aborted ? new AttemptFailure("name_server_silent") : error;
-    });
+  /**
+   * Connections to where the URL leads now; throws why there is none to be made. `connect_ms`: after this a connection that
+   * is not made yet is given up even when nobody waits for it any more.
+   */
+  function wayTo(target: Target, addresses: readonly string[], connect_ms: number): Pool {
+    if ("refused" in target.verdict) throw new AttemptFailure("refused", { sentence: target.verdict.refused });
+    const route = judged(target, target.verdict.host, addresses);
+    if (route.refused !== null) throw new AttemptFailure("refused", { sentence: route.refused });
+    return poolOf(target.origin, route, connect_ms);
   }
 
-  /**
-   * The head of the answer, its body unread. Throws what went wrong; a refusal of the guard is an Error with its sentence.
-   * `connect_ms`: after this a connection that is not made yet is given up even when nobody waits for it any more.
-   */
-  async function send(
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    body: string,
-    signal: AbortSignal,
-    connect_ms: number,
-    method: "GET" | "POST" = "POST",
-  ): Promise<Dispatcher.ResponseData> {
-    const { verdict, origin, path } = targetOf(url);
-    if ("refused" in verdict) throw new AttemptFailure("refused", { sentence: verdict.refused });
-    const addresses = verdict.literal ? [] : await lookedUp(verdict.host, signal);
-    const refused = refusedAddresses(verdict.host, addresses, rules);
-    if (refused !== null) throw new AttemptFailure("refused", { sentence: refused });
-    signal.throwIfAborted();
-    const request = { method, path, headers, body: method === "GET" ? null : body, signal };
-    // undici hears of an abort only once the request has a connection, so the race is ours.
-    return within(signal, poolOf(origin, [...addresses].sort(), connect_ms).request(request));
+  /** Null: the URL names an address, or is refused. */
+  function nameIn({ verdict }: Target): string | null {
+    return "refused" in verdict || verdict.literal ? null : verdict.host;
   }
 
   return {
@@ -122,26 +135,58 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
       return refused === null ? verdict : { refused };
     },
 
-    async post(url, headers, body) {
-      const started_ms = performance.now();
-      const elapsed = () => Math.round((performance.now() - started_ms) * 10) / 10;
-      const { signal, end } = timeLimit(timeout_ms, after);
-      try {
-        const answer = await send(url, headers, body, signal, timeout_ms);
-        dropBody(answer.body, after);
-        return { ...judgeAnswer(answer.statusCode), duration_ms: elapsed() };
-      } catch (error) {
-        return { response_status: null, error: failureText(error, timeout_ms), duration_ms: elapsed() };
-      } finally {
-        end();
-      }
+    post(url, headers, body) {
+      return new Promise((resolve) => {
+        const started_ms = performance.now();
+        let over = false;
+        let abort = nothing;
+        /** The first end is the attempt's. */
+        function end(result: AttemptResult): void {
+          if (over) return;
+          over = true;
+          cancelLimit();
+          resolve({ ...result, duration_ms: Math.round((performance.now() - started_ms) * 10) / 10 });
+        }
+        const fail = (error: unknown) => end({ response_status: null, error: failureText(error, timeout_ms) });
+        const target = targetOf(url);
+        const name = nameIn(target);
+        let looking = name !== null;
+        const cancelLimit = after(timeout_ms, () => {
+          fail(looking ? new AttemptFailure("name_server_silent") : new DOMException("late", "TimeoutError"));
+          abort();
+        });
+
+        function send(addresses: readonly string[]): void {
+          looking = false;
+          // Out of time during the lookup: nothing is sent any more.
+          if (over) return;
+          try {
+            const dispatcher = wayTo(target, addresses, timeout_ms);
+            const terms = { dispatcher, path: target.path, headers, body, after };
+            ({ abort } = exchange(terms, (status) => end(judgeAnswer(status)), fail));
+          } catch (error) {
+            fail(error);
+          }
+        }
+        if (name === null) send(no_addresses);
+        else addressesOf(name).then(send, fail);
+      });
     },
 
-    async ask(url, headers, body, { timeout_ms: ask_ms, answer_bytes_max, method }) {
+    async ask(url, headers, body, { timeout_ms: ask_ms, answer_bytes_max, method = "POST" }) {
       const signal = AbortSignal.timeout(ask_ms);
       try {
-        const head = await send(url, headers, body, signal, limits.context_source_timeout_ms_max, method);
-        return await within(signal, wholeAnswer(head, answer_bytes_max));
+        const target = targetOf(url);
+        const name = nameIn(target);
+        const addresses = name === null ? no_addresses : await within(signal, addressesOf(name));
+        signal.throwIfAborted();
+        const pool = wayTo(target, addresses, limits.context_source_timeout_ms_max);
+        const request = { method, path: target.path, headers, body: method === "GET" ? null : body, signal };
+        // undici hears of an abort only once the request has a connection, so the race is ours.
+        return await within(
+          signal,
+          pool.request(request).then((head) => wholeAnswer(head, answer_bytes_max)),
+        );
       } catch (error) {
         const refused = error instanceof AttemptFailure && error.failure === "refused";
         const failed = refused ? "refused" : signal.aborted ? "timeout" : "unreachable";
@@ -154,13 +199,6 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
       pools.clear();
     },
   };
-}
-
-/** `AbortSignal.timeout` for thousands a second: its bookkeeping for the garbage collector cost more than the timer. */
-function timeLimit(timeout_ms: number, after: Timers["after"]): { readonly signal: AbortSignal; end(): void } {
-  const controller = new AbortController();
-  const end = after(timeout_ms, () => controller.abort(new DOMException("out of time", "TimeoutError")));
-  return { signal: controller.signal, end };
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. */
@@ -205,13 +243,4 @@ async function wholeAnswer(
   const named = (name: string) => (headers[name] === undefined ? null : String(headers[name]));
   const [cache_control, content_type] = [named("cache-control"), named("content-type")];
   return { status, body: Buffer.concat(chunks), cache_control, content_type };
-}
-
-/** 2xx at the head is success; what follows is read so far that the connection stays usable, and otherwise cut. */
-function dropBody(body: Dispatcher.ResponseData["body"], after: Timers["after"]): void {
-  const ended = after(rest_of_body_ms, () => body.destroy());
-  body
-    .dump({ limit: limits.delivery_answer_bytes_max })
-    .catch(() => undefined)
-    .finally(ended);
 }

@@ -102,7 +102,7 @@ const claimStatement: QueueStatement = {
       select p.*, row_number() over (order by p.due_at) as rank
       from (select q.ctid as place_of, q.org_id, q.due_at from deliveries q
         where q.org_id = r.org_id and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
-        order by q.due_at limit greatest(${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })}, 0)) p) d),
+        order by q.due_at limit greatest(least(${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })}, $3::integer), 0)) p) d),
   placed as (
     select d.*, row_number() over (order by d.turn, d.due_at) as place from due d
     where d.turn + ${inFlightAt("d.org_id")} <= $7::integer),
