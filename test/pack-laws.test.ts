@@ -212,9 +212,8 @@ test("that holds too, but for three rules, where stale facts say whether the law
     for (const applicable_frameworks of [[name], { [name]: "not_applicable" }]) {
       tried += 1;
       const regulatory = { applicable_frameworks, ...one.facts["regulatory"] };
-      found.push(
-        ...approvedThoughStale({ ...one, facts: { ...one.facts, regulatory } }, alone.get(one.rule) as PolicySet),
-      );
+      const given = { ...one, facts: { ...one.facts, regulatory } };
+      if (approvedThoughStale(given, alone.get(one.rule) as PolicySet).length > 0) found.add(one.rule);
     }
   }
   expect([...found].sort()).toEqual(scope_beside_bad_news);
