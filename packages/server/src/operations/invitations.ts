@@ -18,7 +18,7 @@ import {
 } from "../store/invitations.ts";
 import { readOrganizationName } from "../store/organizations.ts";
 import { countPeople, emailKey, findPerson, insertPerson, readPerson } from "../store/people.ts";
-import { deleteToken, insertToken, takeToken } from "../store/person-tokens.ts";
+import { deleteToken, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
 import type { Caller } from "./caller.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
@@ -89,12 +89,12 @@ export async function revokeInvitation(runtime: Runtime, caller: Caller, invitat
   const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
-    const [deleted] = await deleteInvitations(query, org_id, { invitation_id });
-    if (deleted === undefined) throw new Fault("not_found");
-    await deleteToken(query, deleted.token_sha256);
-    const data = { invitation_id, email: deleted.email };
-    await withHead(query, org_id, {
-      audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "invitation_revoked", data })],
+    await withHead(query, org_id, async () => {
+      const [deleted] = await deleteInvitations(query, org_id, { invitation_id });
+      if (deleted === undefined) throw new Fault("not_found");
+      await deleteToken(query, deleted.token_sha256);
+      const data = { invitation_id, email: deleted.email };
+      return { audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "invitation_revoked", data })] };
     });
   });
 }
@@ -104,21 +104,24 @@ export async function revokeInvitation(runtime: Runtime, caller: Caller, invitat
  * Faults: not_found (link), already_exists (the address has an account on this service), overloaded.
  */
 export async function acceptInvitation(runtime: Runtime, input: AcceptInvitationInput, client: Client): Promise<Begun> {
-  const password_hash = await runtime.passwords.hash(input.password);
   const created_at = formatTimestampUs(runtime.clock.now_us());
+  const token_sha256 = tokenHash(input.token);
+  // Looked at first: hashing is dear, and strangers can make up as many links as they like.
+  const token = await runtime.db.system((query) => readToken(query, "invitation", token_sha256, created_at));
+  const { email, role, invitation_id } = token?.subject ?? {};
+  const org_id = token?.org_id;
+  if (org_id == null || email === undefined || role === undefined || invitation_id === undefined) throw linkFault();
+  const password_hash = await runtime.passwords.hash(input.password);
   return runtime.db.system(async (query) => {
-    const token = await takeToken(query, "invitation", tokenHash(input.token), created_at);
-    const { email, role, invitation_id } = token?.subject ?? {};
-    const org_id = token?.org_id;
-    if (org_id == null || email === undefined || role === undefined || invitation_id === undefined) throw linkFault();
-    await deleteInvitations(query, org_id, { invitation_id });
     const user_id = runtime.ids.next("user");
-    const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
-    if (!(await insertPerson(query, joined)))
-      throw taken("/token", "This address has an account here already: log in, or ask for another invitation.");
-    const data = { user_id, email, role };
-    await withHead(query, org_id, {
-      audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor: user_id, type: "user_joined", data })],
+    await withHead(query, org_id, async () => {
+      if ((await takeToken(query, "invitation", token_sha256, created_at)) === undefined) throw linkFault();
+      await deleteInvitations(query, org_id, { invitation_id });
+      const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
+      if (!(await insertPerson(query, joined)))
+        throw taken("/token", "This address has an account here already: log in, or ask for another invitation.");
+      const entry = { intent_id: null, at: created_at, actor: user_id, type: "user_joined" } as const;
+      return { audit: [auditRow(runtime.ids, { ...entry, data: { user_id, email, role } })] };
     });
     const person = await readPerson(query, org_id, user_id);
     if (person === undefined) throw new Error("a person who has just joined is gone");

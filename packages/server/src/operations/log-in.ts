@@ -46,8 +46,9 @@ export async function verifySecondFactor(
       // The count is committed: the fault is thrown outside.
       return null;
     }
+    const begun = await beginSession(runtime, query, person, client);
     if ((await deleteSessions(query, org_id, user_id, { only: session_id })) === 0) throw new Fault("missing_api_key");
-    return beginSession(runtime, query, person, client);
+    return begun;
   });
   if (begun === null) throw new Fault("invalid_credentials");
   return begun;

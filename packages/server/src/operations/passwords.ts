@@ -5,7 +5,7 @@ import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { findPerson, type Person, readPerson, updatePerson } from "../store/people.ts";
-import { deleteTokensOf, insertToken, takeToken } from "../store/person-tokens.ts";
+import { deleteTokensOf, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
 import type { Caller } from "./caller.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
@@ -36,14 +36,18 @@ export async function newPasswordLink(
 
 /** Sets a new password with a mailed link and ends every session of the person. Faults: not_found, overloaded. */
 export async function resetPassword(runtime: Runtime, input: PasswordResetInput): Promise<void> {
-  const password_hash = await runtime.passwords.hash(input.password);
   const now = formatTimestampUs(runtime.clock.now_us());
+  const token_sha256 = tokenHash(input.token);
+  // Looked at first: hashing is dear, and strangers can make up as many links as they like.
+  const token = await runtime.db.system((query) => readToken(query, "password", token_sha256, now));
+  const user_id = token?.subject["user_id"];
+  const org_id = token?.org_id;
+  if (org_id == null || user_id === undefined) throw linkFault();
+  const password_hash = await runtime.passwords.hash(input.password);
   await runtime.db.system(async (query) => {
-    const token = await takeToken(query, "password", tokenHash(input.token), now);
-    const user_id = token?.subject["user_id"];
-    if (token?.org_id == null || user_id === undefined) throw linkFault();
-    const person = await readPerson(query, token.org_id, user_id, true);
-    if (person === undefined) throw linkFault();
+    const person = await readPerson(query, org_id, user_id, true);
+    const mine = await takeToken(query, "password", token_sha256, now);
+    if (person === undefined || mine === undefined) throw linkFault();
     await setPassword(runtime, query, person, password_hash);
     await endSessions(runtime, query, person, user_id);
   });

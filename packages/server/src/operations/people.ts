@@ -39,10 +39,10 @@ export async function listPeople(
 export async function changeRole(runtime: Runtime, caller: Caller, user_id: string, role: Role): Promise<User> {
   const { org_id, actor } = caller;
   return runtime.db.system(async (query) => {
+    const person = await readPerson(query, org_id, user_id, true);
+    if (person === undefined) throw new Fault("not_found");
+    if (person.role === role) return shownUser(person);
     await withHead(query, org_id, async () => {
-      const person = await readPerson(query, org_id, user_id, true);
-      if (person === undefined) throw new Fault("not_found");
-      if (person.role === role) return null;
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
       await updatePerson(query, org_id, user_id, { role });
       const at = formatTimestampUs(runtime.clock.now_us());
@@ -53,19 +53,17 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
       };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);
-    const person = await readPerson(query, org_id, user_id);
-    if (person === undefined) throw new Fault("not_found");
-    return shownUser(person);
+    return shownUser({ ...person, role });
   });
 }
 
-/** Removes a person; its sessions end. Faults: not_found, state_conflict for the last admin. */
+/** Removes a person: its sessions end and its address is free again. Faults: not_found, state_conflict for the last admin. */
 export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
   const { org_id, actor } = caller;
   await runtime.db.system(async (query) => {
+    const person = await readPerson(query, org_id, user_id, true);
+    if (person === undefined) throw new Fault("not_found");
     await withHead(query, org_id, async () => {
-      const person = await readPerson(query, org_id, user_id, true);
-      if (person === undefined) throw new Fault("not_found");
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, email: person.email };

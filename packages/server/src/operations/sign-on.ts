@@ -136,6 +136,7 @@ async function personVouchedFor(
   const { subject } = vouched;
   const at = formatTimestampUs(runtime.clock.now_us());
   let person: Person | undefined;
+  await lockVouchedFor(query, asked, vouched);
   await withHead(query, org_id, async () => {
     // As it is now: it may have been changed or removed while the provider was asked.
     const row = await readSingleSignOn(query, org_id);
@@ -163,6 +164,17 @@ async function personVouchedFor(
   });
   if (person === undefined) throw new Error("a person who has just signed on is gone");
   return person;
+}
+
+/** Locks who will most likely be the person, because people are locked before the head; under the head it is looked at again. */
+async function lockVouchedFor(
+  query: Query,
+  { org_id, issuer }: StoredSingleSignOn,
+  { subject, email }: OpenIdPerson,
+): Promise<void> {
+  const known = await readIdentity(query, org_id, issuer, subject);
+  const user_id = known ?? (email === null ? undefined : (await findPerson(query, email))?.user_id);
+  if (user_id !== undefined) await readPerson(query, org_id, user_id, true);
 }
 
 async function join(

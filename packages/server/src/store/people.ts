@@ -40,7 +40,11 @@ export async function findPerson(query: Query, email: string): Promise<Person | 
   return found === undefined ? undefined : readPerson(query, found.org_id, found.user_id);
 }
 
-/** One person of the organization; `lock` holds its row until the transaction ends. */
+/**
+ * One person of the organization; `lock` holds its row until the transaction ends. Whoever locks more locks the person
+ * first, then the organization's head, then what hangs on them (sessions, passkeys, links): in another order two at once
+ * wait until PostgreSQL finds the deadlock, and with the head in it so does the whole organization.
+ */
 export async function readPerson(
   query: Query,
   org_id: string,

@@ -27,6 +27,21 @@ export async function insertToken(
   );
 }
 
+/** The token, left as it is; undefined: there is none such, or its time is over. System scope. */
+export async function readToken(
+  query: Query,
+  kind: TokenKind,
+  token_sha256: string,
+  now: string,
+): Promise<PersonToken | undefined> {
+  const [token] = await query<PersonToken>(
+    `select org_id, subject from person_tokens
+     where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > $3::timestamptz`,
+    [token_sha256, kind, now],
+  );
+  return token;
+}
+
 /** Uses up a token, for one caller only; undefined: there is none such, or its time is over. System scope. */
 export async function takeToken(
   query: Query,

@@ -89,14 +89,14 @@ export async function noteSeen(
   { org_id, session_id, user_id }: Pick<PresentedSession, "org_id" | "session_id" | "user_id">,
   at: string,
 ): Promise<void> {
-  await query("update sessions set last_seen_at = $3::timestamptz where org_id = $1 and session_id = $2", [
-    org_id,
-    session_id,
-    at,
-  ]);
   await query("update people set last_seen_at = $3::timestamptz where org_id = $1 and user_id = $2", [
     org_id,
     user_id,
+    at,
+  ]);
+  await query("update sessions set last_seen_at = $3::timestamptz where org_id = $1 and session_id = $2", [
+    org_id,
+    session_id,
     at,
   ]);
 }

@@ -1,0 +1,125 @@
+/** What somebody who means harm tries on accounts, with real requests at two nodes. Source: api.md §9. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { createPasswords } from "../../edge/passwords.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { password, peopleNodes } from "../../testing/people-nodes.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+let nodes: Awaited<ReturnType<typeof peopleNodes>>;
+beforeAll(async () => {
+  nodes = await peopleNodes(database);
+});
+
+const junk = "x".repeat(43);
+
+describe("work that a stranger can cause", () => {
+  test("no password is hashed for a link that does not work", async () => {
+    const real = createPasswords();
+    let hashed = 0;
+    const passwords = {
+      ...real,
+      hash: (text: string) => {
+        hashed += 1;
+        return real.hash(text);
+      },
+    };
+    const node = await serviceNode(database, { ...nodes.parts, passwords });
+    for (const path of ["/v1/auth/password/reset", "/v1/auth/invitations/accept"]) {
+      const answer = await nodes.send("POST", path, { body: { token: junk, password } }, node.url);
+      expect([answer.status, answer.code]).toEqual([404, "not_found"]);
+    }
+    expect(hashed).toBe(0);
+    const { email } = await nodes.signedUp();
+    await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
+    const body = { token: await nodes.mailed(email, /^Set a new/), password };
+    expect((await nodes.send("POST", "/v1/auth/password/reset", { body }, node.url)).status).toBe(204);
+    expect(hashed).toBe(1);
+  });
+});
+
+describe("rows are locked in one order, so that nobody waits for a deadlock to be found", () => {
+  /** Holds a row, sends a request that has to wait for it, and sees that another row is still free then. */
+  async function heldMeanwhile<T>(
+    held: readonly [from: string, params: readonly unknown[]],
+    request: () => Promise<T>,
+    free: readonly [from: string, params: readonly unknown[]],
+  ): Promise<T> {
+    let answer: Promise<T> | undefined;
+    await database.db.system(async (query) => {
+      await query(`select from ${held[0]} for update`, held[1]);
+      const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      answer = request();
+      const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
+      await expect
+        .poll(async () => (await database.db.query(waiting, [me?.pid])).length, { timeout: 20_000 })
+        .toBeGreaterThan(0);
+      expect(await query(`select from ${free[0]} for update nowait`, free[1])).toHaveLength(1);
+    });
+    return answer as Promise<T>;
+  }
+  const personRow = (user_id: string) => ["people where user_id = $1", [user_id]] as const;
+  const headRow = (org_id: string) => ["org_heads where org_id = $1", [org_id]] as const;
+
+  test.each([
+    ["changing a role", "PATCH", { role: "auditor" }, 200],
+    ["removing a person", "DELETE", undefined, 204],
+  ] as const)("%s while that person logs in", async (_, method, body, status) => {
+    const admin = await nodes.signedUp();
+    const { user_id } = await nodes.joined(admin.cookie, "reviewer");
+    const answer = await heldMeanwhile(
+      personRow(user_id),
+      () => nodes.send(method, `/v1/people/${user_id}`, { cookie: admin.cookie, ...(body && { body }) }),
+      headRow(admin.session.org_id),
+    );
+    expect(answer.status).toBe(status);
+  });
+
+  test("using a session while its person's password is set", async () => {
+    const { cookie, session } = await nodes.signedUp();
+    nodes.advance(61);
+    const answer = await heldMeanwhile(personRow(session.user.user_id), () => nodes.send("GET", "/v1/me", { cookie }), [
+      "sessions where session_id = $1",
+      [session.session_id],
+    ]);
+    expect(answer.status).toBe(200);
+  });
+
+  test("a mailed link while its person logs in", async () => {
+    const { email, session } = await nodes.signedUp();
+    await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
+    const body = { token: await nodes.mailed(email, /^Set a new/), password };
+    const { user_id } = session.user;
+    const answer = await heldMeanwhile(
+      personRow(user_id),
+      () => nodes.send("POST", "/v1/auth/password/reset", { body }),
+      ["person_tokens where subject ->> 'user_id' = $1", [user_id]],
+    );
+    expect(answer.status).toBe(204);
+  });
+
+  test("accepting an invitation, and withdrawing one, while somebody changes the organization", async () => {
+    const admin = await nodes.signedUp();
+    for (const accept of [true, false]) {
+      const email = nodes.newAddress();
+      const invited = await nodes.send("POST", "/v1/auth/invitations", {
+        cookie: admin.cookie,
+        body: { email, role: "reviewer" },
+      });
+      const { invitation_id } = invited.json.invitation;
+      const token = await nodes.mailed(email, /^Join/);
+      const answer = await heldMeanwhile(
+        headRow(admin.session.org_id),
+        () =>
+          accept
+            ? nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } })
+            : nodes.send("DELETE", `/v1/auth/invitations/${invitation_id}`, { cookie: admin.cookie }),
+        [
+          "person_tokens t join invitations i on i.token_sha256 = t.token_sha256 where i.invitation_id = $1",
+          [invitation_id],
+        ],
+      );
+      expect(answer.status).toBe(accept ? 200 : 204);
+    }
+  });
+});
