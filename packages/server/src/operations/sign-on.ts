@@ -78,6 +78,7 @@ export async function finishSingleSignOn(
     if (vouched.failed === "unreachable") throw unavailable(vouched);
     throw new Fault("invalid_credentials", { internal: vouched.text });
   }
+  if (!subject_pattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
   return runtime.db.system(async (query) => {
     const person = await personVouchedFor(runtime, query, row, vouched);
     return beginSession(runtime, query, person, client, person.mfa_enabled);
@@ -116,10 +117,15 @@ async function takeStarted(
   return { row, started };
 }
 
+/** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
+const subject_pattern = /^[\x20-\x7e]{1,255}$/;
+/** ASCII, as the other ways in have it: beyond it, addresses of two people may be one in lower case (K is the Kelvin sign's, too). */
+const address_pattern = /^[!-?A-~]+@[!-?A-~]+$/;
+
 /** Faults: forbidden for what is no address that the provider has verified in one of the domains. */
 function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_verified }: OpenIdPerson): string {
-  if (email === null || email.length > limits.email_chars_max || !/^[^\s@]+@[^\s@]+$/.test(email))
-    throw refused("The provider tells no e-mail address.");
+  if (email === null || email.length > limits.email_chars_max || !address_pattern.test(email))
+    throw refused("The provider tells no e-mail address that could be used here.");
   if (!email_verified) throw refused("The provider has not verified the e-mail address (email_verified).");
   if (!email_domains.includes(domainOf(email))) throw refused("Addresses of this domain may not sign in here.");
   return email;
@@ -136,7 +142,7 @@ async function personVouchedFor(
   const { subject } = vouched;
   const at = formatTimestampUs(runtime.clock.now_us());
   let person: Person | undefined;
-  await lockVouchedFor(query, asked, vouched);
+  await lockVouchedFor(query, asked, subject, acceptedAddress(asked, vouched));
   await withHead(query, org_id, async () => {
     // As it is now: it may have been changed or removed while the provider was asked.
     const row = await readSingleSignOn(query, org_id);
@@ -170,10 +176,11 @@ async function personVouchedFor(
 async function lockVouchedFor(
   query: Query,
   { org_id, issuer }: StoredSingleSignOn,
-  { subject, email }: OpenIdPerson,
+  subject: string,
+  email: string,
 ): Promise<void> {
   const known = await readIdentity(query, org_id, issuer, subject);
-  const user_id = known ?? (email === null ? undefined : (await findPerson(query, email))?.user_id);
+  const user_id = known ?? (await findPerson(query, email))?.user_id;
   if (user_id !== undefined) await readPerson(query, org_id, user_id, true);
 }
 

@@ -26,9 +26,9 @@ export function shownUser({ user_id, email, role, mfa_enabled, notify, created_a
   return { user_id, email, role, mfa_enabled, notify, created_at, last_seen_at };
 }
 
-/** By which addresses are told apart: one person may write hers in any case. */
+/** By which addresses are told apart: one person may write hers in any case. Of ASCII only, so that no other letter becomes one. */
 export function emailKey(email: string): string {
-  return email.toLowerCase();
+  return email.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
 /** Who has this address, in whatever organization. System scope. */

@@ -272,6 +272,39 @@ describe("finishing", () => {
     expect(people).toHaveLength(1);
   });
 
+  test.each<[string, (domain: string) => Partial<ProviderAccount>]>([
+    ["an address that only folds to another person's", (domain) => ({ email: `\u212Aim@${domain}` })],
+    ["an address with NUL", (domain) => ({ email: `a\0b@${domain}` })],
+    ["half a surrogate pair", (domain) => ({ email: `a\ud800@${domain}` })],
+    ["a name in front", (domain) => ({ email: `kim <kim@${domain}` })],
+    ["a subject beyond 255 characters", () => ({ sub: `${++numbers}${"0123456789".repeat(26)}` })],
+    ["a subject that is not ASCII", () => ({ sub: `\ud800 ${++numbers}` })],
+  ])("%s: 403, and nobody is signed in", async (_, change) => {
+    const { org_id, domain } = await organization();
+    await person(org_id, `kim@${domain}`);
+    const answer = await signIn(org_id, account(domain, change(domain)));
+    expect([answer.status, answer.code, answer.cookie]).toEqual([403, "forbidden", undefined]);
+  });
+
+  test("while its person's password is set: the organization does not wait for both", async () => {
+    const { org_id, domain } = await organization();
+    const ada = account(domain);
+    const { user_id } = (await signIn(org_id, ada)).json.session.user;
+    const { callback, cookie } = await started(org_id, ada);
+    let finished: ReturnType<typeof finish> | undefined;
+    await database.db.system(async (query) => {
+      await query("select from people where user_id = $1 for update", [user_id]);
+      const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      finished = finish(callback, cookie);
+      const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
+      await expect
+        .poll(async () => (await database.db.query(waiting, [me?.pid])).length, { timeout: 20_000 })
+        .toBeGreaterThan(0);
+      await query("select from org_heads where org_id = $1 for update nowait", [org_id]);
+    });
+    expect((await finished)?.status).toBe(200);
+  });
+
   test("no address at all: 403", async () => {
     const { org_id } = await organization();
     expect((await signIn(org_id, { sub: `nameless-${++numbers}` })).code).toBe("forbidden");
