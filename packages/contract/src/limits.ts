@@ -103,6 +103,8 @@ export const limits = {
   session_lifetime_seconds: 604_800,
   session_mfa_seconds: 600,
   session_mfa_failures_max: 5,
+  /** Of all logins of one person that could still be going on. */
+  person_mfa_failures_max: 15,
   signup_link_seconds: 86_400,
   password_link_seconds: 3_600,
   invitation_link_seconds: 604_800,

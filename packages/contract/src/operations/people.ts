@@ -88,7 +88,9 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/mfa/verify",
     summary: "Finish a login with a TOTP or recovery code",
-    description: "A code serves once. After five wrong ones the login has to begin again.",
+    description:
+      "A code serves once. After five wrong ones the login has to begin again; after fifteen within ten minutes, wherever they " +
+      "come from, a TOTP code answers 429 for up to ten minutes, and a recovery code still serves.",
     auth: "none",
     rate: "authentication",
     body: MfaInput,
@@ -160,6 +162,7 @@ export const peopleOperations = {
     path: "/v1/auth/password",
     summary: "Set another password; every other session ends",
     auth: "session",
+    rate: "authentication",
     body: PasswordChangeInput,
     answers: session,
     refuses: ["invalid_credentials", "overloaded"],

@@ -1,10 +1,11 @@
 import { type LoginInput, limits } from "@countersign/contract";
-import { Fault } from "@countersign/core";
-import { findPerson, readPerson } from "../store/people.ts";
-import { countMfaFailure, deleteSessions } from "../store/sessions.ts";
+import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import type { Query } from "../ports.ts";
+import { findPerson, type Person, readPerson } from "../store/people.ts";
+import { countMfaFailure, deleteSessions, endLogin, readMfaFailures } from "../store/sessions.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Begun, beginSession, type Client, findSession } from "./session.ts";
-import { useSecondFactor } from "./totp.ts";
+import { isTotp, useSecondFactor } from "./totp.ts";
 
 /**
  * Begins a session with e-mail and password; one that waits for the second factor where the person has one. Takes as long
@@ -24,7 +25,8 @@ export async function logIn(runtime: Runtime, input: LoginInput, client: Client)
 
 /**
  * Finishes a login with a TOTP or recovery code: the session that waited for it is replaced by one that may do
- * everything. Faults: missing_api_key (no session), state_conflict (none that waits), invalid_credentials.
+ * everything. Faults: missing_api_key (no session), state_conflict (none that waits), invalid_credentials,
+ * rate_limit_exceeded (too many wrong ones for this person; recovery codes are still taken, so nobody is kept out).
  */
 export async function verifySecondFactor(
   runtime: Runtime,
@@ -39,10 +41,10 @@ export async function verifySecondFactor(
     const { org_id, user_id, session_id } = waiting;
     const person = await readPerson(query, org_id, user_id, true);
     if (person === undefined) throw new Fault("missing_api_key");
+    if (isTotp(code)) await refuseGuessing(runtime, query, person);
     if (!(await useSecondFactor(runtime, query, person, code))) {
       const failures = (await countMfaFailure(query, org_id, session_id)) ?? limits.session_mfa_failures_max;
-      if (failures >= limits.session_mfa_failures_max)
-        await deleteSessions(query, org_id, user_id, { only: session_id });
+      if (failures >= limits.session_mfa_failures_max) await endLogin(query, org_id, session_id);
       // The count is committed: the fault is thrown outside.
       return null;
     }
@@ -52,4 +54,23 @@ export async function verifySecondFactor(
   });
   if (begun === null) throw new Fault("invalid_credentials");
   return begun;
+}
+
+/**
+ * A login ends after a few wrong codes, but who knows the password begins as many logins as it likes, from as many addresses
+ * as it has: at 1,000 of them a code would be guessed within the hour. The caller holds the person's row.
+ */
+async function refuseGuessing(
+  { clock }: Pick<Runtime, "clock">,
+  query: Query,
+  { org_id, user_id }: Pick<Person, "org_id" | "user_id">,
+): Promise<void> {
+  const now_us = clock.now_us();
+  const { failures, until_us } = await readMfaFailures(query, org_id, user_id, formatTimestampUs(now_us));
+  if (failures < limits.person_mfa_failures_max) return;
+  const retry_after_seconds = Math.ceil((until_us - now_us) / us_per_second);
+  throw new Fault("rate_limit_exceeded", {
+    details: [{ retry_after_seconds }],
+    headers: { "retry-after": String(retry_after_seconds) },
+  });
 }

@@ -7,6 +7,7 @@ import { withHead } from "../store/heads.ts";
 import { type Person, readPerson, shownUser } from "../store/people.ts";
 import {
   deleteSessions,
+  endLogin,
   insertSession,
   noteSeen,
   type PresentedSession,
@@ -163,7 +164,8 @@ export async function logOut(runtime: Pick<Runtime, "db" | "clock" | "ids">, tok
   if (token === null) return;
   await runtime.db.system(async (query) => {
     const session = await readSession(query, tokenHash(token));
-    if (session !== undefined)
+    if (session?.mfa_pending) await endLogin(query, session.org_id, session.session_id);
+    else if (session !== undefined)
       await endSessions(runtime, query, session, session.user_id, { only: session.session_id });
   });
 }

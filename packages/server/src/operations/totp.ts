@@ -37,6 +37,11 @@ function totpOf(seed: string, label: string): TOTP {
   });
 }
 
+/** Whether a code has the form of an authenticator's. */
+export function isTotp(code: string): boolean {
+  return /^\d{6}$/.test(code);
+}
+
 /**
  * Uses up a code of the authenticator (this period's, or a neighbour's for clocks that differ) or a recovery code, in the
  * caller's transaction; false: it is wrong or was used.
@@ -48,7 +53,7 @@ export async function useSecondFactor(
   code: string,
 ): Promise<boolean> {
   const { org_id, user_id } = person;
-  if (/^\d{6}$/.test(code)) return useTotp(runtime, query, person, code);
+  if (isTotp(code)) return useTotp(runtime, query, person, code);
   if (!(await useRecoveryCode(query, org_id, user_id, recoveryHash(code)))) return false;
   const at = formatTimestampUs(runtime.clock.now_us());
   await withHead(query, org_id, {

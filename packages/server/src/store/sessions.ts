@@ -74,6 +74,30 @@ export async function insertSession(query: Query, session: NewSession): Promise<
   ]);
 }
 
+/** The wrong second factors of a person's logins that could still be going on, and until when that is so for the last of them. */
+export async function readMfaFailures(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  now: string,
+): Promise<{ readonly failures: number; readonly until_us: number }> {
+  const [row] = await query<{ failures: number; until_us: number }>(
+    `select coalesce(sum(mfa_failures), 0)::integer as failures, ${microseconds("coalesce(max(expires_at), $3::timestamptz)")} as until_us
+     from sessions where org_id = $1 and user_id = $2 and mfa_pending and mfa_failures > 0 and expires_at > $3::timestamptz`,
+    [org_id, user_id, now],
+  );
+  return row as { failures: number; until_us: number };
+}
+
+/** Ends a login that waits for its second factor. Its row stays for as long as it could have gone on: its failures count. */
+export async function endLogin(query: Query, org_id: string, session_id: string): Promise<void> {
+  await query(
+    `delete from session_index i using sessions s
+     where s.org_id = $1 and s.session_id = $2 and i.token_sha256 = s.token_sha256 and s.mfa_pending`,
+    [org_id, session_id],
+  );
+}
+
 /** Counts a wrong second factor and answers with how many there were; undefined: the session is gone. */
 export async function countMfaFailure(query: Query, org_id: string, session_id: string): Promise<number | undefined> {
   const [row] = await query<{ mfa_failures: number }>(

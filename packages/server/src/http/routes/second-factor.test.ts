@@ -4,6 +4,7 @@ import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { password, peopleNodes } from "../../testing/people-nodes.ts";
+import { serviceNode } from "../../testing/service-node.ts";
 
 const database = await testDatabase();
 let nodes: Awaited<ReturnType<typeof peopleNodes>>;
@@ -87,6 +88,29 @@ describe("second factor", () => {
     expect((await nodes.send("POST", "/v1/auth/mfa/verify", right)).code).toBe("missing_api_key");
   });
 
+  test("fifteen wrong codes over any logins, ended or not, and no code is taken until the last is over; recovery codes are", async () => {
+    const { email, secret, codes } = await enrolled();
+    const wrong = codeAt(secret, 3_600);
+    const verify = (cookie: string, code: string) =>
+      nodes.send("POST", "/v1/auth/mfa/verify", { cookie, body: { code } });
+    for (let n = 0; n < limits.person_mfa_failures_max; n += 1) {
+      const base = n % 2 ? nodes.other : nodes.url;
+      const cookie = await logIn(email, base);
+      expect((await verify(cookie, wrong)).code).toBe("invalid_credentials");
+      // Giving a login up does not wipe out what was tried in it.
+      expect((await nodes.send("POST", "/v1/auth/logout", { cookie }, base)).status).toBe(204);
+      expect((await nodes.send("GET", "/v1/auth/session", { cookie })).status).toBe(401);
+    }
+    const refused = await verify(await logIn(email), codeAt(secret));
+    expect([refused.status, refused.code]).toEqual([429, "rate_limit_exceeded"]);
+    const wait = Number(refused.headers.get("retry-after"));
+    expect(wait).toBeGreaterThan(limits.session_mfa_seconds - 120);
+    expect(wait).toBeLessThanOrEqual(limits.session_mfa_seconds);
+    expect((await verify(await logIn(email), codes[0] as string)).status).toBe(200);
+    nodes.advance(wait);
+    expect((await verify(await logIn(email), codeAt(secret))).status).toBe(200);
+  });
+
   test("a recovery code signs in once; new ones void the old", async () => {
     const { email, codes } = await enrolled();
     expect(new Set(codes).size).toBe(limits.recovery_codes);
@@ -156,5 +180,16 @@ describe("passwords", () => {
     for (const old of [cookie, second.cookie as string])
       expect((await nodes.send("GET", "/v1/me", { cookie: old })).status).toBe(401);
     expect((await nodes.send("GET", "/v1/me", { cookie: changed.cookie as string })).status).toBe(200);
+  });
+
+  test("who has a session only, guesses the password no faster than at the login", async () => {
+    const { cookie } = await nodes.signedUp();
+    const node = await serviceNode(database, { ...nodes.parts, config: { rate_limits: {} } });
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const body = { current_password: "wrong", password: "yet another one" };
+      statuses.push((await nodes.send("POST", "/v1/auth/password", { cookie, body }, node.url)).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
   });
 });
