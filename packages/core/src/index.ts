@@ -48,7 +48,7 @@ export { type ActionIdentity, actionFingerprint, sha256Hex } from "./fingerprint
 export { hiddenTexts, withoutTexts } from "./hidden-text.ts";
 export { applyPatch, type Patched, type PatchOperation } from "./json-patch.ts";
 export { type KeyLife, type KeyState, keyState } from "./key-lifecycle.ts";
-export { intake, packSteps, QUICKSTART_PACKS } from "./onboarding/intake.ts";
+export { confirmSteps, intake, packSteps, QUICKSTART_PACKS, sureActions } from "./onboarding/intake.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
 export { type OverrideTerms, overrideTerms } from "./override.ts";
 export { loadPack } from "./packs/load-pack.ts";
@@ -60,7 +60,6 @@ export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
 export { explainPolicies, type PolicyExplanation } from "./policy/explain.ts";
 export { diagnostics_max } from "./policy/findings.ts";
-export { diagnostics_max } from "./policy/findings.ts";
 export { redTestDiagnostics } from "./policy/red-tests.ts";
 export {
   decideTest,
@@ -71,7 +70,6 @@ export {
   runPolicyTests,
 } from "./policy/run-tests.ts";
 export { policySchema } from "./policy/schema.ts";
-export { suggestName } from "./policy/suggest-name.ts";
 export type { PolicyDiagnostic } from "./policy/source.ts";
 export { suggestName } from "./policy/suggest-name.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySha256 } from "./policy-set.ts";

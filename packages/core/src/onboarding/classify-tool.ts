@@ -63,9 +63,12 @@ const matchIn = (verbs: readonly string[], all: readonly string[], with_noun: bo
 /** Reading verbs first in a name settle it: `list_refunds` refunds nothing. */
 const READING = new Set(
   TOOL_RULES.find((rule) => rule.type === "data.read")?.verbs.filter(
-    (verb) => verb !== "open" && verb !== "download",
+    (verb) => verb !== "open" && verb !== "download" && verb !== "load",
   ) ?? [],
 );
+
+/** What stands between two things that one tool does, as in check_and_pay or get_or_create. */
+const JOINTS = new Set(["and", "or", "then", "n"]);
 
 const property = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, key)
@@ -91,13 +94,7 @@ const verdictOf = (tool: Tool): Verdict => {
   const lead = name.slice(0, LEADING_WORDS_MAX);
   const told = stemsOf(tool.description ?? "");
   const first = name[0];
-  if (first !== undefined && READING.has(first)) {
-    return {
-      type: "data.read",
-      confidence: name.length > 1 ? 0.9 : 0.7,
-      because: `"${first}" begins the name: it reads.`,
-    };
-  }
+  if (first !== undefined && READING.has(first)) return reading(tool, first, name, told);
   const object = [...name, ...stemsOf(parameterNames(tool).join(" "))];
   const both = matchIn(lead, name, true);
   if (both !== null) return said(both, 0.9, "in the name");
@@ -113,6 +110,27 @@ const verdictOf = (tool: Tool): Verdict => {
     confidence: 0.1,
     because: "No word of the name or the description says what it does.",
   };
+};
+
+/**
+ * A name that begins with reading: it reads, unless it goes on with something else. `check_and_charge_card` charges; what
+ * goes on in words that nobody knows, or says otherwise of itself, is for a person to confirm.
+ */
+const reading = (tool: Tool, first: string, name: readonly string[], told: readonly string[]): Verdict => {
+  const joint = name.findIndex((word) => JOINTS.has(word));
+  const rest = joint < 0 ? [] : name.slice(joint + 1);
+  if (rest.length > 0 && !READING.has(rest[0] ?? "")) {
+    const more = verdictOf({ name: rest.join(" "), input_schema: tool.input_schema ?? tool.inputSchema });
+    if (more.type !== "other.unclassified")
+      return { ...more, confidence: Math.min(more.confidence, 0.7), because: `It reads, and more: ${more.because}` };
+    return { type: "data.read", confidence: 0.4, because: `"${first}" begins the name, but it does more than read.` };
+  }
+  const because = `"${first}" begins the name: it reads.`;
+  const does = told.slice(0, 1);
+  const other = READING.has(does[0] ?? "") ? null : (matchIn(does, told, true) ?? matchIn(does, told, false));
+  if (other !== null && other.rule.type !== "data.read")
+    return { type: "data.read", confidence: 0.4, because: `${because} The description begins with "${other.verb}".` };
+  return { type: "data.read", confidence: name.length > 1 ? 0.9 : 0.7, because };
 };
 
 /** Whether the rule with an object says something other than a mere record or read. */
@@ -133,13 +151,14 @@ const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   if (read_only === true && verdict.type === "other.unclassified") {
     return { type: "data.read", confidence: 0.5, because: "The tool is annotated as read-only." };
   }
-  const disagrees =
-    (read_only === true && verdict.type !== "data.read") || (read_only === false && verdict.type === "data.read");
+  const destructive = property(tool.annotations, "destructiveHint") === true && read_only !== true;
+  const reads = verdict.type === "data.read";
+  const disagrees = (read_only === true && !reads) || ((read_only === false || destructive) && reads);
   if (!disagrees) return verdict;
   return {
     ...verdict,
     confidence: Math.min(verdict.confidence, 0.4),
-    because: `${verdict.because} Its read-only annotation says otherwise.`,
+    because: `${verdict.because} Its ${destructive ? "destructive" : "read-only"} annotation says otherwise.`,
   };
 };
 

@@ -37,6 +37,18 @@ describe("recommended packs", () => {
     ["defense contractor handling CUI", ["cmmc"]],
     ["An agent that triages the inbox", ["provenance"]],
     ["hello", []],
+    ["US bank: agents approve loans and wire money", ["ai", "iam"]],
+    ["Dental clinic in Austin, voice agents remind of appointments", ["hipaa", "tcpa"]],
+    ["Support desk in Dublin", ["gdpr"]],
+    ["Call centre in London", []],
+    ["Robocalls from Chicago and the Bay Area", ["tcpa", "ccpa"]],
+    ["Mortgage lender in Toronto", ["ai"]],
+    ["We train machine learning models", ["ai"]],
+    ["An app for kindergartens in Ohio", ["ferpa"]],
+    ["We take no payments. Hospitals use our scheduler", ["hipaa"]],
+    ["No patients, payments or calls - we sort the inbox", ["provenance"]],
+    ["Not a school: a hospital", ["hipaa"]],
+    ["We never process health data, nor payments; agents pay vendors", ["iam"]],
   ])("%j: %j", (description, expected) => {
     expect(packs(description)).toEqual(expected);
   });
@@ -92,8 +104,46 @@ describe("the action catalogue", () => {
     ["train_model", "model.train", 0.9],
     ["export_report", "data.export", 0.7],
     ["foo", "other.unclassified", 0.1],
+    ["bash", "system.change", 0.7],
+    ["terraform_destroy", "system.change", 0.9],
+    ["kubectl_apply", "system.change", 0.9],
+    ["twilio_call", "communication.call", 0.9],
+    ["load_money", "payment.transfer", 0.9],
+    ["POST /payments", "payment.transfer", 0.9],
+    ["upload", "data.share", 0.7],
   ])("%s is %s, confidence %d", (name, type, confidence) => {
     expect(classifyTool({ name })).toMatchObject({ verb: name, type, confidence });
+  });
+
+  test.each([
+    ["check_and_charge_card", "payment.charge"],
+    ["count_and_wire_money", "payment.transfer"],
+    ["query_then_drop_table", "data.delete"],
+    ["readAndDeleteEmail", "record.delete"],
+    ["get_or_create_user", "identity.grant"],
+    ["list_and_share_files", "data.share"],
+  ])("a name that begins with reading and goes on is what it goes on with: %s is %s", (name, type) => {
+    const tool = classifyTool({ name });
+    expect(tool).toMatchObject({ type, because: expect.stringMatching(/^It reads, and more/) });
+    expect(tool.confidence).toBeLessThan(0.9);
+  });
+
+  test.each([
+    ["a name that goes on in unknown words", { name: "fetch_and_frobnicate" }],
+    ["a description that begins otherwise", { name: "get_thing", description: "Sends an email to the customer" }],
+    ["an annotation as destructive", { name: "list_things", annotations: { destructiveHint: true } }],
+    ["an annotation as not only reading", { name: "list_things", annotations: { readOnlyHint: false } }],
+  ])("a reading name is for a person to confirm with %s", (_, tool) => {
+    expect(classifyTool(tool).type).toBe("data.read");
+    expect(classifyTool(tool).confidence).toBeLessThan(CONFIRM_BELOW);
+  });
+
+  test.each([
+    { name: "read_and_list_email" },
+    { name: "get_invoices", description: "Lists the invoices that we send to customers" },
+    { name: "list_things", annotations: { readOnlyHint: true, destructiveHint: true } },
+  ])("a tool that only reads stays one: %j", (tool) => {
+    expect(classifyTool(tool)).toMatchObject({ type: "data.read", confidence: 0.9 });
   });
 
   test("what only the description says has less confidence", () => {

@@ -43,13 +43,29 @@ export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
   ];
 };
 
+type Proposed = Pick<ToolAction, "verb" | "confidence">;
+
+/** What may be applied without a person's word: an entry overrules what agents declare, so a mere guess would mislabel. */
+export const sureActions = <Action extends Proposed>(actions: readonly Action[]): Action[] =>
+  actions.filter(({ confidence }) => confidence >= CONFIRM_BELOW);
+
+const unsureNames = (actions: readonly Proposed[]): string =>
+  names(actions.filter(({ confidence }) => confidence < CONFIRM_BELOW).map(({ verb }) => verb));
+
+/** The next steps of a quickstart that took over what of these is sure. Empty when all is. */
+export const confirmSteps = (actions: readonly Proposed[]): string[] =>
+  sureActions(actions).length === actions.length
+    ? []
+    : [
+        `Say in the membrane's action catalogue what these tools do, their names do not say it surely: ${unsureNames(actions)}.`,
+      ];
+
 const toolSteps = (actions: readonly ToolAction[]): string[] => {
-  const unsure = actions.filter(({ confidence }) => confidence < CONFIRM_BELOW).map(({ verb }) => verb);
   if (actions.length === 0) return ["Send your tools (MCP tools/list) to intake to get an action catalogue."];
   const put = "Put the action catalogue into your membrane (PATCH /v1/membranes/{membrane_id}).";
-  return unsure.length === 0
+  return sureActions(actions).length === actions.length
     ? [put]
-    : [`Confirm what these tools do, their names do not say it surely: ${names(unsure)}.`, put];
+    : [`Confirm what these tools do, their names do not say it surely: ${unsureNames(actions)}.`, put];
 };
 
 /**

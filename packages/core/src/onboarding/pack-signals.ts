@@ -17,6 +17,10 @@ export interface PackSignals {
 
 const list = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
 
+const CALIFORNIA = list(
+  "california|californian|los angeles|san francisco|san diego|sacramento|silicon valley|bay area",
+);
+
 /** What leads to each pack that quickstart does not switch on by itself, in the order in which they are recommended. */
 export const PACK_SIGNALS: readonly PackSignals[] = [
   {
@@ -50,7 +54,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "personal information of Californian consumers",
     home: "us-ca",
     names: list("ccpa|cpra|california consumer privacy act"),
-    phrases: list("california|californian|los angeles|san francisco|san diego"),
+    phrases: CALIFORNIA,
     data_classes: [],
     actions: [],
   },
@@ -80,7 +84,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("ferpa|education record"),
     phrases: list(
-      "school|university|college|student|k 12|campus|higher education|registrar|academic record|school district|pupil|edtech",
+      "school|kindergarten|preschool|university|college|student|k 12|campus|higher education|registrar|academic record|school district|pupil|edtech",
     ),
     data_classes: ["education_record"],
     actions: [],
@@ -102,7 +106,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
     phrases: list(
       "automated decision|credit scoring|credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
-        "candidate screening|applicant|resume screening|eligibility|biometric|model training|train model|fine tuning|" +
+        "candidate screening|applicant|resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|insurance claim|claim handling|" +
+        "machine learning|training model|eligibility|biometric|model training|train model|fine tuning|" +
         "insurance claim decision|benefit decision|chatbot|virtual assistant",
     ),
     data_classes: [],
@@ -145,7 +150,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("iam|identity and access management"),
     phrases: list(
       "access management|identity management|user provisioning|provision user|permission|role assignment|okta|entra|" +
-        "active directory|single sign on|sso|password reset|spending limit|delegation limit|clearance",
+        "active directory|single sign on|sso|password reset|spending limit|delegation limit|clearance|wire money|wire transfer|procurement|purchase order|pay vendor|pay supplier",
     ),
     data_classes: ["classified"],
     actions: ["identity."],
@@ -178,17 +183,21 @@ export const PLACES: Readonly<Record<Home, readonly string[]>> = {
       "florida|hawaii|idaho|illinois|indiana|iowa|kansas|kentucky|louisiana|maine|maryland|massachusetts|michigan|" +
       "minnesota|mississippi|missouri|montana|nebraska|nevada|new hampshire|new jersey|new mexico|new york|north carolina|" +
       "north dakota|ohio|oklahoma|oregon|pennsylvania|rhode island|south carolina|south dakota|tennessee|texas|utah|" +
-      "vermont|virginia|washington|west virginia|wisconsin|wyoming|puerto rico",
+      "vermont|virginia|washington|west virginia|wisconsin|wyoming|puerto rico|los angeles|san francisco|san diego|sacramento|" +
+      "silicon valley|bay area|chicago|houston|dallas|austin|boston|seattle|miami|atlanta|denver|philadelphia|detroit",
   ),
-  "us-ca": list("california|californian|los angeles|san francisco|san diego"),
+  "us-ca": CALIFORNIA,
   eu: list(
     "eu|eea|europe|european|european union|schengen|austria|belgium|bulgaria|croatia|cyprus|czechia|czech republic|denmark|estonia|" +
       "finland|france|french|germany|german|greece|hungary|ireland|italy|italian|latvia|lithuania|luxembourg|malta|" +
-      "netherlands|dutch|poland|portugal|romania|slovakia|slovenia|spain|spanish|sweden|iceland|liechtenstein|norway",
+      "netherlands|dutch|poland|portugal|romania|slovakia|slovenia|spain|spanish|sweden|iceland|liechtenstein|norway|" +
+      "berlin|munich|hamburg|paris|madrid|barcelona|rome|milan|amsterdam|vienna|brussels|dublin|lisbon|warsaw|prague|" +
+      "stockholm|copenhagen|helsinki|budapest|bucharest",
   ),
 };
 /** Places outside both: naming only these speaks against packs with a home. */
 export const OTHER_PLACES: readonly string[] = list(
   "uk|united kingdom|britain|england|canada|australia|new zealand|japan|india|china|singapore|brazil|mexico|switzerland|" +
-    "israel|korea|south africa|argentina|chile|dubai|uae",
+    "israel|korea|south africa|argentina|chile|dubai|uae|london|toronto|sydney|" +
+    "melbourne|tokyo|mumbai|zurich|geneva",
 );

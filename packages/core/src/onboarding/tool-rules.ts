@@ -24,7 +24,7 @@ export const TOOL_RULES: readonly ToolRule[] = [
   rule("payment.charge", "charge checkout"),
   rule(
     "payment.transfer",
-    "send transfer wire pay payout remit schedule create update make execute submit issue move",
+    "send transfer wire pay payout remit schedule create update make execute submit issue move post load topup",
     "money fund payment wire transfer payout transaction remittance",
   ),
   rule("payment.transfer", "pay payout wire remit"),
@@ -40,7 +40,7 @@ export const TOOL_RULES: readonly ToolRule[] = [
   ),
   rule(
     "identity.grant",
-    "grant invite add assign create enable provision",
+    "grant invite add assign create enable unlock provision",
     "access permission role password credential member membership privilege key token user account",
   ),
   rule("identity.grant", "grant impersonate"),
@@ -66,14 +66,14 @@ export const TOOL_RULES: readonly ToolRule[] = [
   rule("system.deploy", "deploy release rollout promote ship"),
   rule(
     "system.change",
-    "restart reboot scale configure apply migrate execute run exec install patch provision terminate drain",
-    "server service cluster command shell script sql query code terraform config configuration instance database container job workflow pipeline migration bash python",
+    "restart reboot scale configure apply migrate execute run exec install patch provision terminate drain destroy",
+    "terraform kubectl helm kubernetes server service cluster command shell script sql query code config configuration instance database container job workflow pipeline migration bash python",
   ),
-  rule("system.change", "restart reboot exec terminate"),
+  rule("system.change", "restart reboot exec eval terminate bash shell python powershell terminal"),
   rule(
     "communication.call",
     "call dial phone ring place make",
-    "call phone number customer patient lead contact telephone voice voicemail",
+    "twilio call phone number customer patient lead contact telephone voice voicemail",
   ),
   rule("communication.call", "dial"),
   rule("communication.sms", "send text reply schedule", "sms mms rcs text whatsapp"),
@@ -89,7 +89,7 @@ export const TOOL_RULES: readonly ToolRule[] = [
     "file document folder link record calendar event data webpage page dataset drive",
   ),
   rule("data.share", "add invite", "participant attendee collaborator guest viewer"),
-  rule("data.share", "share publish"),
+  rule("data.share", "share publish upload"),
   rule("data.export", "export download dump extract backup"),
   rule(
     "data.delete",
@@ -97,10 +97,10 @@ export const TOOL_RULES: readonly ToolRule[] = [
     "data dataset table database bucket collection index all history",
   ),
   rule("data.delete", "purge erase wipe truncate"),
-  rule("record.delete", "delete remove cancel archive void discard trash unsubscribe"),
+  rule("record.delete", "delete remove cancel archive void discard trash unsubscribe rm"),
   rule(
     "record.update",
-    "update edit modify set change patch append reschedule rename move assign close reopen tag mark resolve merge confirm complete write save toggle",
+    "update edit modify set change patch append reschedule rename move assign close reopen tag mark resolve merge confirm complete write save toggle replace",
   ),
   rule(
     "record.create",
@@ -108,7 +108,7 @@ export const TOOL_RULES: readonly ToolRule[] = [
   ),
   rule(
     "data.read",
-    "get list read search find fetch lookup query view show check retrieve describe count browse look open inspect summarize download see load scan status history",
+    "get list read search find fetch lookup query view show check retrieve describe count browse look open inspect summarize download see load scan status history navigate screenshot",
   ),
 ];
 

@@ -47,16 +47,28 @@ export interface Reading {
   readonly written: readonly string[];
   readonly words: readonly string[];
   readonly stems: readonly string[];
+  /** Where a sentence or clause begins, by word: what is denied before it is not denied in it. */
+  readonly begins: ReadonlySet<number>;
 }
+
+/** Commas end nothing: "no payments, cards or refunds" denies all three. */
+const CLAUSE = /[;:!?\n—–]|\.(?=\s|$)|\s-\s/;
 
 /** Reads a text once. */
 export const read = (text: string): Reading => {
-  const words = wordsOf(text);
-  return { written: written(text), words, stems: words.map(stem) };
+  const begins = new Set<number>();
+  const all: string[] = [];
+  for (const clause of text.slice(0, TEXT_CHARS_MAX).split(CLAUSE)) {
+    begins.add(all.length);
+    all.push(...written(clause));
+  }
+  const words = all.map((word) => word.toLowerCase());
+  return { written: all, words, stems: words.map(stem), begins };
 };
 
 const negated = (reading: Reading, start: number): boolean => {
   for (let at = start - 1; at >= 0 && at >= start - NEGATION_REACH; at--) {
+    if (reading.begins.has(at + 1)) return false;
     const word = reading.words[at] ?? "";
     if (CLAUSE_ENDS.has(word)) return false;
     if (NEGATIONS.has(word)) return true;

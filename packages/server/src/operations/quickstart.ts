@@ -1,6 +1,6 @@
 /** From nothing to a key that works, in one call. Source: contract §1, §2.1 and §4; api.md §10. */
 import type { Quickstart, QuickstartInput } from "@countersign/contract";
-import { Fault, packSteps, recommendPacks } from "@countersign/core";
+import { confirmSteps, Fault, packSteps, recommendPacks, sureActions } from "@countersign/core";
 import { takeIntake } from "../store/organizations.ts";
 import { insertNewKey } from "./create-key.ts";
 import { createOrganization } from "./create-organization.ts";
@@ -22,12 +22,13 @@ export async function quickstart(runtime: Runtime, input: QuickstartInput): Prom
         ],
       });
     }
+    const proposed = intake?.action_catalogue ?? [];
     const membrane = await createOrganization(runtime, query, {
       org_id,
       name: input.org_name,
       email: input.email,
       description: input.description,
-      action_catalogue: (intake?.action_catalogue ?? []).map(({ verb, type, data_classes }) => ({
+      action_catalogue: sureActions(proposed).map(({ verb, type, data_classes }) => ({
         verb,
         type,
         data_classes,
@@ -57,6 +58,7 @@ export async function quickstart(runtime: Runtime, input: QuickstartInput): Prom
         "Store the API key now: it is shown here only.",
         "Run the snippet (node 18 or newer): it submits an intent and prints the decision.",
         ...packSteps(recommended),
+        ...confirmSteps(proposed),
         `Watch decisions in shadow mode, then enforce them: POST /v1/membranes/${membrane.membrane_id}/go-live.`,
       ],
     };

@@ -79,6 +79,41 @@ describe("POST /v1/onboarding/quickstart", () => {
 });
 
 describe("POST /v1/onboarding/intake", () => {
+  test("takes what MCP's tools/list answers as it is, and quickstart takes over only what is sure", async () => {
+    const object = { type: "object", properties: { amount: { type: "number" } } };
+    const tools = [
+      {
+        name: "wire_money",
+        title: "Wire money",
+        description: "Wires money to an account",
+        inputSchema: object,
+        outputSchema: object,
+        annotations: { title: "Wire", readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+        execution: { taskSupport: "optional" },
+        icons: [{ src: "https://example.com/icon.png", mimeType: "image/png" }],
+        _meta: { "example.com/owner": "treasury" },
+      },
+      { name: "frobnicate", inputSchema: { type: "object" } },
+      { name: "op7", description: "Sends an email", inputSchema: { type: "object" } },
+    ];
+    const { status, json } = await call(url, "POST", "/v1/onboarding/intake", {
+      body: { description: "a bank", tools },
+    });
+    expect(status, JSON.stringify(json)).toBe(200);
+    expect(json.action_catalogue).toMatchObject([
+      { verb: "wire_money", type: "payment.transfer", confidence: 0.9 },
+      { verb: "frobnicate", type: "other.unclassified", confidence: 0.1 },
+      { verb: "op7", type: "communication.email", confidence: 0.5 },
+    ]);
+    const started = await quickstart({ ...acme, intake_id: json.intake_id });
+    const { membrane } = (
+      await call(url, "GET", `/v1/membranes/${started.json.membrane_id}`, { key: started.json.api_key })
+    ).json;
+    // A guess would overrule what agents say of themselves.
+    expect(membrane.action_catalogue).toMatchObject([{ verb: "wire_money", type: "payment.transfer" }]);
+    expect(started.json.next_steps.join("\n")).toMatch(/what these tools do.*: frobnicate, op7\./);
+  });
+
   test("recommends with the words that led there, and quickstart takes the catalogue over, once", async () => {
     const body = {
       description: "healthcare call centre with AI agents for billing and scheduling in Texas and California",
