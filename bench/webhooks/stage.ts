@@ -18,7 +18,7 @@ export const median = (numbers: readonly number[]) =>
 /** The stage; `close` takes everything down. */
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Opens it: embedded PostgreSQL with fsync, every attempt claimed and settled, an audit row for every delivery. */
+/** Opens it: the service from the build, embedded PostgreSQL with fsync, every attempt claimed and settled, an audit row for every delivery. */
 export async function openStage() {
   const directory = mkdtempSync(join(tmpdir(), "bench-webhooks-"));
   const { ca, good } = testCertificates();
@@ -33,7 +33,7 @@ export async function openStage() {
   mkdirSync(data_dir);
   const server = await start({
     command: process.execPath,
-    args: [...process.execArgv, join(import.meta.dirname, "../http/service.mjs")],
+    args: [join(import.meta.dirname, "../http/service.mjs")],
     env: {
       PORT: "0",
       HOST: "127.0.0.1",

@@ -10,7 +10,6 @@ import type { DeliveryThreadData, DeliveryThreadHears, DeliveryThreadSays, LogLi
 import { createHttpOut } from "./http-out.ts";
 import { createIds } from "./ids.ts";
 import { createSealer } from "./sealer.ts";
-import { standBack } from "./stand-back.ts";
 import { timers } from "./timers.ts";
 
 type Attempted = Extract<DeliveryThreadSays, { kind: "attempted" }>["attempts"][number];
@@ -71,5 +70,4 @@ function run({ connection, allow_http, allow_cidrs, master_key, terms }: Deliver
   });
 }
 
-standBack();
 run(workerData as DeliveryThreadData);

@@ -34,12 +34,15 @@ export interface DeliveryTerms {
   readonly waits_ms?: readonly number[];
 }
 
-/** What a service runs with. */
+/**
+ * What a service runs with. A receiver that takes everything at once is claimed for when half of its share is free: with
+ * 128 that is twice as many for one statement as with 64, and PostgreSQL's time for a delivery a fifth less (measured).
+ */
 export const delivery_terms: DeliveryTerms = {
   slots: 512,
   reserve: 128,
   few: 4,
-  per_webhook: { first: 8, least: 2, most: 64 },
+  per_webhook: { first: 8, least: 2, most: 128 },
   per_organization: 192,
   lease_ms: limits.delivery_attempt_timeout_ms + 10_000,
 };
