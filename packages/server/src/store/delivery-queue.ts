@@ -309,20 +309,18 @@ const settleStatement: QueueStatement = {
     from chained c cross join moved m),
   put_root as (
     insert into audit_heads (org_id, last_seq, root) select $1, audit_seq, audit_root from moved)
-  select delivery_id from settled cross join quick`,
+  select synchronous_commit from quick`,
 };
 
 /**
- * Settles leased deliveries of one organization, appends their audit rows in the same transaction, and gives the ids of
- * those that were still theirs to settle. An event that a receiver took counts as delivered even when its webhook was
- * deleted meanwhile.
+ * Settles leased deliveries of one organization, those that are still theirs to settle, and appends their audit rows in the
+ * same transaction. An event that a receiver took counts as delivered even when its webhook was deleted meanwhile.
  */
 export async function settle(
   db: Pick<Db, "queued">,
   org_id: string,
   settlements: readonly Settlement[],
-): Promise<Set<string>> {
+): Promise<void> {
   const input = settlements.map(({ audit, ...settlement }) => ({ ...audit, ...settlement }));
-  const rows = await db.queued<{ delivery_id: string }>(settleStatement, [org_id, JSON.stringify(input)]);
-  return new Set(rows.map((row) => row.delivery_id));
+  await db.queued(settleStatement, [org_id, JSON.stringify(input)]);
 }
