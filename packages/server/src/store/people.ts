@@ -31,13 +31,13 @@ export function emailKey(email: string): string {
   return email.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
-/** Who has this address, in whatever organization. System scope. */
+/** Who has this address, in whatever organization: one statement, whether or not somebody has it. System scope. */
 export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
-  const [found] = await query<{ org_id: string; user_id: string }>(
-    "select org_id, user_id from person_index where email = $1",
+  const [person] = await query<Person>(
+    `select ${columns} from people where (org_id, user_id) = (select org_id, user_id from person_index where email = $1)`,
     [emailKey(email)],
   );
-  return found === undefined ? undefined : readPerson(query, found.org_id, found.user_id);
+  return person;
 }
 
 /**
