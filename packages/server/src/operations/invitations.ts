@@ -7,7 +7,8 @@ import {
   type Role,
 } from "@countersign/contract";
 import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
-import { auditRow } from "../store/audit.ts";
+import type { Query } from "../ports.ts";
+import { type AuditRow, auditRow } from "../store/audit.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
 import { withHead } from "../store/heads.ts";
 import {
@@ -54,8 +55,7 @@ export async function invitePerson(runtime: Runtime, caller: Caller, input: Invi
     await withHead(query, org_id, async () => {
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
-      if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
-        throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
+      await refuseTooMany(query, org_id);
       for (const old of await deleteInvitations(query, org_id, { email: emailKey(email) }))
         await deleteToken(query, old.token_sha256);
       await insertInvitation(query, org_id, invitation, actor);
@@ -86,22 +86,38 @@ export async function listInvitations(
 
 /** Withdraws an invitation; its link is void. Faults: not_found. */
 export async function revokeInvitation(runtime: Runtime, caller: Caller, invitation_id: string): Promise<void> {
-  const { org_id, actor } = caller;
-  const at = formatTimestampUs(runtime.clock.now_us());
+  const { org_id } = caller;
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
-      const [deleted] = await deleteInvitations(query, org_id, { invitation_id });
-      if (deleted === undefined) throw new Fault("not_found");
-      await deleteToken(query, deleted.token_sha256);
-      const data = { invitation_id, email: deleted.email };
-      return { audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "invitation_revoked", data })] };
+      const audit = await withdrawn(runtime, query, caller, { invitation_id });
+      if (audit.length === 0) throw new Fault("not_found");
+      return { audit };
     });
   });
 }
 
 /**
+ * Withdraws invitations under the head's lock; gives what to write into the audit trail. Those of a person who is no
+ * longer admin go with its role: a link that was sent to an address of its own would bring it back.
+ */
+export async function withdrawn(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, actor }: Pick<Caller, "org_id" | "actor">,
+  which: { readonly invitation_id: string } | { readonly invited_by: string },
+): Promise<AuditRow[]> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  const deleted = await deleteInvitations(query, org_id, which);
+  for (const { token_sha256 } of deleted) await deleteToken(query, token_sha256);
+  return deleted.map(({ invitation_id, email }) =>
+    auditRow(runtime.ids, { intent_id: null, at, actor, type: "invitation_revoked", data: { invitation_id, email } }),
+  );
+}
+
+/**
  * Makes the invited person and begins its first session: following the link shows that the address is theirs.
- * Faults: not_found (link), already_exists (the address has an account on this service), overloaded.
+ * Faults: not_found (link), already_exists (the address has an account on this service, or the organization has all the
+ * people it may), overloaded.
  */
 export async function acceptInvitation(runtime: Runtime, input: AcceptInvitationInput, client: Client): Promise<Begun> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
@@ -116,6 +132,7 @@ export async function acceptInvitation(runtime: Runtime, input: AcceptInvitation
     const user_id = runtime.ids.next("user");
     await withHead(query, org_id, async () => {
       if ((await takeToken(query, "invitation", token_sha256, created_at)) === undefined) throw linkFault();
+      await refuseTooMany(query, org_id);
       await deleteInvitations(query, org_id, { invitation_id });
       const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
       if (!(await insertPerson(query, joined)))
@@ -127,6 +144,12 @@ export async function acceptInvitation(runtime: Runtime, input: AcceptInvitation
     if (person === undefined) throw new Error("a person who has just joined is gone");
     return beginSession(runtime, query, person, client);
   });
+}
+
+/** Under the head's lock, so that the count holds. Faults: already_exists. */
+async function refuseTooMany(query: Query, org_id: string): Promise<void> {
+  if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
+    throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
 }
 
 function taken(path: string, message: string): Fault {

@@ -14,6 +14,7 @@ import {
 } from "../store/people.ts";
 import { deleteTokensOf } from "../store/person-tokens.ts";
 import type { Caller } from "./caller.ts";
+import { withdrawn } from "./invitations.ts";
 import type { Runtime } from "./runtime.ts";
 import { endSessions, personCalling } from "./session.ts";
 
@@ -35,7 +36,7 @@ export async function listPeople(
   return { people: rows.map(shownUser), next_cursor };
 }
 
-/** Gives a person another role and ends its sessions. Faults: not_found, state_conflict for the last admin. */
+/** Gives a person another role and ends its sessions, and an admin's invitations with them. Faults: not_found, state_conflict for the last admin. */
 export async function changeRole(runtime: Runtime, caller: Caller, user_id: string, role: Role): Promise<User> {
   const { org_id, actor } = caller;
   return runtime.db.system(async (query) => {
@@ -47,10 +48,9 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
       await updatePerson(query, org_id, user_id, { role });
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, from: person.role, to: role };
-      return {
-        raise: ["auth"],
-        audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_role_changed", data })],
-      };
+      const changed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_role_changed", data });
+      const void_now = role === "admin" ? [] : await withdrawn(runtime, query, caller, { invited_by: user_id });
+      return { raise: ["auth"], audit: [changed, ...void_now] };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);
     return shownUser({ ...person, role });
@@ -67,9 +67,10 @@ export async function removePerson(runtime: Runtime, caller: Caller, user_id: st
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, email: person.email };
+      const removed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data });
       return {
         raise: ["auth"],
-        audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data })],
+        audit: [removed, ...(await withdrawn(runtime, query, caller, { invited_by: user_id }))],
       };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);

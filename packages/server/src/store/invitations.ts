@@ -42,15 +42,15 @@ export function listInvitations(
   );
 }
 
-/** Deletes the invitation with this id, or all for this address (lower case); gives what was deleted. */
+/** Deletes the invitation with this id, all for this address (lower case), or all of one sender; gives what was deleted. */
 export function deleteInvitations(
   query: Query,
   org_id: string,
-  which: { readonly invitation_id?: string; readonly email?: string },
+  which: { readonly invitation_id?: string; readonly email?: string; readonly invited_by?: string },
 ): Promise<KeptInvitation[]> {
   return query<KeptInvitation>(
     `delete from invitations where org_id = $1 and ($2::text is null or invitation_id = $2) and ($3::text is null or lower(email) = $3)
-     returning ${columns}`,
-    [org_id, which.invitation_id ?? null, which.email ?? null],
+       and ($4::text is null or invited_by = $4) returning ${columns}`,
+    [org_id, which.invitation_id ?? null, which.email ?? null, which.invited_by ?? null],
   );
 }

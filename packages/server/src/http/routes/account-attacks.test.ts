@@ -1,6 +1,8 @@
 /** What somebody who means harm tries on accounts, with real requests at two nodes. Source: api.md §9. */
+import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createPasswords } from "../../edge/passwords.ts";
+import type { Query } from "../../ports.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { password, peopleNodes } from "../../testing/people-nodes.ts";
 import { serviceNode } from "../../testing/service-node.ts";
@@ -36,6 +38,85 @@ describe("work that a stranger can cause", () => {
     expect((await nodes.send("POST", "/v1/auth/password/reset", { body }, node.url)).status).toBe(204);
     expect(hashed).toBe(1);
   });
+});
+
+describe("whose address is known", () => {
+  test("the database is asked as often at the login of an unknown address as with a wrong password", async () => {
+    const { email, session } = await nodes.signedUp();
+    const unknown = nodes.newAddress();
+    let asked: readonly unknown[][] = [];
+    /** The workers ask as well: only statements about the two count. */
+    const counting = (query: Query): Query => {
+      return (text, params = []) => {
+        if ([email, unknown, session.user.user_id].some((each) => params.includes(each)))
+          asked = [...asked, [...params]];
+        return query(text, params);
+      };
+    };
+    const db: typeof database.db = {
+      ...database.db,
+      system: (work) => database.db.system((query) => work(counting(query))),
+    };
+    const node = await serviceNode(database, { ...nodes.parts, db });
+    const statements: number[] = [];
+    for (const address of [email, unknown]) {
+      asked = [];
+      const body = { email: address, password: "wrong" };
+      expect((await nodes.send("POST", "/v1/auth/login", { body }, node.url)).code).toBe("invalid_credentials");
+      statements.push(asked.length);
+    }
+    expect(statements).toEqual([1, 1]);
+  });
+});
+
+describe("what a former admin leaves behind", () => {
+  test.each([
+    ["made a reviewer", "PATCH", { role: "reviewer" }],
+    ["removed", "DELETE", undefined],
+  ] as const)("its invitations are void once it was %s; other people's stay", async (_, method, body) => {
+    const admin = await nodes.signedUp();
+    const former = await nodes.joined(admin.cookie, "admin");
+    const invite = async (cookie: string) => {
+      const email = nodes.newAddress();
+      const invitation = { email, role: "admin" };
+      expect((await nodes.send("POST", "/v1/auth/invitations", { cookie, body: invitation })).status).toBe(201);
+      return { email, token: await nodes.mailed(email, /^Join/) };
+    };
+    const [back_door, front_door] = [await invite(former.cookie), await invite(admin.cookie)];
+    const changed = await nodes.send(method, `/v1/people/${former.user_id}`, {
+      cookie: admin.cookie,
+      ...(body && { body }),
+    });
+    expect(changed.status).toBeLessThan(300);
+    const accept = (token: string) => nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
+    expect((await accept(back_door.token)).code).toBe("not_found");
+    const { invitations } = (await nodes.send("GET", "/v1/auth/invitations", { cookie: admin.cookie })).json;
+    expect(invitations).toMatchObject([{ email: front_door.email }]);
+    const audit = (await nodes.send("GET", "/v1/audit?type=invitation_revoked", { cookie: admin.cookie })).json.audit;
+    expect(audit).toMatchObject([{ actor: { id: admin.session.user.user_id }, data: { email: back_door.email } }]);
+    expect((await accept(front_door.token)).status).toBe(200);
+  });
+});
+
+test("an organization has no more people than it may, however many invitations it has sent", async () => {
+  const admin = await nodes.signedUp();
+  const [first, second] = [nodes.newAddress(), nodes.newAddress()];
+  for (const email of [first, second])
+    await nodes.send("POST", "/v1/auth/invitations", { cookie: admin.cookie, body: { email, role: "auditor" } });
+  const tokens = [await nodes.mailed(first, /^Join/), await nodes.mailed(second, /^Join/)];
+  await database.db.system((query) =>
+    query(
+      `insert into people (org_id, user_id, email, role, created_at)
+       select $1, 'usr_filler_' || n, 'filler-' || n || '@example.com', 'auditor', now() from generate_series(1, $2::integer) as n`,
+      [admin.session.org_id, limits.people_per_organization_max - 2],
+    ),
+  );
+  const answers = await Promise.all(
+    tokens.map((token, n) =>
+      nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } }, n ? nodes.other : nodes.url),
+    ),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
 });
 
 describe("rows are locked in one order, so that nobody waits for a deadlock to be found", () => {
