@@ -21,7 +21,7 @@ export async function violations(page: Page): Promise<string[]> {
 /** The elements that make the page itself wider than the screen; what scrolls in a frame of its own does not. */
 export function sidewaysOf(page: Page): Promise<string[]> {
   return page.evaluate(`
-    document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")]
-      .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.closest(".scroll, .json, .snippet") === null)
-      .map((each) => each.tagName + "." + each.className + " " + Math.round(each.getBoundingClientRect().right))`);
+    document.documentElement.scrollWidth <= innerWidth ? [] : ["page " + document.documentElement.scrollWidth,
+      ...[...document.querySelectorAll("body *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.closest(".scroll, .json, .snippet") === null)
+      .map((each) => each.tagName + "." + each.className + " " + Math.round(each.getBoundingClientRect().right))]`);
 }

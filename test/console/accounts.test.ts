@@ -1,4 +1,5 @@
 /** People with accounts in the browser: from signing up to deciding for an agent that waits. */
+import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { describe, expect, test } from "vitest";
 import { addVirtualAuthenticator } from "./chromium.ts";
@@ -181,6 +182,51 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
     await page.getByRole("heading", { name: "Settings" }).waitFor();
     await page.getByRole("region", { name: "Passkeys" }).getByText(", used").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  // The last test of the file: it leaves the clock where it put it.
+  test("links that have expired say so and lead on; so does an invitation that was withdrawn", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const made = await api<{ api_key: string }>(console_.url, null, "POST", "/v1/onboarding/quickstart", {
+      org_name: "Late",
+      email: "late@example.com",
+      description: "late",
+    });
+    const invite = (email: string) =>
+      api<{ invitation: { invitation_id: string } }>(console_.url, made.api_key, "POST", "/v1/auth/invitations", {
+        email,
+        role: "reviewer",
+      });
+    await api(console_.url, null, "POST", "/v1/auth/signup", { org_name: "Slow", email: "slow@example.com", password });
+    await console_.join(made.api_key, "forgetful@example.com", "reviewer");
+    await api(console_.url, null, "POST", "/v1/auth/password/forgot", { email: "forgetful@example.com" });
+    await invite("guest@example.com");
+    const { invitation } = await invite("nobody@example.com");
+    const withdrawn = await console_.mailedPath("nobody@example.com", /^Join/);
+    await api(console_.url, made.api_key, "DELETE", `/v1/auth/invitations/${invitation.invitation_id}`);
+    const expired = [
+      [await console_.mailedPath("slow@example.com", /^Confirm/), "Confirm", "sign up again"],
+      [await console_.mailedPath("forgetful@example.com", /password/i), "Set password", "Ask for another"],
+      [await console_.mailedPath("guest@example.com", /^Join/), "Join", null],
+    ] as const;
+
+    const { page, wrongs, context } = await console_.open();
+    const use = async (path: string, button: string) => {
+      await page.goto(path);
+      if (button !== "Confirm") await page.getByLabel("Password").fill("a password that comes too late");
+      await page.getByRole("button", { name: button }).click();
+      await page.getByText("There is no such thing (any more)").waitFor();
+    };
+    await use(withdrawn, "Join");
+    console_.advance(limits.invitation_link_seconds + 1);
+    for (const [path, button, further] of expired) {
+      await use(path, button);
+      if (further === null) await page.getByText("Ask whoever invited you for another.").waitFor();
+      else await page.getByRole("link", { name: further }).waitFor();
+    }
     expect(wrongs).toEqual([]);
     await context.close();
   });

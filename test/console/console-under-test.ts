@@ -31,6 +31,8 @@ export interface ConsoleUnderTest {
   join(admin: string, email: string, role: Role): Promise<Person>;
   /** The service's database, for what would take too long through the API. */
   readonly database: TestDatabase;
+  /** Puts the service's clock forward, for what ends by itself. */
+  advance(seconds: number): void;
   /** Puts an organization on a plan, as `countersign orgs plan` does. */
   setPlan(org_id: string, plan: Plan): Promise<void>;
   /** A page in a context of its own; closed with the browser. */
@@ -45,6 +47,7 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
   const mails: Mail[] = [];
   let browser: Browser | undefined;
   let node: ServiceNode | undefined;
+  let ahead_us = 0;
   let database: TestDatabase | undefined;
   if (whyNot === null) {
     const made = await testDatabase();
@@ -53,6 +56,7 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
       const [assembled, started] = await Promise.all([
         webhookNode(made, {
           console: await builtConsole(),
+          clock: { now_us: () => Date.now() * 1_000 + ahead_us },
           mailer: { send: async (mail) => void mails.push(mail) },
         }),
         startChromium(),
@@ -70,6 +74,9 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
     return linkIn(mail.text);
   }
   return {
+    advance: (seconds) => {
+      ahead_us += seconds * 1_000_000;
+    },
     setPlan: (org_id, plan) => changePlan((node as ServiceNode).runtime, { org_id, actor: "operator" }, plan),
     mailedPath,
     join: (admin, email, role) => joinOrganization(url, admin, { email, role }, () => mailedPath(email, /^Join/)),

@@ -162,9 +162,37 @@ describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}
     await page.goto(`/policies/${seeded.policy_id}`);
     await page.getByRole("region", { name: "In force" }).waitFor();
     expect(await page.getByRole("button", { name: /Activate|Retire|Save/ }).count()).toBe(0);
-    await page.goto("/keys");
-    await page.getByText("Your role does not allow this").waitFor();
-    await expect(api(console_.url, seeded.reviewer, "GET", "/v1/api-keys")).rejects.toThrow("forbidden");
+    const blocked = await submit(console_.url, seeded.agent, intent("other.export", { rows: 9_000 }));
+    await page.goto(`/decisions/${blocked.intent_id}`);
+    await page.getByRole("heading", { name: "Reasons" }).waitFor();
+    expect(await page.getByRole("button", { name: /Override/ }).count()).toBe(0);
+    for (const path of ["/keys", "/audit"]) {
+      await page.goto(path);
+      await page.getByText("Your role does not allow this").first().waitFor();
+      expect(await page.getByRole("button", { name: /Create|Revoke/ }).count(), path).toBe(0);
+    }
+    await page.goto("/people");
+    await page.getByRole("heading", { name: "Nobody has an account here yet" }).waitFor();
+    expect(await page.getByRole("button", { name: /Invite|Remove|Withdraw/ }).count()).toBe(0);
+    await page.goto("/webhooks");
+    await page.getByText("Your role does not allow this").first().waitFor();
+    expect(await page.getByRole("button", { name: /Add|Change|Send again/ }).count()).toBe(0);
+    for (const [method, path] of [
+      ["GET", "/v1/api-keys"],
+      ["POST", "/v1/api-keys"],
+      ["POST", `/v1/membranes/${seeded.membrane_id}/go-live`],
+      ["POST", `/v1/membranes/${seeded.membrane_id}/return-to-shadow`],
+      ["POST", `/v1/policies/${seeded.policy_id}/activate`],
+      ["POST", `/v1/policies/${seeded.policy_id}/retire`],
+      ["POST", "/v1/auth/invitations"],
+      ["POST", "/v1/escalations/webhooks"],
+      ["POST", `/v1/intents/${blocked.intent_id}/override`],
+      ["GET", "/v1/audit"],
+    ] as const)
+      await expect(
+        api(console_.url, seeded.reviewer, method, path, method === "GET" ? undefined : {}),
+        `${method} ${path}`,
+      ).rejects.toThrow("forbidden");
     expect(wrongs).toEqual([]);
     await context.close();
   });

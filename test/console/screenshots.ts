@@ -2,42 +2,20 @@
  * `npm run screenshots`: every page of the console as a picture, light and dark, wide and 360 px narrow, of a service that
  * is started for it with an organization of some history. The pictures are written to tmp/screenshots.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openPage, startChromium } from "./chromium.ts";
 import { joinOrganization, linkIn } from "./people.ts";
 import { api, seedActivity, seedOrganization } from "./seed.ts";
+import { startService } from "./started-service.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const out = join(root, "tmp/screenshots");
 const only = process.argv[2];
-
-async function startService(data_dir: string) {
-  const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start"], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "inherit"],
-    env: {
-      ...process.env,
-      PORT: "0",
-      COUNTERSIGN_DATA_DIR: data_dir,
-      COUNTERSIGN_RATE_LIMITS: "intents=100000,general=100000,onboarding=1000",
-      LOG_LEVEL: "warn",
-    },
-  });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = /listening on (http:\/\/\S+?)["\s]*$/.exec(line)?.[1] ?? /(http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1];
-    if (url !== undefined)
-      return { url, stop: async () => void (child.kill("SIGTERM") && (await once(child, "exit"))) };
-  }
-  throw new Error("the service did not start");
-}
 
 /** The path of the link that a service without SMTP has written to its outbox for an address; waits for it. */
 async function mailedPath(data_dir: string, to: string): Promise<string> {

@@ -60,6 +60,7 @@ export function BacktestPage() {
         <div className="filters">
           <SelectField
             label="Rules"
+            data-wide
             value={filters.policy_id ?? ""}
             onChange={(event) => setFilters({ policy_id: event.target.value })}
             options={[
@@ -106,6 +107,16 @@ export function BacktestPage() {
           </p>
         )}
       </form>
+      {run.isIdle && (
+        <section className="card">
+          <Empty title="Nothing decided again yet">
+            <p>
+              Choose a policy to see which recorded verdicts its newest version would change, or run the check: as
+              recorded, every verdict has to come out the same.
+            </p>
+          </Empty>
+        </section>
+      )}
       {run.isPending && (
         <section className="card stack tight">
           <Loading what="the backtest" />
@@ -142,7 +153,7 @@ function Result({ result }: { readonly result: Backtest }) {
     );
   return (
     <>
-      <div className="grid-3">
+      <div className="figures">
         <div className="card figure">
           <span className="muted small">Decided again</span>
           <b>{result.evaluated.toLocaleString("en")}</b>

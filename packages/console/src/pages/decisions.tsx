@@ -149,7 +149,7 @@ function Rows({ rows }: { readonly rows: readonly IntentListItem[] }) {
                   <VerdictBadge verdict={row.verdict} />
                   <ModeBadge mode={row.pipeline_mode} />
                   {row.status === "pending" && <span className="small muted">waits</span>}
-                  {row.verdict === "escalate" && row.outcome !== null && (
+                  {row.verdict === "escalate" && row.outcome !== null && row.pipeline_mode !== "shadow" && (
                     <span className="small muted">{`then ${row.outcome === "block" ? "blocked" : "approved"}`}</span>
                   )}
                 </span>

@@ -2,7 +2,7 @@
 import type { ApiKey, ApiKeyCreated, ApiKeyInput, Role } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useClient, useSession } from "../api/session.tsx";
+import { useClient, useMay, useSession } from "../api/session.tsx";
 import { nowMs } from "../browser/clock.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Secret } from "../parts/copy.tsx";
@@ -22,6 +22,7 @@ export function KeysPage() {
   const { caller, signIn } = useSession();
   const queries = useQueryClient();
   const toasts = useToasts();
+  const may = useMay("admin");
   const [creating, setCreating] = useState(false);
   const [made, setMade] = useState<{ readonly api_key: string; readonly title: string } | null>(null);
   const [asked, setAsked] = useState<Asked | null>(null);
@@ -54,9 +55,11 @@ export function KeysPage() {
   return (
     <>
       <PageHead title="API keys" about="What agents and integrations sign in with. Shown in full only once.">
-        <button type="button" className="button primary" onClick={() => setCreating(true)}>
-          Create a key
-        </button>
+        {may && (
+          <button type="button" className="button primary" onClick={() => setCreating(true)}>
+            Create a key
+          </button>
+        )}
       </PageHead>
       <section className="card" aria-label="API keys">
         <Paged

@@ -104,7 +104,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
   const { queue } = overview;
   return (
     <>
-      <div className="grid-3">
+      <div className="figures">
         <div className="card figure">
           <span className="muted small">Decisions</span>
           <b>{overview.decisions.toLocaleString("en")}</b>
@@ -162,8 +162,10 @@ function Figures({ overview }: { readonly overview: Overview }) {
               <h2>Risk</h2>
               <RiskChart risk={overview.risk} />
             </section>
-            <Latency latency={overview.latency} />
-            <Quota />
+            <div className="stack">
+              <Latency latency={overview.latency} />
+              <Quota />
+            </div>
             <section className="card stack tight">
               <h2>Rules that held most</h2>
               {overview.policies.length === 0 && <p className="muted">No rule held anything.</p>}

@@ -3,7 +3,7 @@ import type { Role, User } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { FormError } from "../account/outside.tsx";
-import { useClient, useSession } from "../api/session.tsx";
+import { useClient, useMay, useSession } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog } from "../parts/dialog.tsx";
@@ -26,6 +26,7 @@ type Asked = { readonly user: User; readonly role: Role | null };
 export function PeoplePage() {
   const client = useClient();
   const { caller } = useSession();
+  const may = useMay("admin");
   const queries = useQueryClient();
   const toasts = useToasts();
   const [inviting, setInviting] = useState(false);
@@ -49,9 +50,11 @@ export function PeoplePage() {
   return (
     <>
       <PageHead title="People" about="Who may sign in, and as what.">
-        <button type="button" className="button primary" onClick={() => setInviting(true)}>
-          Invite somebody
-        </button>
+        {may && (
+          <button type="button" className="button primary" onClick={() => setInviting(true)}>
+            Invite somebody
+          </button>
+        )}
       </PageHead>
       <section className="card" aria-label="People">
         <Paged
@@ -86,30 +89,36 @@ export function PeoplePage() {
                         <div className="mono small muted">{user.user_id}</div>
                       </td>
                       <td>
-                        <select
-                          aria-label={`Role of ${user.email}`}
-                          value={user.role}
-                          onChange={(event) => setAsked({ user, role: event.target.value as Role })}
-                        >
-                          {roles.map(([role]) => (
-                            <option key={role} value={role}>
-                              {role}
-                            </option>
-                          ))}
-                        </select>
+                        {may ? (
+                          <select
+                            aria-label={`Role of ${user.email}`}
+                            value={user.role}
+                            onChange={(event) => setAsked({ user, role: event.target.value as Role })}
+                          >
+                            {roles.map(([role]) => (
+                              <option key={role} value={role}>
+                                {role}
+                              </option>
+                            ))}
+                          </select>
+                        ) : (
+                          user.role
+                        )}
                       </td>
                       <td>
                         <Badge text={user.mfa_enabled ? "on" : "off"} tone={user.mfa_enabled ? "approve" : "plain"} />
                       </td>
                       <td>{user.last_seen_at === null ? "never" : <Time at={user.last_seen_at} />}</td>
                       <td>
-                        <button
-                          type="button"
-                          className="button small bad"
-                          onClick={() => setAsked({ user, role: null })}
-                        >
-                          Remove
-                        </button>
+                        {may && (
+                          <button
+                            type="button"
+                            className="button small bad"
+                            onClick={() => setAsked({ user, role: null })}
+                          >
+                            Remove
+                          </button>
+                        )}
                       </td>
                     </tr>
                   ))}
@@ -119,7 +128,7 @@ export function PeoplePage() {
           )}
         </Paged>
       </section>
-      <Invitations />
+      {may && <Invitations />}
       {inviting && <InviteDialog onClose={() => setInviting(false)} />}
       {asked !== null && (
         <Confirm

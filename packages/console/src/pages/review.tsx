@@ -204,7 +204,7 @@ function GroupEntries({
     <div>
       <Entry escalation={first} chosen={chosen} onChoose={onChoose} />
       {others.length > 0 && (
-        <div className="row" style={{ padding: "4px 12px" }}>
+        <div className="group-acts">
           <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
             {open ? "Hide the alike" : `and ${others.length} alike`}
           </button>

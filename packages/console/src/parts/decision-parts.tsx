@@ -254,7 +254,8 @@ const auditWords: Partial<Record<AuditRecord["type"], string>> = {
 };
 
 export function auditWord(type: AuditRecord["type"]): string {
-  return auditWords[type] ?? type.replaceAll("_", " ");
+  const words = auditWords[type] ?? type.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** What the row adds in words; the rest is in its data. */

@@ -18,6 +18,7 @@ const theme = EditorView.theme({
   "&": { fontSize: "13px", color: "var(--text)", backgroundColor: "var(--surface)", minHeight: "320px" },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", minHeight: "320px", maxHeight: "70vh" },
+  ".cm-content, .cm-gutter": { minHeight: "320px" },
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--surface-2)", color: "var(--muted)", border: "none" },

@@ -146,15 +146,14 @@ function Detail({
             Block <kbd>b</kbd>
           </button>
           {operates && (
-            <>
-              <span className="grow" />
+            <span className="others">
               <button type="button" className="button small quiet" disabled={!can} onClick={() => setAct("reassign")}>
                 Reassign
               </button>
               <button type="button" className="button small quiet" disabled={!can} onClick={() => setAct("cancel")}>
                 Cancel review
               </button>
-            </>
+            </span>
           )}
         </div>
       )}
