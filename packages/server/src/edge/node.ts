@@ -66,6 +66,9 @@ export interface NodeParts {
   readonly backtestThread?: ThreadProgram;
 }
 
+const openModeWarning =
+  "OPEN MODE: no API key was ever created, so whoever calls from this machine is admin without a key; the first key ends this";
+
 /** A node that is ready to listen. */
 export interface ServiceNode {
   readonly app: FastifyInstance;
@@ -88,7 +91,8 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   });
   metrics.watchQueue(() => writer.depth());
   const uses = createKeyUses(db, timers, log);
-  const keys = new Keys(createKeyReader(db, openModeOrgId), clock, uses, config.rate_limits);
+  const keyReader = createKeyReader(db, openModeOrgId);
+  const keys = new Keys(keyReader, clock, uses, config.rate_limits);
   const windows = await openWindows(config.redis_url, log, metrics);
   const waits = createDecisionWaits(db, timers, log);
   const { sealer, httpOut } = parts;
@@ -128,6 +132,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
   };
   await ensureOpenModeOrganization(runtime);
+  if (!(await keyReader.openMode()).key_ever_created) log.warn({ org_id: openModeOrgId }, openModeWarning);
   const cookies = sessionCookies(runtime.settings.public_url);
   const app: FastifyInstance = buildApp({
     ids,

@@ -1,0 +1,46 @@
+/** What the start says about open mode. Source: api.md §3. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startCli } from "../packages/cli/src/testing/run-cli.ts";
+import { testDatabase } from "../packages/server/src/testing/database.ts";
+
+const database = await testDatabase();
+
+function databaseUrl(): string {
+  const { connection } = database;
+  if ("connectionString" in connection) return connection.connectionString;
+  const { host, port, user, database: name } = connection;
+  return `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}`;
+}
+
+/** Everything that a process printed from its start to its end; in between `meanwhile` worked with it. */
+async function started(meanwhile: (url: string) => Promise<void> = async () => undefined): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "open-mode-"));
+  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
+  const settings = { PORT: "0", HOST: "127.0.0.1", DATABASE_URL: databaseUrl(), COUNTERSIGN_DATA_DIR: dir };
+  const running = startCli(["serve"], settings);
+  onTestFinished(() => void running.process.kill("SIGKILL"));
+  const [, url = ""] = await running.printed(/listening on (http:\/\/127\.0\.0\.1:\d+)/);
+  await meanwhile(url);
+  running.process.kill("SIGTERM");
+  const { code, stdout, stderr } = await running.finished;
+  expect(code).toBe(0);
+  return stdout + stderr;
+}
+
+test("while open mode is on every start warns of it; from the first key on none does", {
+  timeout: 120_000,
+}, async () => {
+  const warning = /"level":"warn".*"org_id":"org_local".*OPEN MODE/;
+  expect(await started()).toMatch(warning);
+  const key = JSON.stringify({ role: "admin" });
+  const headers = { "Content-Type": "application/json" };
+  expect(
+    await started(async (url) => {
+      expect((await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: key })).status).toBe(201);
+    }),
+  ).toMatch(warning);
+  expect(await started()).not.toMatch(/open mode/i);
+});
