@@ -13,6 +13,7 @@ import {
 } from "../store/passkeys.ts";
 import { readPerson } from "../store/people.ts";
 import { deleteTokensOf, insertToken, takeToken } from "../store/person-tokens.ts";
+import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Begun, beginSession, type Client, newToken, personCalling, tokenHash } from "./session.ts";
@@ -62,7 +63,8 @@ export async function finishPasskeyRegistration(
   await runtime.db.system(async (query) => {
     // Under the head's lock, so that the count holds.
     await withHead(query, org_id, async () => {
-      if ((await readPerson(query, org_id, user_id)) === undefined) throw new Fault("missing_api_key");
+      // A session that was ended meanwhile must not leave a way in behind.
+      if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
       if ((await readPasskeys(query, org_id, user_id)).length >= limits.passkeys_per_person_max)
         throw taken(`A person has at most ${limits.passkeys_per_person_max} passkeys: delete one first.`);
       if (!(await insertPasskey(query, { ...passkey, org_id, user_id, name, created_at })))

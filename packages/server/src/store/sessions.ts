@@ -49,6 +49,12 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
   return session;
 }
 
+/** Whether a session has not been ended; under the head's lock that holds until the transaction ends. */
+export async function sessionStands(query: Query, org_id: string, session_id: string): Promise<boolean> {
+  const rows = await query("select from sessions where org_id = $1 and session_id = $2", [org_id, session_id]);
+  return rows.length > 0;
+}
+
 /** Writes a session. System scope. */
 export async function insertSession(query: Query, session: NewSession): Promise<void> {
   await query(

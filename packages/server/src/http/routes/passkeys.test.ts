@@ -1,4 +1,5 @@
 /** Passkeys on two nodes, with an authenticator in software in place of a browser. Source: api.md §9. */
+import { randomBytes } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createIds } from "../../edge/ids.ts";
@@ -152,6 +153,27 @@ describe("registering", () => {
     expect([answer.status, answer.code]).toEqual([409, "already_exists"]);
   });
 
+  test("a session that ended while its passkey waited registers none", async () => {
+    const person = await somebody();
+    const { cookie, org_id } = person;
+    const credential = person.authenticator.create(await options(cookie));
+    const answers: { status: number }[] = [];
+    await database.db.system(async (query) => {
+      await query("select from org_heads where org_id = $1 for update", [org_id]);
+      const waits =
+        "select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()";
+      const waiting = async () => (await database.db.query(waits)).length;
+      const queued = async (count: number) => expect.poll(waiting, { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
+      void send("DELETE", "/v1/auth/sessions", { cookie }).then((answer) => answers.push(answer));
+      await queued(1);
+      void register(cookie, credential).then((answer) => answers.push(answer));
+      await queued(2);
+    });
+    await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(2);
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 401]);
+    expect(await database.db.query("select from passkeys where org_id = $1", [org_id])).toEqual([]);
+  });
+
   test("keys may not: 403", async () => {
     const org = await testOrganization(database.db);
     const { api_key } = await org.key();
@@ -260,6 +282,20 @@ describe("login", () => {
     expect((await logIn(colleague.authenticator.get(await loginOptions()))).code).toBe("invalid_credentials");
     const left = await database.db.query("select from passkey_index where user_id = $1", [colleague.user_id]);
     expect(left).toEqual([]);
+  });
+
+  test("one with the longest identifier there may be is used and deleted like any other", async () => {
+    const person = await somebody();
+    const id = await registered(person, { credential_id: randomBytes(1_023).toString("base64url") });
+    expect((await logIn(person.authenticator.get(await loginOptions()))).status).toBe(200);
+    expect((await send("DELETE", `/v1/auth/passkeys/${id}`, { cookie: person.cookie })).status).toBe(204);
+  });
+
+  test("of another site's passkeys none serves", async () => {
+    const person = await somebody();
+    await registered(person);
+    const elsewhere = { ...(await loginOptions()), rpId: "evil.example" };
+    expect((await logIn(person.authenticator.get(elsewhere))).code).toBe("invalid_credentials");
   });
 
   test("nobody deletes another's passkey", async () => {
