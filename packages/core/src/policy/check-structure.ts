@@ -1,9 +1,11 @@
-import { factCategories } from "@countersign/contract";
+import { factCategories, Intent } from "@countersign/contract";
 import { pointerNames } from "../json-patch.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
 import type { MatchPatterns, ModifyStep, PolicyDocument } from "./document.ts";
-import { collectFindings } from "./findings.ts";
-import { type PolicyDiagnostic, pointerToken, type SourceDocument } from "./source.ts";
+import { collectFindings, type Findings } from "./findings.ts";
+import type { Schema } from "./schema.ts";
+import { checkPart } from "./schema-check.ts";
+import { type PolicyDiagnostic, pointerToken, type SourceDocument, shown } from "./source.ts";
 
 type Report = (path: string, code: string, message: string, help: string) => void;
 
@@ -20,7 +22,7 @@ export function checkStructure(document: PolicyDocument, source: SourceDocument)
   checkMatch(document, report);
   checkRule(document, report);
   checkModify(document, report);
-  checkTests(document, report);
+  checkTests(document, source, findings, report);
   return findings.list();
 }
 
@@ -58,12 +60,19 @@ function checkDuration(text: string, path: string, report: Report): void {
     report(path, "out_of_range", "The duration is longer than ten years.", "Write a shorter one.");
 }
 
+/** What may be an action type, or the beginning of one and a star. */
+const typePattern = /^(?:\*|[a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)*(?:\.?\*)?)$/;
+
 function checkMatch({ spec }: PolicyDocument, report: Report): void {
   const patterns = (match: MatchPatterns | undefined, path: string): void => {
     for (const [index, pattern] of (match?.actions ?? []).entries()) {
-      if (pattern === pattern.toLowerCase()) continue;
-      const help = `Write ${pattern.toLowerCase()}: action types are lower-case.`;
-      report(`${path}/actions/${index}`, "not_allowed", `${pattern} can never match.`, help);
+      if (pattern !== pattern.toLowerCase()) {
+        const help = `Write ${pattern.toLowerCase()}: action types are lower-case.`;
+        report(`${path}/actions/${index}`, "not_allowed", `${pattern} can never match.`, help);
+      } else if (!typePattern.test(pattern)) {
+        const help = "Action types are written like payment.transfer: letters, digits, _ and -, parted by dots.";
+        report(`${path}/actions/${index}`, "not_allowed", `${shown(pattern)} can never match.`, help);
+      }
     }
   };
   patterns(spec.match, "/spec/match");
@@ -150,7 +159,10 @@ function checkStep(step: ModifyStep, path: string, report: Report): void {
     report(`${path}/path`, "not_allowed", "__proto__ is never a field.", "Name another place.");
 }
 
-function checkTests({ tests }: PolicyDocument, report: Report): void {
+/** As requests are held to it: what a case leaves out or misspells is not what an agent could send. */
+export const intentSchema = Intent as unknown as Schema;
+
+function checkTests({ tests }: PolicyDocument, source: SourceDocument, findings: Findings, report: Report): void {
   for (const [index, test] of (tests ?? []).entries()) {
     const path = `/tests/${index}`;
     checkTime(test.now, `${path}/now`, report);
@@ -168,50 +180,7 @@ function checkTests({ tests }: PolicyDocument, report: Report): void {
     }
     for (const [name, time] of Object.entries(test.as_of ?? {}))
       checkTime(time, `${path}/as_of/${pointerToken(name)}`, report);
-    const { agent, action } = test.intent as { agent?: { id?: unknown }; action?: { verb?: unknown } };
-    checkShape(test.intent, intentShape, `${path}/intent`, report);
-    if (typeof agent?.id !== "string")
-      report(`${path}/intent`, "required", "The intent has no agent.id.", "Add agent: {id: agent-1}.");
-    if (typeof action?.verb !== "string")
-      report(
-        `${path}/intent`,
-        "required",
-        "The intent has no action.verb.",
-        "Add action: {type: data.read, verb: read_record}.",
-      );
+    const help = "Write the intent as POST /v1/intents takes it.";
+    checkPart({ value: test.intent, path: `${path}/intent`, source, findings, help }, intentSchema);
   }
-}
-
-/** The parts of an intent that deciding reads, as far as a case may get them wrong. */
-const intentShape = {
-  agent: { id: "string" },
-  action: { type: "string", verb: "string", target: { type: "string", identifier: "string", sensitivity: "string" } },
-  payload: { summary: "string", content: {} },
-  estimated_impact: {},
-  data_classes: "list",
-} as const;
-
-type Shape = "string" | "list" | { readonly [name: string]: Shape };
-
-function checkShape(value: unknown, shape: Shape, path: string, report: Report): void {
-  const wanted = wantedInstead(value, shape);
-  if (wanted !== null) {
-    report(path, "wrong_type", `Expected ${wanted}.`, "Write the intent as POST /v1/intents takes it.");
-  } else if (typeof shape === "object") {
-    for (const [name, inner] of Object.entries(shape)) {
-      const member = Object.hasOwn(value as object, name) ? (value as Record<string, unknown>)[name] : undefined;
-      if (member !== undefined) checkShape(member, inner, `${path}/${name}`, report);
-    }
-  }
-}
-
-/** Null: the value has the shape, its members apart. */
-function wantedInstead(value: unknown, shape: Shape): string | null {
-  if (shape === "string") return typeof value === "string" ? null : "a text";
-  if (shape === "list") return isTextList(value) ? null : "a list of texts";
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? null : "an object";
-}
-
-function isTextList(value: unknown): boolean {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }

@@ -123,6 +123,24 @@ describe("checking a policy", () => {
     ["{when: 'true', effect: block, suppresses: [p]}", "/spec/suppresses", "not_allowed", /own name/],
     ["{when: 'true', effect: block, match: {actions: [Payment.*]}}", "/spec/match/actions/0", "not_allowed", /payment/],
     ["{when: 'true', effect: block, match: {actions: ['pay*ment']}}", "/spec/match/actions/0", "bad_format", /./],
+    [
+      "{when: 'true', effect: block, match: {actions: ['payment:transfer']}}",
+      "/spec/match/actions/0",
+      "not_allowed",
+      /parted/,
+    ],
+    [
+      "{when: 'true', effect: block, match: {actions: ['payment..*']}}",
+      "/spec/match/actions/0",
+      "not_allowed",
+      /parted/,
+    ],
+    [
+      "{when: 'true', effect: block, match: {exclude: {actions: ['send email']}}}",
+      "/spec/match/exclude/actions/0",
+      "not_allowed",
+      /parted/,
+    ],
     ["{when: 'true', effect: block, message: 'a {{b'}", "/spec/message", "syntax", /between/],
     [
       "{when: 'true', effect: block, variables: [{name: v, expr: '1'}, {name: v, expr: '2'}]}",
@@ -163,7 +181,25 @@ describe("checking a policy", () => {
     ["{agent: {id: a}, action: {verb: v}, payload: 5}", "/tests/0/intent/payload", "wrong_type"],
     ["{agent: {id: a}, action: {verb: v}, payload: {content: []}}", "/tests/0/intent/payload/content", "wrong_type"],
     ["{agent: {id: a}, action: {verb: v}, data_classes: {a: 1}}", "/tests/0/intent/data_classes", "wrong_type"],
-    ["{agent: {id: a}, action: {verb: v}, data_classes: [1]}", "/tests/0/intent/data_classes", "wrong_type"],
+    ["{agent: {id: a}, action: {verb: v}, data_classes: [1]}", "/tests/0/intent/data_classes/0", "wrong_type"],
+    ["{agent: {id: a}, acton: {verb: v}}", "/tests/0/intent/acton", "unknown_field"],
+    [
+      "{agent: {id: a}, action: {verb: v}, payload: {contents: {}}}",
+      "/tests/0/intent/payload/contents",
+      "unknown_field",
+    ],
+    ["{agent: {id: ''}, action: {verb: v}}", "/tests/0/intent/agent/id", "too_short"],
+    ["{agent: {id: a}, action: {verb: v, type: a b}}", "/tests/0/intent/action/type", "bad_format"],
+    [
+      "{agent: {id: a}, action: {verb: v, target: {sensitivity: publik}}}",
+      "/tests/0/intent/action/target/sensitivity",
+      "not_allowed",
+    ],
+    [
+      "{agent: {id: a}, action: {verb: v}, estimated_impact: {financial_exposure_usd: -1}}",
+      "/tests/0/intent/estimated_impact/financial_exposure_usd",
+      "out_of_range",
+    ],
     ["{agent: {id: a}, action: {verb: v}, estimated_impact: []}", "/tests/0/intent/estimated_impact", "wrong_type"],
   ])("a case whose intent is %s is refused before it is run", (intent, path, code) => {
     const spec = "spec: {when: 'true', effect: block}";

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { packCaseSchema, packSchema } from "../packs/schema.ts";
 import { checkPolicy } from "./check.ts";
+import { intentSchema } from "./check-structure.ts";
 import { diagnostics_max } from "./findings.ts";
 import { policySchema, type Schema } from "./schema.ts";
 import * as suggesting from "./suggest-name.ts";
@@ -103,6 +104,37 @@ test("names of any length leave every diagnostic within what the API declares", 
       expect(help?.length ?? 0).toBeLessThanOrEqual(2_000);
     }
   }
+});
+
+test("the schema of intents uses no keyword that the check of a case would pass over", () => {
+  const known = new Set(
+    "title type properties required additionalProperties pattern minLength maxLength minimum items maxItems enum description".split(
+      " ",
+    ),
+  );
+  const unknown = new Set<string>();
+  const walk = (schema: Schema): void => {
+    for (const keyword of Object.keys(schema)) if (!known.has(keyword)) unknown.add(keyword);
+    for (const inner of Object.values(schema.properties ?? {})) walk(inner);
+    if (schema.items !== undefined) walk(schema.items);
+  };
+  walk(intentSchema);
+  expect([...unknown]).toEqual([]);
+});
+
+test("every pattern that an action type can meet is taken", () => {
+  for (const pattern of [
+    "*",
+    "p*",
+    "pay*",
+    "payment.*",
+    "payment.transfer",
+    "payment.trans*",
+    "a_b-c.d-e",
+    "other-*",
+    "a.1",
+  ])
+    expect(checkPolicy({ ...base, spec: { ...spec, match: { actions: [pattern] } } }).diagnostics, pattern).toEqual([]);
 });
 
 test("every part of the schemas has a description, which is the help line of its diagnostics", () => {

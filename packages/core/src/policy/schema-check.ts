@@ -1,4 +1,4 @@
-import { collectFindings } from "./findings.ts";
+import { collectFindings, type Findings } from "./findings.ts";
 import type { Schema } from "./schema.ts";
 import { type PolicyDiagnostic, pointerToken, type SourceDocument, shown } from "./source.ts";
 import { suggestName } from "./suggest-name.ts";
@@ -11,11 +11,25 @@ import { suggestName } from "./suggest-name.ts";
  */
 export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagnostic[] {
   const findings = collectFindings();
-  check(source.value, schema, "");
+  checkPart({ value: source.value, path: "", source, findings, help: null }, schema);
   return findings.list();
+}
+
+/** A part of a document; `help` is the help line where a field has no description. */
+interface Part {
+  readonly value: unknown;
+  readonly path: string;
+  readonly source: SourceDocument;
+  readonly findings: Findings;
+  readonly help: string | null;
+}
+
+/** The same for a part of a document. */
+export function checkPart({ value, path, source, findings, help: fallback }: Part, schema: Schema): void {
+  check(value, schema, path);
 
   function report(path: string, schema: Schema, code: string, message: string, help?: string, at?: "key"): void {
-    const described = schema.description === undefined ? null : `Expected: ${schema.description}.`;
+    const described = schema.description === undefined ? fallback : `Expected: ${schema.description}.`;
     findings.add(() => source.at(path, { code, message, help: help ?? described }, at));
   }
 
