@@ -1,5 +1,5 @@
 /** A list that is read page by page. One page at a time is in the document, so 100,000 rows cost what 50 do. */
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { type InfiniteData, useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useRef } from "react";
 import { Failed, Loading } from "./states.tsx";
 
@@ -29,7 +29,7 @@ export function usePaged<T>(
   { joins = false, ...options }: PagedOptions = {},
 ) {
   const first: Place = { cursor: undefined, number: 1, before: null };
-  const query = useInfiniteQuery({
+  const query = useInfiniteQuery<PageOf<T>, Error, InfiniteData<PageOf<T>, Place>, readonly unknown[], Place>({
     queryKey,
     queryFn: ({ pageParam }) => read(pageParam.cursor),
     initialPageParam: first,
