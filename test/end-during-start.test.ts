@@ -25,5 +25,5 @@ test("SIGTERM during the start stops the embedded database and ends with 0, and 
   await second.printed(/listening on http/);
   second.process.kill("SIGTERM");
   expect((await second.finished).code).toBe(0);
-  expect(existsSync(join(dir, "postgres", "postmaster.pid"))).toBe(false);
+  expect(existsSync(join(dir, "postgres", "db", "postmaster.pid"))).toBe(false);
 });
