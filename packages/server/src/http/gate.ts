@@ -11,11 +11,12 @@
 import type { IncomingMessage } from "node:http";
 import { type Operation, rateCategories, roleMeets } from "@countersign/contract";
 import { clientIp, Fault, type ProxyTrust } from "@countersign/core";
+import type { Caller } from "../operations/caller.ts";
 import type { RateWindows } from "../store/rate-windows.ts";
 import { isSameOrigin, type SessionCookies } from "./cookie.ts";
 import { faultOf } from "./faults.ts";
 import type { Keys } from "./keys.ts";
-import type { Known } from "./known.ts";
+import { type Known, reload } from "./known.ts";
 import { isLocal } from "./local.ts";
 import {
   clientBucket,
@@ -94,6 +95,21 @@ export async function recheck(deps: GateDeps, visit: Visit, admission: Admission
   }
 }
 
+const slow_body_us = 1_000_000;
+
+/**
+ * The caller of a request whose body has arrived. Where that took its time the caller is looked at again: else whoever has
+ * a stolen session or key could keep a request in the air that makes a new key once the old one was revoked.
+ * Faults: those of the gate.
+ */
+export async function stillAdmitted(deps: GateDeps, visit: Visit, { caller }: Known, now_us: number): Promise<Caller> {
+  if (now_us - visit.now_us < slow_body_us) return caller;
+  const current = await reload(caller);
+  const fault = forbidden(deps, visit, current);
+  if (fault !== null) throw fault;
+  return current;
+}
+
 /** In open mode no key is asked for, so a wrong one is no harm there: it is only looked at once open mode is over. */
 async function identify(deps: GateDeps, request: IncomingMessage, key: string | string[] | undefined): Promise<Known> {
   const given = typeof key === "string" && key !== "";
@@ -118,11 +134,11 @@ async function identify(deps: GateDeps, request: IncomingMessage, key: string | 
 }
 
 function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolean): Admission | Promise<Admission> {
-  return count(deps, visit, { known, recalled, fault: forbidden(deps, visit, known) });
+  return count(deps, visit, { known, recalled, fault: forbidden(deps, visit, known.caller) });
 }
 
 /** Why a caller that is known may not do this; null: it may. */
-function forbidden(deps: GateDeps, { operation, request }: Visit, { caller }: Known): Fault | null {
+function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
   if (!roleMeets(caller.role, operation.auth)) return new Fault("forbidden");
   if (operation.auth === "session" && caller.user_id === null) return new Fault("forbidden");
   // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough: there the page that

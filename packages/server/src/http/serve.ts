@@ -6,7 +6,7 @@ import type { Clock, Log, Spans } from "../ports.ts";
 import { ClientGone, readJson } from "./body.ts";
 import type { Console } from "./console.ts";
 import { faultOf, refusalOf } from "./faults.ts";
-import { type Admission, admit, type GateDeps, ipOf, recheck, type Visit } from "./gate.ts";
+import { type Admission, admit, type GateDeps, ipOf, recheck, stillAdmitted, type Visit } from "./gate.ts";
 import type { Answer, OperationRequest } from "./handler.ts";
 import { isLocal } from "./local.ts";
 import type { Metrics } from "./metrics.ts";
@@ -49,7 +49,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
     admission = admitted instanceof Promise ? await admitted : admitted;
     if (admission.fault !== null) return await refuseChecked(deps, route, exchange, visit, admission, admission.fault);
 
-    const answer = await answerOf(deps.gate, route, exchange, admission);
+    const answer = await answerOf(deps, route, exchange, visit, admission);
     // From memory only a commit, which checked the key's epoch itself, may be answered without another look at the key.
     const revoked = admission.recalled && answer.status !== 201 ? await recheck(deps.gate, visit, admission) : null;
     if (revoked !== null) return refuse(deps, route, exchange, visit.now_us, revoked, revoked.fault as Fault);
@@ -120,25 +120,28 @@ export function answerOptions(deps: ServeDeps, exchange: Exchange, allow: string
 }
 
 async function answerOf(
-  gate: GateDeps,
+  { gate, clock }: Pick<ServeDeps, "gate" | "clock">,
   route: Route,
   { request, response, params, request_id }: Exchange,
-  admission: Admission,
+  visit: Visit,
+  { known }: Admission,
 ): Promise<Answer> {
   const { operation } = route;
   const checked = operation.params === undefined ? params : paramsOf(route, params);
   const query = queryOf(route, request.url as string);
   const idempotency_key = idempotencyKeyOf(route, request.headers["idempotency-key"]);
+  let caller = known?.caller ?? null;
   let body: unknown;
   let body_problems: readonly Problem[] = [];
   if (operation.body !== undefined) {
     ({ value: body, problems: body_problems } = await readJson(request, response, operation.body_bytes_max as number));
+    if (known !== null) caller = await stillAdmitted(gate, visit, known, clock.now_us());
     if (body_problems.length > 0 && !operation.examines_body) throw notToBeKept(body_problems);
     const details = route.checkBody(body, Number(request.headers["content-length"] ?? Number.MAX_SAFE_INTEGER));
     if (details !== null) throw new Fault("invalid_request", { details });
   }
   const handed = {
-    caller: admission.known?.caller ?? null,
+    caller,
     params: checked,
     query,
     body,

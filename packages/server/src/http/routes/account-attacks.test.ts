@@ -1,4 +1,5 @@
 /** What somebody who means harm tries on accounts, with real requests at two nodes. Source: api.md §9. */
+import { request } from "node:http";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createPasswords } from "../../edge/passwords.ts";
@@ -117,6 +118,62 @@ test("an organization has no more people than it may, however many invitations i
     ),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+});
+
+describe("a request that was let in and then sends its body slowly", () => {
+  /** Sends a head, waits until the gate has let it in, and sends the body when `meanwhile` is done. */
+  function held(credential: Record<string, string>, path: string, text: string, meanwhile: () => Promise<void>) {
+    return new Promise<{ status: number | undefined; code: string | undefined }>((resolve, reject) => {
+      const headers = {
+        ...credential,
+        Expect: "100-continue",
+        "Content-Type": "application/json",
+        "Content-Length": Buffer.byteLength(text),
+      };
+      const outgoing = request(nodes.url + path, { method: "POST", headers }, (incoming) => {
+        let body = "";
+        incoming.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+        incoming.on("end", () => resolve({ status: incoming.statusCode, code: JSON.parse(body).error?.code }));
+      });
+      outgoing.on("error", reject);
+      outgoing.on("continue", () => meanwhile().then(() => outgoing.end(text), reject));
+    });
+  }
+
+  test("is refused once its session was ended: no new key comes of an old session", async () => {
+    const { cookie } = await nodes.signedUp();
+    const answer = await held({ cookie }, "/v1/api-keys", "{}", async () => {
+      expect((await nodes.send("DELETE", "/v1/auth/sessions", { cookie })).status).toBe(204);
+      nodes.advance(2);
+    });
+    expect(answer).toEqual({ status: 401, code: "missing_api_key" });
+  });
+
+  test("is refused once its key was revoked, and where its person's role no longer allows it", async () => {
+    const admin = await nodes.signedUp();
+    const { api_key, key_id } = (
+      await nodes.send("POST", "/v1/api-keys", { cookie: admin.cookie, body: { role: "admin" } })
+    ).json;
+    const revoked = await held({ "X-API-Key": api_key }, "/v1/api-keys", "{}", async () => {
+      expect((await nodes.send("DELETE", `/v1/api-keys/${key_id}`, { cookie: admin.cookie })).status).toBe(204);
+      nodes.advance(2);
+    });
+    expect(revoked).toEqual({ status: 401, code: "invalid_api_key" });
+    const former = await nodes.joined(admin.cookie, "admin");
+    const demoted = await held({ cookie: former.cookie }, "/v1/api-keys", "{}", async () => {
+      await database.db.system((query) =>
+        query("update people set role = 'reviewer' where user_id = $1", [former.user_id]),
+      );
+      nodes.advance(2);
+    });
+    expect(demoted).toEqual({ status: 403, code: "forbidden" });
+  });
+
+  test("goes through where nothing has changed", async () => {
+    const { cookie } = await nodes.signedUp();
+    const answer = await held({ cookie }, "/v1/api-keys", "{}", async () => nodes.advance(2));
+    expect(answer).toEqual({ status: 201, code: undefined });
+  });
 });
 
 describe("rows are locked in one order, so that nobody waits for a deadlock to be found", () => {
