@@ -5,11 +5,16 @@
 import { deliveredOperations, type IdKind, type Operation, roleNames } from "@countersign/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createClock } from "../packages/server/src/edge/clock.ts";
+import { createIds } from "../packages/server/src/edge/ids.ts";
 import { loadPacks } from "../packages/server/src/edge/pack-files.ts";
+import { beginSession } from "../packages/server/src/operations/session.ts";
+import { insertPerson, type Person, readPerson } from "../packages/server/src/store/people.ts";
 import { testDatabase } from "../packages/server/src/testing/database.ts";
 import { call, testOrganization } from "../packages/server/src/testing/http-node.ts";
 import { blockedBody, heldBody } from "../packages/server/src/testing/review.ts";
 import { serviceNode } from "../packages/server/src/testing/service-node.ts";
+import { softwareAuthenticator } from "../packages/server/src/testing/software-authenticator.ts";
 import { fitting, jsonText, nearly, parameter, type Schema } from "./hostile-requests.ts";
 
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 40);
@@ -26,6 +31,19 @@ const { packs } = await loadPacks();
 const documents = [...packs.values()].flatMap((pack) => pack.rules.slice(0, 3));
 const keys: Record<string, string> = {};
 const pool: Partial<Record<IdKind, string[]>> = {};
+const clock = createClock();
+const ids = createIds(clock);
+let person: Person;
+
+/** A session of its own for every request: many of them end it. */
+async function cookie(): Promise<string> {
+  const { token, session } = await database.db.system(async (query) => {
+    const current = (await readPerson(query, person.org_id, person.user_id)) ?? person;
+    return beginSession({ clock, ids }, query, current, { ip: null, user_agent: null });
+  });
+  pool.session = [session.session_id];
+  return `countersign_session=${token}`;
+}
 
 beforeAll(async () => {
   const org = await testOrganization(database.db);
@@ -33,8 +51,24 @@ beforeAll(async () => {
   keys["test"] = (await org.key({ environment: "test" })).api_key;
   keys["one agent"] = (await org.key({ role: "agent", scope: "agent", agent_id: "agent-1" })).api_key;
   pool.api_key = [(await org.key()).key_id];
+  const people = (["admin", "admin", "reviewer"] as const).map((role, n) => ({
+    org_id: org.org_id,
+    user_id: ids.next("user"),
+    email: n === 0 ? "someone@example.com" : `person-${n}@example.com`,
+    role,
+    password_hash: null,
+    created_at: new Date().toISOString(),
+  }));
+  await database.db.system(async (query) => {
+    for (const each of people) await insertPerson(query, each);
+    person = (await readPerson(query, org.org_id, people[0]?.user_id as string)) as Person;
+  });
+  // The first one stays, so that there are sessions to the end.
+  pool.user = people.slice(1).map(({ user_id }) => user_id);
   const key = keys["admin"] as string;
   const post = async (path: string, body?: unknown) => (await call(node.url, "POST", path, { key, body })).json;
+  const invitation = { email: "invited@example.com", role: "reviewer" };
+  pool.invitation = [(await post("/v1/auth/invitations", invitation)).invitation.invitation_id];
   const { membranes } = (await call(node.url, "GET", "/v1/membranes", { key })).json;
   const held = (await post("/v1/membranes", { name: "all packs", packs: [...packs.keys()] })).membrane.membrane_id;
   pool.membrane = [membranes[0].membrane_id, held];
@@ -118,7 +152,11 @@ function requests(operation: Operation) {
     traceparent: rarely("00-junk", "x".repeat(2_000)),
   });
   const role = fc.oneof(
-    { weight: 6, arbitrary: fc.constant("admin") },
+    {
+      weight: 6,
+      arbitrary: fc.constant(operation.auth === "session" || operation.auth === "none" ? "person" : "admin"),
+    },
+    { weight: 1, arbitrary: fc.constant("person") },
     { weight: 2, arbitrary: fc.constantFrom(...Object.keys(keys)) },
   );
   return fc.record({ path, query, body, headers, role });
@@ -138,9 +176,40 @@ describe.each(deliveredOperations)("%s", (_id, operation: Operation) => {
           string
         >;
         const answer = await call(node.url, operation.method, url, {
-          key: keys[role] as string,
-          headers: latin,
+          ...(role === "person" ? {} : { key: keys[role] as string }),
+          headers: role === "person" ? { ...latin, cookie: await cookie() } : latin,
           ...sent,
+        });
+        expect(answer.status, failures.at(-1) ?? answer.text).toBeLessThan(500);
+      }),
+      { numRuns, seed, endOnFailure: true },
+    );
+  });
+});
+
+describe("passkeys of a challenge that stands, with places broken", () => {
+  const path = "/v1/auth/passkeys";
+  const home = () => `http://localhost:${new URL(node.url).port}`;
+
+  test.each(["registration", "login"] as const)("%s", { timeout: 30_000 + numRuns * 500 }, async (use) => {
+    const authenticator = softwareAuthenticator(home());
+    const ask = async (where: string, body?: unknown) =>
+      call(home(), "POST", path + where, { headers: { cookie: await cookie() }, body });
+    const session = await cookie();
+    const register = (where: string, body?: unknown) =>
+      call(home(), "POST", path + where, { headers: { cookie: session }, body });
+    const { options } = (await register("/registration/options")).json;
+    expect((await register("/registration", { credential: authenticator.create(options) })).status).toBe(201);
+
+    const send = use === "registration" ? register : ask;
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (choice) => {
+        const { options: asked } = (await send(`/${use}/options`)).json;
+        const credential = use === "registration" ? authenticator.create(asked) : authenticator.get(asked);
+        const [body] = fc.sample(nearly(fc.constant({ credential })), { numRuns: 1, seed: choice });
+        const answer = await call(home(), "POST", `${path}/${use}`, {
+          headers: { cookie: session },
+          body: jsonText(body),
         });
         expect(answer.status, failures.at(-1) ?? answer.text).toBeLessThan(500);
       }),
