@@ -99,6 +99,8 @@ function formatSentence(format: SettingFormat): string {
       return "comma list of CIDRs, such as `10.0.0.0/8,fd00::/8`";
     case "base64_bytes":
       return `${format.bytes} bytes as base64`;
+    case "base64_list":
+      return `comma list of ${format.bytes} bytes each as base64`;
     case "rate_limits":
       return "comma list of `category=requests`";
   }

@@ -9,6 +9,7 @@ export type SettingFormat =
   | { readonly kind: "boolean" }
   | { readonly kind: "cidr_list" }
   | { readonly kind: "base64_bytes"; readonly bytes: number }
+  | { readonly kind: "base64_list"; readonly bytes: number }
   | { readonly kind: "rate_limits" }
   | { readonly kind: "path" };
 
@@ -63,6 +64,15 @@ export const settings = {
     meaning:
       "Seals webhook secrets, TOTP seeds and client secrets of single sign-on: 32 bytes as base64. Without it one is generated in the data directory. " +
       "Required when DATABASE_URL is set and NODE_ENV is production.",
+    secret: true,
+  },
+  COUNTERSIGN_OTHER_MASTER_KEYS: {
+    name: "COUNTERSIGN_OTHER_MASTER_KEYS",
+    fallback: null,
+    format: { kind: "base64_list", bytes: 32 },
+    meaning:
+      "Further master keys, former ones and the next one: they open what was sealed with them, and seal nothing. " +
+      "How a master key is replaced: docs/master-key.md.",
     secret: true,
   },
   COUNTERSIGN_PUBLIC_URL: {

@@ -5,9 +5,10 @@ import { settings } from "@countersign/contract";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { StartRefused } from "../store/start-refused.ts";
 import { type Config, readConfig } from "./config.ts";
-import { openMasterKey } from "./master-key.ts";
+import { openMasterKeys, readMasterKeys, replaceMasterKeyFile } from "./master-key.ts";
 
 const key = Buffer.alloc(32, 7);
+const other = Buffer.alloc(32, 8);
 
 function refusal(env: Record<string, string>): string {
   try {
@@ -28,6 +29,7 @@ describe("settings", () => {
       database_url: null,
       redis_url: null,
       master_key: null,
+      other_master_keys: [],
       public_url: null,
       signup: "open",
       webhook_allow_cidrs: [],
@@ -70,6 +72,13 @@ describe("settings", () => {
     ],
     ["REDIS_URL", "rediss://cache:6380/1", "redis_url", "rediss://cache:6380/1"],
     ["COUNTERSIGN_MASTER_KEY", key.toString("base64"), "master_key", key],
+    ["COUNTERSIGN_OTHER_MASTER_KEYS", other.toString("base64"), "other_master_keys", [other]],
+    [
+      "COUNTERSIGN_OTHER_MASTER_KEYS",
+      `${other.toString("base64")}, ${key.toString("base64")}`,
+      "other_master_keys",
+      [other, key],
+    ],
     ["COUNTERSIGN_PUBLIC_URL", "https://sign.example.com/base/", "public_url", "https://sign.example.com/base"],
     ["COUNTERSIGN_SIGNUP", "closed", "signup", "closed"],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.0/8, fd00::/8", "webhook_allow_cidrs", ["10.0.0.0/8", "fd00::/8"]],
@@ -101,6 +110,12 @@ describe("settings", () => {
     ["REDIS_URL", "http://cache", /starts with redis:\/\/ or rediss:\/\//],
     ["COUNTERSIGN_MASTER_KEY", "c2hvcnQ=", /32 bytes in base64, as `openssl rand -base64 32` prints them/],
     ["COUNTERSIGN_MASTER_KEY", `${"!".repeat(43)}=`, /32 bytes in base64/],
+    ["COUNTERSIGN_OTHER_MASTER_KEYS", "c2hvcnQ=", /each 32 bytes in base64/],
+    ["COUNTERSIGN_OTHER_MASTER_KEYS", Buffer.alloc(33, 1).toString("base64"), /each 32 bytes in base64/],
+    ["COUNTERSIGN_OTHER_MASTER_KEYS", ",", /a comma list of different keys/],
+    ["COUNTERSIGN_OTHER_MASTER_KEYS", `${other.toString("base64")},`, /a comma list of different keys/],
+    ["COUNTERSIGN_OTHER_MASTER_KEYS", `${"x,".repeat(2)}x`, /a comma list of different keys/],
+    ["COUNTERSIGN_OTHER_MASTER_KEYS", Array(2).fill(other.toString("base64")).join(", "), /list of different keys/],
     ["COUNTERSIGN_PUBLIC_URL", "sign.example.com", /starts with http:\/\/ or https:\/\//],
     ["COUNTERSIGN_PUBLIC_URL", "https://x/?a=1", /without user, query and fragment/],
     ["COUNTERSIGN_SIGNUP", "Closed", /one of open, closed/],
@@ -158,45 +173,98 @@ describe("settings", () => {
     expect(refusal({ ...env, NODE_ENV: "development" })).toBe("accepted");
   });
 
+  test("the master key is not among the other master keys: one of them would be missing", () => {
+    const own = key.toString("base64");
+    expect(refusal({ COUNTERSIGN_MASTER_KEY: own, COUNTERSIGN_OTHER_MASTER_KEYS: own })).toBe(
+      "COUNTERSIGN_OTHER_MASTER_KEYS=***: expected other keys than COUNTERSIGN_MASTER_KEY, which opens what it sealed anyway",
+    );
+    const others = other.toString("base64");
+    expect(refusal({ COUNTERSIGN_MASTER_KEY: own, COUNTERSIGN_OTHER_MASTER_KEYS: others })).toBe("accepted");
+  });
+
   test("a misspelt COUNTERSIGN_ variable is noticed", () => {
     expect(readConfig({ COUNTERSIGN_SIGNUPS: "closed", OTHER: "x" }).unknown_settings).toEqual(["COUNTERSIGN_SIGNUPS"]);
   });
 });
 
-describe("the master key", () => {
+describe("the master keys", () => {
+  const unset = { master_key: null, other_master_keys: [] };
+
   async function dataDir(): Promise<string> {
     const dir = await mkdtemp(join(tmpdir(), "cs-"));
     onTestFinished(() => rm(dir, { recursive: true, force: true }));
     return join(dir, "data");
   }
 
-  test("is the one that was given, and then nothing is written", async () => {
+  test("are those that were given, and then nothing is written", async () => {
     const data_dir = await dataDir();
-    expect(await openMasterKey({ master_key: key, data_dir })).toEqual(key);
+    const given = { master_key: key, other_master_keys: [other] };
+    expect(await openMasterKeys({ ...given, data_dir })).toEqual(given);
+    expect(await readMasterKeys({ ...given, data_dir })).toEqual(given);
     await expect(stat(data_dir)).rejects.toThrow("ENOENT");
   });
 
-  test("is made once, in a file that only its owner reads, also by ten starts at once", async () => {
+  test("one is made once, in a file that only its owner reads, also by ten starts at once", async () => {
     const data_dir = await dataDir();
-    const keys = await Promise.all(Array.from({ length: 10 }, () => openMasterKey({ master_key: null, data_dir })));
-    expect(new Set(keys.map((made) => made.toString("base64"))).size).toBe(1);
-    expect(keys[0]).toHaveLength(32);
+    const opened = await Promise.all(Array.from({ length: 10 }, () => openMasterKeys({ ...unset, data_dir })));
+    expect(new Set(opened.map(({ master_key }) => master_key.toString("base64"))).size).toBe(1);
+    expect(opened[0]?.master_key).toHaveLength(32);
+    expect(opened[0]?.other_master_keys).toEqual([]);
     expect((await stat(join(data_dir, "master.key"))).mode & 0o777).toBe(0o600);
     expect((await stat(data_dir)).mode & 0o777).toBe(0o700);
-    expect((await readFile(join(data_dir, "master.key"), "utf8")).trim()).toBe(keys[0]?.toString("base64"));
+    expect((await readFile(join(data_dir, "master.key"), "utf8")).trim()).toBe(
+      opened[0]?.master_key.toString("base64"),
+    );
   });
 
-  test("is refused when the file is damaged or others can read it, and never replaced", async () => {
+  test("are refused when a file is damaged or others can read it, and never replaced", async () => {
+    for (const name of ["master.key", "master-others.keys"]) {
+      const data_dir = await dataDir();
+      await openMasterKeys({ ...unset, data_dir });
+      const file = join(data_dir, name);
+      await writeFile(file, "c2hvcnQ=\n", { mode: 0o600 });
+      await expect(openMasterKeys({ ...unset, data_dir })).rejects.toThrow(StartRefused);
+      await expect(replaceMasterKeyFile({ ...unset, data_dir })).rejects.toThrow(StartRefused);
+      expect(await readFile(file, "utf8")).toBe("c2hvcnQ=\n");
+      await rm(file);
+      await writeFile(file, `${key.toString("base64")}\n`, { mode: 0o644 });
+      await expect(openMasterKeys({ ...unset, data_dir })).rejects.toThrow("can be read by other users: chmod 600 it");
+    }
+  });
+
+  test("none is made for whom what is sealed already matters", async () => {
     const data_dir = await dataDir();
-    await openMasterKey({ master_key: null, data_dir });
-    const file = join(data_dir, "master.key");
-    await writeFile(file, "c2hvcnQ=\n");
-    await expect(openMasterKey({ master_key: null, data_dir })).rejects.toThrow(StartRefused);
-    expect(await readFile(file, "utf8")).toBe("c2hvcnQ=\n");
-    await rm(file);
-    await writeFile(file, `${key.toString("base64")}\n`, { mode: 0o644 });
-    await expect(openMasterKey({ master_key: null, data_dir })).rejects.toThrow(
-      "can be read by other users: chmod 600 it",
+    await expect(readMasterKeys({ ...unset, data_dir })).rejects.toThrow(/there is no master key/);
+    await expect(replaceMasterKeyFile({ ...unset, data_dir })).rejects.toThrow(/there is no master key/);
+    await expect(stat(data_dir)).rejects.toThrow("ENOENT");
+  });
+
+  test("replaced in the data directory: the former ones open, newest first, and join those of the setting once", async () => {
+    const data_dir = await dataDir();
+    const { master_key: first } = await openMasterKeys({ ...unset, data_dir });
+    const { master_key: second } = await replaceMasterKeyFile({ ...unset, data_dir });
+    const third = await replaceMasterKeyFile({ ...unset, data_dir });
+    expect(third.other_master_keys).toEqual([second, first]);
+    expect(new Set([first, second, third.master_key].map((each) => each.toString("hex"))).size).toBe(3);
+    for (const name of ["master.key", "master-others.keys"])
+      expect((await stat(join(data_dir, name))).mode & 0o777).toBe(0o600);
+    const others = [other, first];
+    expect((await openMasterKeys({ master_key: null, other_master_keys: others, data_dir })).other_master_keys).toEqual(
+      [other, first, second],
     );
+    expect((await readMasterKeys({ master_key: second, other_master_keys: [], data_dir })).other_master_keys).toEqual([
+      first,
+    ]);
+    await expect(replaceMasterKeyFile({ master_key: key, other_master_keys: [], data_dir })).rejects.toThrow(
+      "the master key is a setting",
+    );
+  });
+
+  test("cut off between the two files, the former key still seals and opens", async () => {
+    const data_dir = await dataDir();
+    const { master_key: first } = await openMasterKeys({ ...unset, data_dir });
+    await writeFile(join(data_dir, "master-others.keys"), `${first.toString("base64")}\n`, { mode: 0o600 });
+    expect(await openMasterKeys({ ...unset, data_dir })).toEqual({ master_key: first, other_master_keys: [] });
+    expect((await replaceMasterKeyFile({ ...unset, data_dir })).other_master_keys).toEqual([first]);
   });
 });

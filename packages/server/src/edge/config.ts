@@ -17,6 +17,8 @@ export interface Config {
   readonly redis_url: string | null;
   /** 32 bytes; null: `openMasterKey` keeps one in the data directory. */
   readonly master_key: Buffer | null;
+  /** They open what was sealed with them; `openMasterKeys` adds those of the data directory. */
+  readonly other_master_keys: readonly Buffer[];
   /** Without a slash at its end; null: the listen address. */
   readonly public_url: string | null;
   readonly signup: "open" | "closed";
@@ -70,6 +72,7 @@ export function readConfig(env: Environment, cwd: string = process.cwd()): Confi
     database_url: read("DATABASE_URL"),
     redis_url: read("REDIS_URL"),
     master_key: read("COUNTERSIGN_MASTER_KEY"),
+    other_master_keys: read("COUNTERSIGN_OTHER_MASTER_KEYS") ?? [],
     public_url: read<string>("COUNTERSIGN_PUBLIC_URL")?.replace(/\/+$/, "") ?? null,
     signup: always("COUNTERSIGN_SIGNUP"),
     webhook_allow_cidrs: read("COUNTERSIGN_WEBHOOK_ALLOW_CIDRS") ?? [],
@@ -105,6 +108,12 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
   }
   if (config.smtp_url !== null && !env["MAIL_FROM"]?.trim())
     refuse("MAIL_FROM", "a sender address, because SMTP_URL is set");
+  const { master_key, other_master_keys } = config;
+  if (master_key !== null && other_master_keys.some((key) => key.equals(master_key)))
+    refuse(
+      "COUNTERSIGN_OTHER_MASTER_KEYS",
+      "other keys than COUNTERSIGN_MASTER_KEY, which opens what it sealed anyway",
+    );
   if (config.database_url !== null && config.production && !env["COUNTERSIGN_MASTER_KEY"]?.trim()) {
     refuse(
       "COUNTERSIGN_MASTER_KEY",

@@ -9,14 +9,14 @@ import type { Log, Timers } from "../ports.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import type { ReceiverKey } from "../store/delivery-queue.ts";
 import type { Deliveries, DeliveryTerms } from "../worker/deliveries.ts";
+import type { MasterKeys } from "./sealer.ts";
 import { type ThreadProgram, threadOptions, threadProgram } from "./thread-program.ts";
 
 /** What the thread is given. */
-export interface DeliveryThreadData {
+export interface DeliveryThreadData extends MasterKeys {
   readonly connection: ConnectionOptions;
   readonly allow_http: boolean;
   readonly allow_cidrs: readonly string[];
-  readonly master_key: Uint8Array;
   readonly terms?: DeliveryTerms;
 }
 

@@ -15,6 +15,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const database = await testDatabase();
 const patience = { timeout: 60_000, interval: 20 };
+const keys = { master_key: Buffer.alloc(32, 7), other_master_keys: [] };
 const allow_cidrs = ["127.0.0.0/8"];
 
 /** A log that remembers. */
@@ -34,7 +35,7 @@ async function threadedNode(data: Partial<DeliveryThreadData> = {}, program?: Th
     deliveries: (runtime) =>
       startDeliveryThread(
         {
-          ...{ connection: database.connection, allow_http: true, allow_cidrs, master_key: Buffer.alloc(32, 7) },
+          ...{ connection: database.connection, allow_http: true, allow_cidrs, ...keys },
           ...{ terms: quick_terms, ...data },
         },
         { log, timers: runtime.timers, metrics: { attempted: (status) => void counted.push(status) } },
@@ -139,7 +140,7 @@ test("a thread that dies is followed by another, each time after a second, until
       };
     },
   };
-  const data = { connection: database.connection, allow_http: true, allow_cidrs, master_key: Buffer.alloc(32, 7) };
+  const data = { connection: database.connection, allow_http: true, allow_cidrs, ...keys };
   const thread = startDeliveryThread(data, { log, timers, metrics: { attempted: () => undefined } }, dying);
   for (let deaths = 1; deaths <= 3; deaths += 1) {
     await expect.poll(() => begun.length, patience).toBe(deaths);

@@ -44,11 +44,11 @@ function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void
   };
 }
 
-function run({ connection, allow_http, allow_cidrs, master_key, terms }: DeliveryThreadData): void {
+function run({ connection, allow_http, allow_cidrs, master_key, other_master_keys, terms }: DeliveryThreadData): void {
   const clock = createClock();
   const db = openDb(connection, log, { tenant_sessions_max: 1, system_sessions_max: 1 });
   const httpOut = createHttpOut({ rules: { allow_http, allow_networks: proxyTrust(allow_cidrs) } });
-  const sealer = createSealer(Buffer.from(master_key));
+  const sealer = createSealer(master_key, other_master_keys);
   const metrics = { attempted: attemptedBatches() };
   const deliveries = startDeliveries(
     { timers, db, ids: createIds(clock), clock, metrics, log, sealer, httpOut },

@@ -20,6 +20,8 @@ const secret_fields = new Set([
   "authorization",
   "cookie",
   "master_key",
+  "master_keys",
+  "other_master_keys",
   "x-api-key",
 ]);
 const censored_levels = 3;

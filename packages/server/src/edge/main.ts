@@ -13,7 +13,7 @@ import { createHttpOut } from "./http-out.ts";
 import { createIds } from "./ids.ts";
 import { createLog, type ProcessLog } from "./log.ts";
 import { createMailer } from "./mailer.ts";
-import { openMasterKey } from "./master-key.ts";
+import { openMasterKeys } from "./master-key.ts";
 import { assembleNode } from "./node.ts";
 import { loadPacks, packs_dir } from "./pack-files.ts";
 import { createPasswords } from "./passwords.ts";
@@ -53,8 +53,8 @@ export async function startService(
   try {
     await migrate(database.connection, log);
     const packs = await loading;
-    const master_key = await openMasterKey(config);
-    const receivers = { allow_http, allow_cidrs: webhook_allow_cidrs, master_key };
+    const keys = await openMasterKeys(config);
+    const receivers = { allow_http, allow_cidrs: webhook_allow_cidrs, ...keys };
     const node = await assembleNode({
       config,
       db,
@@ -64,7 +64,7 @@ export async function startService(
       timers,
       log,
       packs,
-      sealer: createSealer(master_key),
+      sealer: createSealer(keys.master_key, keys.other_master_keys),
       httpOut,
       passwords: createPasswords(),
       mailer,

@@ -24,6 +24,8 @@ export function readValue(text: string, format: SettingFormat): Reading {
       return readList(text, readCidr, "a comma list of CIDRs such as 10.0.0.0/8,fd00::/8");
     case "base64_bytes":
       return readBase64(text, format.bytes);
+    case "base64_list":
+      return readBase64List(text, format.bytes);
     case "rate_limits":
       return readRateLimits(text);
     default:
@@ -54,6 +56,16 @@ function readBase64(text: string, bytes: number): Reading {
   // Buffer skips what is no base64; only the text that these bytes are written as will do.
   if (value.length === bytes && value.toString("base64") === text) return { value };
   return { expected: `${bytes} bytes in base64, as \`openssl rand -base64 ${bytes}\` prints them` };
+}
+
+function readBase64List(text: string, bytes: number): Reading {
+  const keys = text.split(",").map((item) => readBase64(item.trim(), bytes));
+  const texts = new Set(text.split(",").map((item) => item.trim()));
+  if (texts.size === keys.length && keys.every((key) => "value" in key))
+    return { value: keys.map((key) => "value" in key && key.value) };
+  return {
+    expected: `a comma list of different keys, each ${bytes} bytes in base64 as \`openssl rand -base64 ${bytes}\` prints them`,
+  };
 }
 
 function readCidr(text: string): string | null {
