@@ -1,5 +1,6 @@
 /** From watching to holding, and up to the limit of a plan. */
 import { describe, expect, test } from "vitest";
+import { violations } from "./accessibility.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
 import { api, intent, seedOrganization, submit } from "./seed.ts";
 
@@ -77,12 +78,14 @@ describe.skipIf(whyNot !== null)(`going live${whyNot === null ? "" : `: ${whyNot
     for (const path of ["/usage", "/"]) {
       await page.goto(path);
       await page.getByText("Near the limit: one live decision is left this month").waitFor();
+      expect(await violations(page), path).toEqual([]);
     }
     await act();
     await expect(act()).rejects.toThrow("quota_exceeded");
     for (const path of ["/usage", "/"]) {
       await page.goto(path);
       await page.getByText("The limit is reached: new intents are refused").waitFor();
+      expect(await violations(page), path).toEqual([]);
     }
     await quota.getByText("10 live decisions this month of 10").waitFor();
     expect(wrongs).toEqual([]);

@@ -100,7 +100,8 @@ describe.skipIf(whyNot !== null)(`a group of alike${whyNot === null ? "" : `: ${
       await route.abort("connectionreset");
     });
     await page.goto("/review?agent_id=bot-lost");
-    await page.getByRole("button", { name: "Rule on all 3" }).click();
+    await page.getByRole("button", { name: "Rule on all 3" }).waitFor();
+    await page.keyboard.press("g");
     const dialog = page.getByRole("dialog");
     const row = (target: string) => dialog.getByRole("listitem").filter({ hasText: target });
     cut = true;

@@ -1,5 +1,6 @@
 /** What one person alone may not let through. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { violations } from "./accessibility.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
 import type { Person } from "./people.ts";
 import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
@@ -62,6 +63,7 @@ describe.skipIf(whyNot !== null)(`two people${whyNot === null ? "" : `: ${whyNot
     await ann.page.getByRole("button", { name: "Override", exact: true }).click();
     await standing(ann).getByText("One of two people has approved an override").waitFor();
     await standing(ann).getByText("It was you.").waitFor();
+    expect(await violations(ann.page)).toEqual([]);
     expect(await ann.page.getByRole("button", { name: /Override this|second person/ }).count()).toBe(0);
     expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");
 
@@ -70,6 +72,7 @@ describe.skipIf(whyNot !== null)(`two people${whyNot === null ? "" : `: ${whyNot
     await bob.page.goto(path);
     await standing(bob).getByText("The auditors are at the door").waitFor();
     await bob.page.getByRole("button", { name: "Approve as the second person" }).click();
+    expect(await violations(bob.page)).toEqual([]);
     await bob.page.getByLabel("Reason").fill("I see them, too");
     await bob.page.getByRole("button", { name: "Override", exact: true }).click();
     for (const each of [bob, ann])
@@ -112,6 +115,7 @@ describe.skipIf(whyNot !== null)(`two people${whyNot === null ? "" : `: ${whyNot
     await ann.page.getByRole("region", { name: "Review" }).getByText("One more person has to approve").waitFor();
     await ann.page.getByText("1 of 2 approvals given").waitFor();
     expect(await ann.page.getByRole("button", { name: /You have approved/ }).isDisabled()).toBe(true);
+    expect(await violations(ann.page)).toEqual([]);
     expect((await decision()).outcome).toBeNull();
     await approve(bob);
     await bob.page.getByText("Outcome: approved").waitFor();
