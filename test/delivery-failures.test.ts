@@ -118,6 +118,14 @@ describe("a receiver that takes the event", () => {
     expect(outcomes).toMatchObject([{ response_status: status, error: null }]);
   });
 
+  test("in the last moment: delivered, and the end of its time changes nothing any more", async () => {
+    const receiver = await testReceiver((response) => response.writeHead(200).end());
+    const { settlement, timers } = await attempt({ url: receiver.url });
+    timers.waits[0]?.run();
+    expect(settlement).toMatchObject({ status: "delivered", outcomes: [{ response_status: 200, error: null }] });
+    expect(timers.waits[0]).toMatchObject({ wait_ms: contract_timeout_ms, cancelled: true });
+  });
+
   test("after several 103: delivered", async () => {
     const { url } = await testReceiver((response) => {
       for (let n = 0; n < 5; n += 1) response.writeEarlyHints({ link: "</x>; rel=preload" });

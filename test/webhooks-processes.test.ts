@@ -201,8 +201,14 @@ test("killed between an attempt and its settling, the delivery is made again und
   onTestFinished(() => holder.end());
   await holder.query("begin; set local app.org = '*'; select from org_heads for update");
   answer();
+  // Of this file's database only: other files have theirs on the same server.
   const waiting = async () =>
-    (await holder.query("select pid from pg_locks where not granted and pid <> pg_backend_pid()")).rows;
+    (
+      await holder.query(
+        `select pid from pg_locks join pg_stat_activity using (pid)
+         where not granted and datname = current_database() and pid <> pg_backend_pid()`,
+      )
+    ).rows;
   await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(0);
   first.process.kill("SIGKILL");
   await first.finished;
@@ -218,6 +224,41 @@ test("killed between an attempt and its settling, the delivery is made again und
     [id],
   );
   expect(record?.errors).toEqual([expect.stringContaining("The service stopped during this attempt"), null]);
+  await second.client.deleteWebhook(webhook.id);
+  second.process.kill("SIGTERM");
+  await second.finished;
+});
+
+test("killed between the answer to an intent and its dispatch, the event is delivered by the next process", {
+  timeout: 180_000,
+}, async () => {
+  const dir = await folder();
+  const hook = await receiver(() => 200);
+  const holder = await openClient(database.connection, "test of a crash");
+  onTestFinished(() => holder.end());
+  const sessions = async (): Promise<number[]> => {
+    const { rows } = await holder.query(
+      "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'",
+    );
+    return rows.map(({ pid }) => pid);
+  };
+  const others = await sessions();
+  const first = await service(dir);
+  const webhook = await first.client.registerWebhook({ url: hook.url });
+  // Dispatching needs the deliveries: held here, it waits, and its node dies with its sessions.
+  await holder.query("begin; set local app.org = '*'; lock table deliveries in exclusive mode");
+  const { intent_id } = await first.client.submitIntent({ intent });
+  await kill(first);
+  const left_behind = async () => (await sessions()).filter((pid) => !others.includes(pid));
+  for (const pid of await left_behind()) await holder.query("select pg_terminate_backend($1)", [pid]);
+  await expect.poll(left_behind, { timeout: 60_000 }).toEqual([]);
+  const [event] = await database.db.query("select dispatched_at from events where intent_id = $1", [intent_id]);
+  expect(event).toEqual({ dispatched_at: null });
+  await holder.query("rollback");
+  const second = await service(dir);
+  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
+  const id = hook.received[0]?.id as string;
+  await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 1 });
   await second.client.deleteWebhook(webhook.id);
   second.process.kill("SIGTERM");
   await second.finished;

@@ -1,4 +1,5 @@
 /** The loop over deliveries: waits, independence of receivers, several nodes, crashes. Source: contract §6 rule 3, api.md §8. */
+import { limits } from "@countersign/contract";
 import { delivery_waits_ms, formatTimestampUs } from "@countersign/core";
 import { describe, expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
@@ -152,6 +153,12 @@ describe("several nodes", () => {
 });
 
 describe("crashes", () => {
+  test("a lease outlives the longest attempt and its settlement", () => {
+    // The node waits this long for a session with the database before it gives a settlement up and tries it again.
+    const session_wait_ms = 5_000;
+    expect(delivery_terms.lease_ms).toBeGreaterThan(limits.delivery_attempt_timeout_ms + session_wait_ms);
+  });
+
   /** An organization whose one delivery is pending, and no node that runs. */
   async function pendingDelivery(answer: 200 | 500) {
     const node = await webhookNode(database);

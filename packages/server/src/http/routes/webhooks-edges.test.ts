@@ -1,0 +1,159 @@
+/** Webhooks where it is easy to go wrong: every known bad URL over HTTP, foreign escalations, moved secrets, modes. */
+import { readFileSync } from "node:fs";
+import { deliveryFailureText, publicHttpsOnly } from "@countersign/core";
+import { expect, test, vi } from "vitest";
+import { createHttpOut } from "../../edge/http-out.ts";
+import { testDatabase } from "../../testing/database.ts";
+import { call, testOrganization } from "../../testing/http-node.ts";
+import { type Received, testReceiver } from "../../testing/receiver.ts";
+import { reviewedOrganization } from "../../testing/review.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+import { webhookNode, webhookOrganization } from "../../testing/webhook-node.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const database = await testDatabase();
+const patience = { timeout: 60_000, interval: 20 };
+const path = "/v1/escalations/webhooks";
+const corpus: { url: string; expect: "accept" | "refuse"; why: string }[] = JSON.parse(
+  readFileSync(new URL("../../../../../test/data/webhook-urls.json", import.meta.url), "utf8"),
+);
+
+test("every URL of the collection is registered or refused as the guard says, and stored in the parser's spelling", async () => {
+  // Nobody is called: names lead to a public address, and nothing happens that webhooks are told of.
+  const httpOut = createHttpOut({ rules: publicHttpsOnly, resolve: async () => ["1.1.1.1"] });
+  const { url, close } = await serviceNode(database, { httpOut });
+  const { api_key: key } = await (await testOrganization(database.db)).key();
+  const answers = new Map<string, string>();
+  for (const { url: receiver } of corpus) {
+    const { status, json } = await call(url, "POST", path, { key, body: { url: receiver } });
+    answers.set(receiver, status === 201 ? "accept" : status === 400 ? json.error.code : `status ${status}`);
+    if (status !== 201) continue;
+    expect(json.webhook.url).toBe(new URL(receiver).href);
+    expect((await call(url, "DELETE", `${path}/${json.webhook.id}`, { key })).status).toBe(204);
+  }
+  // No text of a request may hold a NUL, so that one is refused before anybody takes it for a URL.
+  const refusal = (text: string) => (text.includes("\0") ? "invalid_request" : "webhook_url_refused");
+  expect(Object.fromEntries(answers)).toEqual(
+    Object.fromEntries(corpus.map((each) => [each.url, each.expect === "accept" ? "accept" : refusal(each.url)])),
+  );
+  await close();
+});
+
+test("lists in lists are no event types, and another organization's escalation is as good as none", async () => {
+  const { url } = await webhookNode(database);
+  const org = await webhookOrganization(database, url);
+  const other = await testOrganization(database.db);
+  const escalation_id = "esc_0000000000000000000000000C";
+  await database.db.query(
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
+     values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', '2026-01-01', '2100-01-01')`,
+    [other.org_id, escalation_id],
+  );
+  const hook = "https://hooks.example.com/x";
+  const nested = await org.api("POST", "", { url: hook, event_types: [["decision.approved"]] });
+  expect([nested.status, nested.json.error.code]).toEqual([400, "invalid_request"]);
+  const foreign = await org.api("POST", "", { url: hook, escalation_id });
+  const unknown = await org.api("POST", "", { url: hook, escalation_id: "esc_0000000000000000000000000D" });
+  expect([foreign.status, unknown.status]).toEqual([404, 404]);
+  expect({ ...foreign.json.error, request_id: "" }).toEqual({ ...unknown.json.error, request_id: "" });
+  expect((await org.api("GET", "")).json.webhooks).toEqual([]);
+});
+
+test("a webhook that watches one escalation hears of neither decisions nor quotas, though it names them", async () => {
+  const { url } = await webhookNode(database);
+  const org = await webhookOrganization(database, url);
+  const receiver = await testReceiver();
+  const escalation_id = "esc_0000000000000000000000000E";
+  await database.db.query(
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
+     values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', '2026-01-01', '2100-01-01')`,
+    [org.org_id, escalation_id],
+  );
+  const event_types = ["decision.approved", "quota.exceeded", "escalation.cancelled"];
+  await org.register(`${receiver.url}/all`, { event_types });
+  await org.register(`${receiver.url}/one`, { event_types, escalation_id });
+  const events = [
+    ["evt_q", "quota.exceeded", null],
+    ["evt_c", "escalation.cancelled", escalation_id],
+  ] as const;
+  for (const [event_id, event_type, about] of events) {
+    await database.db.query(
+      `insert into events (org_id, event_id, event_type, escalation_id, body, created_at)
+       values ($1, $2, $3::text, $4, json_build_object('data', '{}'::json, 'event_type', $3::text), now())`,
+      [org.org_id, event_id, event_type, about],
+    );
+  }
+  await org.submit();
+  await expect.poll(() => receiver.received.length, patience).toBe(4);
+  await expect
+    .poll(async () => (await org.deliveries()).map(({ status }) => status), patience)
+    .toEqual(Array(4).fill("delivered"));
+  const got = receiver.received.map((each) => `${each.path.slice(6)} ${each.headers["x-service-event"]}`).sort();
+  expect(got).toEqual([
+    "all decision.approved",
+    "all escalation.cancelled",
+    "all quota.exceeded",
+    "one escalation.cancelled",
+  ]);
+});
+
+test("a sealed secret that is moved to another webhook opens nothing: nobody is sent anything, and the record says why", async () => {
+  const { url } = await webhookNode(database);
+  const org = await webhookOrganization(database, url);
+  const receiver = await testReceiver();
+  await org.register(`${receiver.url}/a`);
+  await org.register(`${receiver.url}/b`);
+  await database.db.query(
+    `update webhooks w set secret_sealed = o.secret_sealed from webhooks o
+     where w.org_id = $1 and o.org_id = $1 and o.webhook_id <> w.webhook_id`,
+    [org.org_id],
+  );
+  await org.submit();
+  await expect.poll(async () => (await org.failed()).length, patience).toBe(2);
+  const failed: { error: string; attempts: { error: string }[] }[] = await org.failed();
+  const errors = failed.flatMap(({ error, attempts }) => [error, ...attempts.map((each) => each.error)]);
+  expect(new Set(errors)).toEqual(new Set([deliveryFailureText("secret_not_readable")]));
+  expect(receiver.connections()).toBe(0);
+});
+
+test("decisions of every mode are sent with their mode, and both ways of approving under one name", async () => {
+  const { url } = await webhookNode(database);
+  const { org, admin } = await reviewedOrganization(database.db, url);
+  const trial = (await org.key({ environment: "test" })).api_key;
+  const receiver = await testReceiver();
+  const event_types = ["decision.approved"];
+  const body = { url: receiver.url, event_types };
+  expect((await call(url, "POST", path, { key: admin, body })).status).toBe(201);
+  const modify = [{ op: "remove", path: "/secret" }];
+  const spec = { when: "params.trim == true", effect: "approve_modified", modify };
+  const policy = {
+    ...{ apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "trim" } },
+    spec: { ...spec, on_unknown: "skip" },
+  };
+  const saved = await call(url, "POST", "/v1/policies", { key: admin, body: { policy } });
+  expect(saved.json).toMatchObject({ policy: { name: "trim" } });
+  const activated = `/v1/policies/${saved.json.policy.policy_id}/activate`;
+  expect((await call(url, "POST", activated, { key: admin, body: { mode: "live" } })).status).toBe(200);
+  const action = { type: "other.form", verb: "share", target: { type: "person", identifier: "ann" } };
+  const submit = async (key: string, query: string, content: object) => {
+    const intent = { agent: { id: "agent-1" }, action, payload: { summary: "Share", content } };
+    const { status, json } = await call(url, "POST", `/v1/intents${query}`, { key, body: { intent } });
+    expect(status).toBe(201);
+    return `${json.decision.pipeline_mode} ${json.decision.verdict}`;
+  };
+  const answered = [
+    await submit(admin, "", { x: 1 }),
+    await submit(admin, "?mode=shadow", { x: 1 }),
+    await submit(trial, "", { x: 1 }),
+    await submit(admin, "", { secret: "s", trim: true }),
+  ];
+  expect(answered).toEqual(["live approve", "shadow approve", "test approve", "live approve_modified"]);
+  await expect.poll(() => receiver.received.length, patience).toBe(4);
+  const told = receiver.received.map(({ headers, body: text }: Received) => {
+    const { event_type, data } = JSON.parse(text);
+    expect(headers["x-service-event"]).toBe(event_type);
+    return `${data.pipeline_mode} ${data.verdict}`;
+  });
+  expect(told.sort()).toEqual([...answered].sort());
+});
