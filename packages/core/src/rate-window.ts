@@ -70,6 +70,12 @@ export class RateWindow {
     return this.#answer(allowed, limit, at_ms);
   }
 
+  /** What `take` would say, the request itself left out of the count. */
+  look(limit: number, now_ms: number): RateTake {
+    const at_ms = this.#advance(now_ms);
+    return this.#answer(this.#counted < limit, limit, at_ms);
+  }
+
   /** Takes back one request counted at `at_ms`, and says what the budget is then. Nothing happens if it has aged out. */
   refund(limit: number, at_ms: number, now_ms: number): RateTake {
     const current_ms = this.#advance(now_ms);

@@ -1,4 +1,5 @@
 /** The order of refusals, rate windows and open mode, as callers see them. Source: api.md §2 and §3, contract §8. */
+import { Fault } from "@countersign/core";
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { testDatabase } from "../testing/database.ts";
@@ -83,6 +84,59 @@ test("304 gives its place back, and its headers say so", async () => {
   const other = await read({ "If-None-Match": '"other"' });
   expect([other.status, rate(other).remaining]).toEqual([200, 0]);
   expect((await read({ "If-None-Match": etag })).status).toBe(429);
+});
+
+/** A node on which no decision is read before `readers` requests ask for one. */
+async function heldTogether(readers: number) {
+  let here = 0;
+  let letGo: () => void = () => undefined;
+  const all = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const getDecision = async () => {
+    here += 1;
+    if (here === readers) letGo();
+    if (here <= readers) await all;
+    return { status: 200, body: { decision: "the same" } };
+  };
+  return httpNode(db, { clock, rate_limits: { general: 3 }, handlers: { getDecision } });
+}
+
+test("requests that end in a 304 take no place while they wait either, however many at once", async () => {
+  const node = await heldTogether(41);
+  const { api_key } = await org.key();
+  const read = (headers = {}) => call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers });
+  const waiting = Array.from({ length: 40 }, () => read({ "If-None-Match": "*" }));
+  const counted = await read();
+  expect([counted.status, rate(counted).remaining]).toEqual([200, 2]);
+  for (const same of await Promise.all(waiting)) expect(same.status).toBe(304);
+  expect(rate(await read({ "If-None-Match": "*" })).remaining).toBe(2);
+  expect(rate(await read()).remaining).toBe(1);
+});
+
+test("with If-None-Match, too, no more answers than the limit get through when they did change", async () => {
+  const node = await heldTogether(40);
+  const { api_key } = await org.key();
+  const read = () =>
+    call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers: { "If-None-Match": '"other"' } });
+  const answers = await Promise.all(Array.from({ length: 40 }, read));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(37);
+  expect(refused[0]?.json.error).toMatchObject({ code: "rate_limit_exceeded", details: [{ retry_after_seconds: 60 }] });
+});
+
+test("a refusal counts with If-None-Match as without", async () => {
+  const getDecision = async () => {
+    throw new Fault("not_found");
+  };
+  const node = await httpNode(db, { clock, rate_limits: { general: 2 }, handlers: { getDecision } });
+  const { api_key } = await org.key();
+  const read = () =>
+    call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers: { "If-None-Match": '"x"' } });
+  const [first, second, third] = [await read(), await read(), await read()];
+  expect([first.status, rate(first).remaining]).toEqual([404, 1]);
+  expect([second.status, rate(second).remaining, third.status]).toEqual([404, 0, 429]);
 });
 
 test("a rotated key inherits its predecessor's window", async () => {

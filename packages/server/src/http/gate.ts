@@ -21,6 +21,7 @@ import { isLocal } from "./local.ts";
 import {
   clientBucket,
   keyBucket,
+  lookAtRate,
   type RateLimits,
   type RateUse,
   rateFault,
@@ -158,10 +159,33 @@ function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Ad
       ? keyBucket(category, caller.org_id, caller.lineage_id)
       : clientBucket(category, ipOf(deps, visit.request));
   const limit = (so_far.known?.limits ?? deps.limits)[category];
-  const use = useRate(deps.windows, category, bucket, limit, nowMs(visit));
+  const rate = so_far.fault === null && mayBeUnchanged(visit) ? lookAtRate : useRate;
+  const use = rate(deps.windows, category, bucket, limit, nowMs(visit));
   return use instanceof Promise
     ? use.then((each) => counted(deps, visit, so_far, each))
     : counted(deps, visit, so_far, use);
+}
+
+/** A 304 does not count, and may take most of a minute to find out: such a request takes its place with its answer. */
+function mayBeUnchanged({ operation, request }: Visit): boolean {
+  return operation.conditional === true && request.headers["if-none-match"] !== undefined;
+}
+
+/**
+ * Settles what a request counts for, now that its answer is known: one that was let in on a look at its window takes its
+ * place there unless it is `unchanged`. The fault is the 429 of a window that has filled up meanwhile.
+ */
+export async function settleRate(
+  { windows }: Pick<GateDeps, "windows">,
+  admission: Admission,
+  unchanged: boolean,
+  now_us: number,
+): Promise<Admission> {
+  const { use } = admission;
+  if (use === null || use.counted) return admission;
+  const rate = unchanged ? lookAtRate : useRate;
+  const settled = await rate(windows, use.category, use.bucket, use.taken.limit, Math.floor(now_us / 1000));
+  return { ...admission, use: settled, fault: unchanged || settled.taken.allowed ? null : rateFault(settled) };
 }
 
 function counted(

@@ -22,6 +22,8 @@ export interface RateUse {
   readonly category: RateCategory;
   readonly bucket: string;
   readonly taken: RateTake;
+  /** False: only looked at, because the answer may be a 304, which does not count. */
+  readonly counted: boolean;
 }
 
 /** The budget of a key: its chain of rotations shares one, so rotating is no way to fresh budget. */
@@ -44,13 +46,29 @@ export function useRate(
 ): RateUse | Promise<RateUse> {
   const taken = windows.take(bucket, limit, now_ms);
   return taken instanceof Promise
-    ? taken.then((each) => ({ category, bucket, taken: each }))
-    : { category, bucket, taken };
+    ? taken.then((each) => ({ category, bucket, taken: each, counted: true }))
+    : { category, bucket, taken, counted: true };
 }
 
-/** Takes a request back out of the count: a 304, or a request that never was one. */
+/** The budget as it is, for a request that does not count, or not yet. Answers at once where `useRate` does. */
+export function lookAtRate(
+  windows: RateWindows,
+  category: RateCategory,
+  bucket: string,
+  limit: number,
+  now_ms: number,
+): RateUse | Promise<RateUse> {
+  const taken = windows.look(bucket, limit, now_ms);
+  return taken instanceof Promise
+    ? taken.then((each) => ({ category, bucket, taken: each, counted: false }))
+    : { category, bucket, taken, counted: false };
+}
+
+/** Takes a request back out of the count: it was not its caller's after all. */
 export async function refundRate(windows: RateWindows, use: RateUse, now_ms: number): Promise<RateUse> {
-  return use.taken.allowed ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) } : use;
+  return use.counted && use.taken.allowed
+    ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) }
+    : use;
 }
 
 /** The 429 for a request that found its window full. */

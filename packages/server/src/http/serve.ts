@@ -6,11 +6,10 @@ import type { Clock, Log, Spans } from "../ports.ts";
 import { ClientGone, readJson } from "./body.ts";
 import type { Console } from "./console.ts";
 import { faultOf, refusalOf } from "./faults.ts";
-import { type Admission, admit, type GateDeps, ipOf, recheck, stillAdmitted, type Visit } from "./gate.ts";
+import { type Admission, admit, type GateDeps, ipOf, recheck, settleRate, stillAdmitted, type Visit } from "./gate.ts";
 import type { Answer, OperationRequest } from "./handler.ts";
 import { isLocal } from "./local.ts";
 import type { Metrics } from "./metrics.ts";
-import { type RateUse, refundRate } from "./rate-limit.ts";
 import { headFault } from "./request-head.ts";
 import { replyTo, writeLines, writeRefusal, writeReply } from "./respond.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
@@ -60,14 +59,14 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
       return finished(deps, route.id, exchange, visit.now_us, admission, answer.status, code, fault);
     }
     const reply = replyTo(answer, operation.conditional === true, request);
-    let use: RateUse | null = admission.use;
-    if (reply.status === 304 && use !== null)
-      use = await refundRate(deps.gate.windows, use, Math.floor(visit.now_us / 1000));
-    writeReply(response, reply, request_id, use);
+    admission = await settleRate(deps.gate, admission, reply.status === 304, deps.clock.now_us());
+    if (admission.fault !== null) return refuse(deps, route, exchange, visit.now_us, admission, admission.fault);
+    writeReply(response, reply, request_id, admission.use);
     finished(deps, route.id, exchange, visit.now_us, admission, reply.status, null, null);
   } catch (error) {
+    admission = await settleRate(deps.gate, admission, false, deps.clock.now_us());
     if (error instanceof ClientGone) return gone(deps, route, exchange, visit.now_us, admission);
-    await refuseChecked(deps, route, exchange, visit, admission, faultOf(error));
+    await refuseChecked(deps, route, exchange, visit, admission, admission.fault ?? faultOf(error));
   }
 }
 

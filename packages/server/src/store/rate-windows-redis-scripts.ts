@@ -1,4 +1,4 @@
-/** The two Lua scripts of the shared rate windows. KEYS: times, counts. ARGV: limit, now in ms or '' for Redis' clock. */
+/** The Lua scripts of the shared rate windows. KEYS: times, counts. ARGV: limit, now in ms or '' for Redis' clock. */
 import { limits } from "@countersign/contract";
 
 const window_ms = limits.rate_window_seconds * 1000;
@@ -72,6 +72,11 @@ if n < limit then
   redis.call('PEXPIRE', counts, ${window_ms + 1_000})
 end
 return {allowed, n, freeing(), now, now}
+`;
+
+/** What `takeScript` would give, the request itself left out of the count. */
+export const lookScript = `${advance}
+return {n < limit and 1 or 0, n, freeing(), now, now}
 `;
 
 /** Takes back one request counted at ARGV[3], unless it has aged out. */

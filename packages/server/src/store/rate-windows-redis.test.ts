@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { silentLog } from "../testing/silent-log.ts";
+import { NodeRateWindows } from "./rate-windows.ts";
 import { openRedisRateWindows, type RedisRateWindows } from "./rate-windows-redis.ts";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -89,6 +90,23 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
       await Promise.all(Array.from({ length: 250 }, (_, i) => windows.take("many", 10_000, 1_000_000 + from + i)));
     }
     expect(await windows.take("many", 10_000, 1_064_998)).toMatchObject({ remaining: 9_998 });
+  });
+
+  test("a look counts nothing and says what a node's own window says", async () => {
+    const windows = await connected({ callers_time: true });
+    const own = new NodeRateWindows();
+    for (const [kind, limit, t] of [
+      ["look", 2, 5_000],
+      ["take", 2, 5_000],
+      ["look", 2, 6_000],
+      ["take", 2, 7_000],
+      ["look", 2, 7_000],
+      ["look", 1, 8_000],
+      ["look", 2, 65_000],
+      ["look", 2, 67_000],
+    ] as const) {
+      expect(await windows[kind]("looked at", limit, t)).toEqual(own[kind]("looked at", limit, t));
+    }
   });
 
   test("a refund of a bucket's only request leaves nothing behind that later counts", async () => {

@@ -16,7 +16,7 @@ import { type RateTake, rateTake } from "@countersign/core";
 import { Redis } from "ioredis";
 import type { Log } from "../ports.ts";
 import { NodeRateWindows, type RateWindows } from "./rate-windows.ts";
-import { refundScript, takeScript } from "./rate-windows-redis-scripts.ts";
+import { lookScript, refundScript, takeScript } from "./rate-windows-redis-scripts.ts";
 
 /** Shared windows; `close` ends the connection. */
 export interface RedisRateWindows extends RateWindows {
@@ -48,6 +48,7 @@ const probe_every_ms = 1_000;
 type Reply = [allowed: number, counted: number, freeing_ms: number, at_ms: number, now_ms: number];
 type Scripts = Redis & {
   rateTake(times: string, counts: string, limit: number, now: string): Promise<Reply>;
+  rateLook(times: string, counts: string, limit: number, now: string): Promise<Reply>;
   rateRefund(times: string, counts: string, limit: number, now: string, at: string): Promise<Reply>;
 };
 
@@ -61,6 +62,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     retryStrategy: (attempt) => Math.min(attempt * 50, 1_000),
   }) as Scripts;
   redis.defineCommand("rateTake", { numberOfKeys: 2, lua: takeScript });
+  redis.defineCommand("rateLook", { numberOfKeys: 2, lua: lookScript });
   redis.defineCommand("rateRefund", { numberOfKeys: 2, lua: refundScript });
   redis.on("error", (error) => log.debug({ error }, "redis connection failed"));
 
@@ -142,6 +144,19 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
       } catch (error) {
         failed(error);
         return own.take(bucket, limit, now_ms);
+      }
+    },
+
+    async look(bucket, limit, now_ms) {
+      if (!usable(now_ms)) return own.look(bucket, limit, now_ms);
+      try {
+        const command = redis.rateLook(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
+        const looked = read(limit, await Promise.race([command, deadline()]));
+        succeeded();
+        return looked;
+      } catch (error) {
+        failed(error);
+        return own.look(bucket, limit, now_ms);
       }
     },
 

@@ -15,6 +15,15 @@ test("a refund gives the request back", () => {
   expect(windows.take("a", 1, 7).allowed).toBe(true);
 });
 
+test("a look counts nothing and opens nothing", () => {
+  const windows = new NodeRateWindows();
+  expect(windows.look("a", 1, 5)).toMatchObject({ allowed: true, remaining: 1 });
+  expect(windows.size).toBe(0);
+  windows.take("a", 1, 5);
+  expect(windows.look("a", 1, 6)).toMatchObject({ allowed: false, remaining: 0 });
+  expect(windows.look("a", 1, 60_005)).toMatchObject({ allowed: true, remaining: 1 });
+});
+
 test("a million callers over ten minutes leave only those of about the last minutes", () => {
   const windows = new NodeRateWindows();
   for (let caller = 0; caller < 1_000_000; caller++) windows.take(`caller ${caller}`, 120, caller * 0.6);

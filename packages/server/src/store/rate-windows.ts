@@ -5,7 +5,9 @@ import { type RateTake, RateWindow } from "@countersign/core";
 export interface RateWindows {
   /** Counts a request unless `limit` already count; a refused one is not counted. Never rejects. */
   take(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
-  /** Takes back a request that `take` allowed (its answer is a 304), and says what is left then. Never rejects. */
+  /** What `take` would say, without counting: for requests that may end in a 304. Never rejects. */
+  look(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
+  /** Takes back a request that `take` allowed (it never was the caller's), and says what is left then. Never rejects. */
   refund(bucket: string, taken: RateTake, now_ms: number): RateTake | Promise<RateTake>;
 }
 
@@ -27,6 +29,10 @@ export class NodeRateWindows implements RateWindows {
 
   take(bucket: string, limit: number, now_ms: number): RateTake {
     return (this.#windows.get(bucket) ?? this.#open(bucket, now_ms)).take(limit, now_ms);
+  }
+
+  look(bucket: string, limit: number, now_ms: number): RateTake {
+    return (this.#windows.get(bucket) ?? new RateWindow()).look(limit, now_ms);
   }
 
   refund(bucket: string, taken: RateTake, now_ms: number): RateTake {
