@@ -181,6 +181,9 @@ test("killed in the middle of the 25 s wait, the third attempt keeps its time an
   await third.finished;
 });
 
+/** Within a transaction PostgreSQL shows the sessions of its first look again and again. */
+const seenAnew = (client: { query(text: string): Promise<unknown> }) => client.query("select pg_stat_clear_snapshot()");
+
 test("killed between an attempt and its settling, the delivery is made again under the same id and told apart in its record", {
   timeout: 180_000,
 }, async () => {
@@ -202,13 +205,14 @@ test("killed between an attempt and its settling, the delivery is made again und
   await holder.query("begin; set local app.org = '*'; select from org_heads for update");
   answer();
   // Of this file's database only: other files have theirs on the same server.
-  const waiting = async () =>
-    (
-      await holder.query(
-        `select pid from pg_locks join pg_stat_activity using (pid)
-         where not granted and datname = current_database() and pid <> pg_backend_pid()`,
-      )
-    ).rows;
+  const waiting = async () => {
+    await seenAnew(holder);
+    const { rows } = await holder.query(
+      `select pid from pg_locks join pg_stat_activity using (pid)
+       where not granted and datname = current_database() and pid <> pg_backend_pid()`,
+    );
+    return rows;
+  };
   await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(0);
   first.process.kill("SIGKILL");
   await first.finished;
@@ -237,6 +241,7 @@ test("killed between the answer to an intent and its dispatch, the event is deli
   const holder = await openClient(database.connection, "test of a crash");
   onTestFinished(() => holder.end());
   const sessions = async (): Promise<number[]> => {
+    await seenAnew(holder);
     const { rows } = await holder.query(
       "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'",
     );
