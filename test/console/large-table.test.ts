@@ -134,6 +134,7 @@ describe.skipIf(whyNot !== null)(`100,000 decisions${whyNot === null ? "" : `: $
     ["those with a rare verdict", { verdict: "block" }, "middle"],
     ["those of a day", { from }, "begin"],
     ["those of a mode", { mode: "shadow" }, "begin"],
+    ["those of test mode, of which there are none", { mode: "test" }, "begin"],
   ])("are found by an index: %s", async (_, filter, place) => {
     const middle = (
       await console_.database.db.tenant(seeded.org_id, (query) =>
