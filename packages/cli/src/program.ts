@@ -8,6 +8,7 @@ import { addOrgs } from "./commands/orgs.ts";
 import { addPacks } from "./commands/packs.ts";
 import { addPolicies } from "./commands/policies.ts";
 import { addReplay } from "./commands/replay.ts";
+import { addSecrets } from "./commands/secrets.ts";
 import { addServe } from "./commands/serve.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 
@@ -30,7 +31,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     .version(version, "-v, --version", "print the version")
     .addHelpText("after", help)
     .showHelpAfterError("(add --help for the options)");
-  for (const add of [addServe, addKeys, addOrgs, addDoctor, addExport, addReplay, addWebhooks, addPolicies, addPacks])
+  for (const add of [
+    ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
+    ...[addReplay, addWebhooks, addPolicies, addPacks],
+  ])
     add(program);
   try {
     await program.parseAsync(argv);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   attachEmbedded,
   type Config,
+  type ConnectionOptions,
   type DatabaseState,
   inspectDatabase,
   inspectRedis,
@@ -12,6 +13,7 @@ import {
   systemBinaries,
 } from "@countersign/server";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
+import { checkSecrets } from "./secrets.ts";
 
 const skew_ms_max = 1_000;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -22,8 +24,12 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     config.database_url === null && (await stat(join(config.data_dir, "postgres")).catch(() => null)) === null;
   if (isNew) return [await checkBinaries(config)];
   try {
-    const { state, source } = await stateOf(config);
-    return [server(state, source), ...durability(state), schema(state), ...role(state), ...clock(state)];
+    return await atDatabase(config, async (connection, source) => {
+      const state = await inspectDatabase(connection);
+      const usable = state.applied.length > 0 && state.pending.length === 0;
+      const secrets = usable ? await checkSecrets(config, connection) : [];
+      return [server(state, source), ...durability(state), schema(state), ...role(state), ...clock(state), ...secrets];
+    });
   } catch (error) {
     const advice =
       config.database_url === null
@@ -49,9 +55,12 @@ async function checkBinaries({ path }: Config): Promise<Finding> {
   return ok("database", `none yet; the first start makes it with PostgreSQL ${found.version} (${source})`);
 }
 
-async function stateOf(config: Config): Promise<{ state: DatabaseState; source: string }> {
+async function atDatabase<T>(
+  config: Config,
+  look: (connection: ConnectionOptions, source: string) => Promise<T>,
+): Promise<T> {
   const attached = config.database_url === null ? await attachEmbedded(config.data_dir) : null;
-  if (attached !== null) return { state: await inspectDatabase(attached), source: "embedded, running" };
+  if (attached !== null) return look(attached, "embedded, running");
   const started = await startDatabase({ ...config, search: { path: config.path } }, silent);
   try {
     const source = {
@@ -59,7 +68,7 @@ async function stateOf(config: Config): Promise<{ state: DatabaseState; source: 
       embedded: "embedded, started for this check",
       system: "found on this system, started for this check",
     };
-    return { state: await inspectDatabase(started.connection), source: source[started.source] };
+    return await look(started.connection, source[started.source]);
   } finally {
     await started.stop();
   }

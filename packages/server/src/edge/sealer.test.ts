@@ -1,18 +1,9 @@
-import { createCipheriv, hkdfSync } from "node:crypto";
 import { expect, test } from "vitest";
+import { sealedV1 } from "../testing/sealed-v1.ts";
 import { createSealer, masterKeyId } from "./sealer.ts";
 
 const [key_a, key_b, key_c] = [7, 8, 9].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
 const sealer = createSealer(key_a);
-
-/** As texts were sealed before keys had names. */
-function sealedV1(master_key: Buffer, text: string, context: string): string {
-  const key = Buffer.from(hkdfSync("sha256", master_key, "", "countersign sealed texts v1", 32));
-  const nonce = Buffer.alloc(12, 3);
-  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
-  const bytes = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
-  return `v1.${bytes.toString("base64url")}`;
-}
 
 test("what is sealed opens again, differs each time, hides the text and names its key", () => {
   const [one, two] = [sealer.seal("sécret", "org_1 a"), sealer.seal("sécret", "org_1 a")];

@@ -72,13 +72,18 @@ export async function createKey(
   idempotency_key?: string,
 ): Promise<OnceAnswer<ApiKeyCreated>> {
   const wanted = keyToCreate(caller, input, runtime.clock.now_us());
-  const context = `${caller.org_id} createApiKey ${idempotency_key ?? ""}`;
+  const context = createdKeyContext(caller.org_id, idempotency_key ?? "");
   const terms = { operation: "createApiKey", idempotency_key, request: input };
   const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
     const created = await insertNewKey(runtime, query, wanted);
     return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };
   });
   return { response: JSON.parse(runtime.sealer.open(response.sealed, context)) as ApiKeyCreated, replayed };
+}
+
+/** What the answer that is kept for repetitions is sealed under. */
+export function createdKeyContext(org_id: string, idempotency_key: string): string {
+  return `${org_id} createApiKey ${idempotency_key}`;
 }
 
 /** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out. */

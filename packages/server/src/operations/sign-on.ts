@@ -1,5 +1,5 @@
 /** A login at an organization's own OpenID provider, from its begin to the session. Source: api.md §9. */
-import { limits, type SingleSignOnBegin } from "@countersign/contract";
+import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@countersign/contract";
 import { equalInConstantTime, Fault, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import type { OpenIdFailure, OpenIdLogin, OpenIdPerson } from "../sign-in-ports.ts";
@@ -45,7 +45,8 @@ export async function beginSingleSignOn(
   if (row === undefined) throw new Fault("not_found");
   const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
   const browser = newToken(runtime);
-  const answer = await runtime.openId.begin(providerOf(runtime, row), login, redirectUri(runtime), email ?? null);
+  const redirect_uri = redirectUri(runtime, row.org_id);
+  const answer = await runtime.openId.begin(providerOf(runtime, row), login, redirect_uri, email ?? null);
   if ("failed" in answer) throw unavailable(answer);
 
   const { issuer, client_id } = row;
@@ -60,18 +61,23 @@ export async function beginSingleSignOn(
 /**
  * Begins a session for whom the provider vouches. Who signs in for the first time becomes a person of the organization,
  * or is the one who has the address already. A second factor that was set up here is still asked for.
- * Faults: invalid_credentials (another browser, too old, used, not what the provider says), forbidden (no address that
+ * Faults: invalid_credentials (another browser, another organization, too old, used, not what the provider says), forbidden (no address that
  * may, or a person who was removed), already_exists (of another organization, or as many people as there may be),
  * unavailable.
  */
 export async function finishSingleSignOn(
   runtime: Needed,
-  callback_query: string,
+  { org_id, callback_query }: SingleSignOnFinish,
   browser: string | null,
   client: Client,
 ): Promise<Begun> {
-  const { row, started } = await takeStarted(runtime, new URLSearchParams(callback_query).get("state"), browser);
-  const callback = new URL(redirectUri(runtime));
+  const { row, started } = await takeStarted(
+    runtime,
+    org_id,
+    new URLSearchParams(callback_query).get("state"),
+    browser,
+  );
+  const callback = new URL(redirectUri(runtime, org_id));
   callback.search = callback_query;
   const vouched = await runtime.openId.finish(providerOf(runtime, row), started, callback.href);
   if ("failed" in vouched) {
@@ -98,6 +104,7 @@ async function findProvider(
 /** Uses up a login that was begun, also where it comes back wrong. Faults: invalid_credentials. */
 async function takeStarted(
   runtime: Needed,
+  org_id: string,
   state: string | null,
   browser: string | null,
 ): Promise<{ row: StoredSingleSignOn; started: Started }> {
@@ -108,7 +115,8 @@ async function takeStarted(
     const taken = await takeToken(query, "sso", state_sha256, now);
     return { token: taken, row: taken?.org_id == null ? undefined : await readSingleSignOn(query, taken.org_id) };
   });
-  if (token === undefined || row === undefined) throw new Fault("invalid_credentials");
+  // Sent back to another organization's address than the login was begun for: by another provider.
+  if (token === undefined || row === undefined || row.org_id !== org_id) throw new Fault("invalid_credentials");
   const sealed = token.subject["sealed"] as string;
   const started = JSON.parse(runtime.sealer.open(sealed, startedContext(state_sha256))) as Started;
   const same = equalInConstantTime(Buffer.from(started.browser, "hex"), Buffer.from(tokenHash(browser), "hex"));
@@ -207,7 +215,8 @@ function domainOf(email: string): string {
   return email.slice(email.lastIndexOf("@") + 1).toLowerCase();
 }
 
-function startedContext(state_sha256: string): string {
+/** What a login that was begun is sealed under. */
+export function startedContext(state_sha256: string): string {
   return `single_sign_on ${state_sha256}`;
 }
 

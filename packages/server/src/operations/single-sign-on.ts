@@ -24,15 +24,18 @@ const public_mail_domains: ReadonlySet<string> = new Set([
   ...["yandex.ru", "yandex.com", "proton.me", "protonmail.com", "pm.me", "zoho.com", "qq.com", "163.com", "126.com"],
 ]);
 
-/** Where the provider sends browsers back to. */
-export function redirectUri({ settings }: Pick<Runtime, "settings">): string {
-  return `${settings.public_url()}/sso/callback`;
+/**
+ * Where the provider sends browsers back to. Each organization has an address of its own, so that a code of one's provider
+ * never gets to another's: an organization's admin may run the provider. Source: RFC 9700, section 4.4.2.
+ */
+export function redirectUri({ settings }: Pick<Runtime, "settings">, org_id: string): string {
+  return `${settings.public_url()}/sso/callback/${org_id}`;
 }
 
 /** The provider with its secret, as logins need it. */
 export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingleSignOn): OpenIdProvider {
   const { org_id, issuer, client_id, secret_sealed } = row;
-  return { issuer, client_id, client_secret: sealer.open(secret_sealed, secretContext(org_id)) };
+  return { issuer, client_id, client_secret: sealer.open(secret_sealed, clientSecretContext(org_id)) };
 }
 
 /**
@@ -56,10 +59,10 @@ export async function putSingleSignOn(
   const client_secret = input.client_secret ?? (same ? providerOf(runtime, known).client_secret : undefined);
   if (client_secret === undefined)
     throw invalid("/client_secret", "required", "Give the secret of this client at this issuer.");
-  await tryProvider(runtime, { issuer, client_id, client_secret });
+  await tryProvider(runtime, org_id, { issuer, client_id, client_secret });
 
   const updated_at = formatTimestampUs(runtime.clock.now_us());
-  const secret_sealed = runtime.sealer.seal(client_secret, secretContext(org_id));
+  const secret_sealed = runtime.sealer.seal(client_secret, clientSecretContext(org_id));
   const row = { org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at };
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
@@ -103,9 +106,9 @@ async function acceptedIssuer({ httpOut }: Needed, given: string): Promise<strin
 }
 
 /** Whether a login could begin there. */
-async function tryProvider(runtime: Needed, provider: OpenIdProvider): Promise<void> {
+async function tryProvider(runtime: Needed, org_id: string, provider: OpenIdProvider): Promise<void> {
   const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
-  const answer = await runtime.openId.begin(provider, login, redirectUri(runtime), null);
+  const answer = await runtime.openId.begin(provider, login, redirectUri(runtime, org_id), null);
   if ("failed" in answer) throw invalid("/issuer", "not_allowed", answer.text);
 }
 
@@ -113,11 +116,12 @@ function shown(runtime: Needed, row: StoredSingleSignOn): SingleSignOn {
   const { org_id, issuer, client_id, email_domains, default_role, updated_at } = row;
   const login_url = `${runtime.settings.public_url()}/login?org_id=${org_id}`;
   const shown = { issuer, client_id, email_domains: [...email_domains], default_role, updated_at };
-  return { ...shown, redirect_uri: redirectUri(runtime), login_url };
+  return { ...shown, redirect_uri: redirectUri(runtime, org_id), login_url };
 }
 
 /** What the secret is sealed for: it opens for this organization's provider only. */
-function secretContext(org_id: string): string {
+/** What the secret of a client is sealed under. */
+export function clientSecretContext(org_id: string): string {
   return `${org_id} single_sign_on client_secret`;
 }
 

@@ -24,7 +24,10 @@ const seed_chars = 20;
 /** 59 bits each: guessing one is hopeless at five tries a login. */
 const recovery_code_chars = 10;
 
-const sealContext = (person: Pick<Person, "org_id" | "user_id">) => `${person.org_id} ${person.user_id} totp`;
+/** What a person's seed is sealed under. */
+export function totpContext({ org_id, user_id }: Pick<Person, "org_id" | "user_id">): string {
+  return `${org_id} ${user_id} totp`;
+}
 
 function totpOf(seed: string, label: string): TOTP {
   return new TOTP({
@@ -70,7 +73,7 @@ async function useTotp(
 ): Promise<boolean> {
   if (person.totp_sealed === null) return false;
   const now_ms = Math.floor(runtime.clock.now_us() / 1000);
-  const totp = totpOf(runtime.sealer.open(person.totp_sealed, sealContext(person)), person.email);
+  const totp = totpOf(runtime.sealer.open(person.totp_sealed, totpContext(person)), person.email);
   const delta = totp.validate({ token: code, timestamp: now_ms, window: 1 });
   if (delta === null) return false;
   const step = Math.floor(now_ms / 1000 / period_seconds) + delta;
@@ -84,7 +87,7 @@ export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpE
   return runtime.db.tenant(org_id, async (query) => {
     const person = await personOf(query, org_id, user_id);
     if (person.mfa_enabled) throw new Fault("state_conflict");
-    await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, sealContext(person)));
+    await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, totpContext(person)));
     const totp = totpOf(seed, person.email);
     return { secret: totp.secret.base32, uri: totp.toString() };
   });

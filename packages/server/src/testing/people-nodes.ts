@@ -1,5 +1,6 @@
 /** Nodes with people: mails are kept, links are read from them, cookies are sent as browsers send them. */
 import { expect } from "vitest";
+import type { NodeParts } from "../edge/node.ts";
 import type { Clock, Mail } from "../ports.ts";
 import type { TestDatabase } from "./database.ts";
 import { call, testOrganization } from "./http-node.ts";
@@ -16,16 +17,21 @@ export interface Sent {
 /** The password of everybody in these tests. */
 export const password = "correct horse battery staple";
 
+/** What may differ between the two nodes. */
+type Own = Partial<Pick<NodeParts, "sealer" | "httpOut">>;
+
 /** Two nodes on one database, with a clock that can be put forward. */
-export async function peopleNodes(database: TestDatabase) {
+export async function peopleNodes(database: TestDatabase, own: readonly [Own, Own] = [{}, {}]) {
   const mails: Mail[] = [];
   const mailer = { send: async (mail: Mail) => void mails.push(mail) };
   let offset_us = 0;
   const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
   // Every node on the database sends mails, so every one has this mailer.
   const parts = { mailer, clock };
-  const { url } = await serviceNode(database, parts);
-  const { url: other } = await serviceNode(database, parts);
+  const first = await serviceNode(database, { ...parts, ...own[0] });
+  const second = await serviceNode(database, { ...parts, ...own[1] });
+  const { url } = first;
+  const { url: other } = second;
   // Open mode is over: without a session nobody is let in.
   await (await testOrganization(database.db)).key();
   let numbers = 0;
@@ -84,6 +90,7 @@ export async function peopleNodes(database: TestDatabase) {
     count,
     signedUp,
     joined,
+    close: () => Promise.all([first.close(), second.close()]),
     /** Puts the clock forward. */
     advance: (seconds: number) => {
       offset_us += seconds * 1_000_000;

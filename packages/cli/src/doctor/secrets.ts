@@ -1,0 +1,44 @@
+/** Whether what is sealed in the database opens with the master keys that are set here. */
+import { randomBytes } from "node:crypto";
+import {
+  type Config,
+  type ConnectionOptions,
+  createSealer,
+  openDb,
+  readMasterKeys,
+  StartRefused,
+  sealedStatus,
+} from "@countersign/server";
+import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** What the sealed values of a migrated database need. */
+export async function checkSecrets(config: Config, connection: ConnectionOptions): Promise<Finding[]> {
+  const keys = await readMasterKeys(config).catch((error: unknown) => {
+    if (error instanceof StartRefused) return error;
+    throw error;
+  });
+  // A key that has sealed nothing: then everything there is opens with none.
+  const ring = keys instanceof StartRefused ? createSealer(randomBytes(32)) : createSealer(...ringOf(keys));
+  const db = openDb(connection, silent);
+  const counts = await sealedStatus({ db, ring }).finally(() => db.close());
+  const total = counts.reduce((sum, each) => sum + each.total, 0);
+  const unreadable = counts.reduce((sum, each) => sum + each.unreadable, 0);
+  if (total === 0) return [ok("secrets", "nothing is sealed yet")];
+  if (keys instanceof StartRefused) {
+    const text = `${total} sealed values, and no key to open them: ${reasonOf(keys)}`;
+    return [problem("secrets", text, "put the master key back that the service ran with")];
+  }
+  if (unreadable > 0) {
+    const text = `${unreadable} of ${total} sealed values open with no master key that is set here`;
+    return [problem("secrets", text, "add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS; see docs/master-key.md")];
+  }
+  const needed = ring.other_key_ids.filter((id) => counts.some(({ by_key }) => (by_key[id] ?? 0) > 0));
+  if (needed.length === 0) return [ok("secrets", `all ${total} sealed values open with the master key ${ring.key_id}`)];
+  const text = `some of ${total} sealed values still need the master key ${needed.join(", ")}`;
+  return [note("secrets", text, "countersign secrets reseal, before that key is dropped")];
+}
+
+const ringOf = ({ master_key, other_master_keys }: Awaited<ReturnType<typeof readMasterKeys>>) =>
+  [master_key, other_master_keys] as const;
