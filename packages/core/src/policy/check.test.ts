@@ -272,6 +272,52 @@ describe("checking a policy", () => {
     );
   });
 
+  test("wherever a document is broken, every diagnostic stands at a place of its text and has a help line", () => {
+    const right = `${head}spec:\n  match:\n    actions:\n      - payment.transfer\n  variables:\n    - {name: v, expr: params.a}\n  when: |-\n    vars.v > 1 &&\n    action.verb == "x"\n  effect: block\n  message: "is {{vars.v}}"\ntests:\n  - {name: t, intent: {agent: {id: a}, action: {verb: v}}, expect: {verdict: approve}}\n`;
+    expect(checkPolicy(right).diagnostics).toEqual([]);
+    const junk = fc.constantFrom(
+      "\t",
+      "  ",
+      "'",
+      '"',
+      "{",
+      "}",
+      "[",
+      "]",
+      ":",
+      "- ",
+      "#",
+      "|",
+      "&a ",
+      "? ",
+      "%",
+      "\n",
+      "\r\n",
+      "---\n",
+    );
+    const place = fc.nat(right.length);
+    const change = fc.oneof(
+      fc.record({ at: place, put: junk, drop: fc.constant(0) }),
+      fc.record({ at: place, put: fc.constant(""), drop: fc.integer({ min: 1, max: 12 }) }),
+    );
+    let broken = 0;
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
+        const text = changes.reduce((all, { at, put, drop }) => all.slice(0, at) + put + all.slice(at + drop), right);
+        const lines = text.split("\n");
+        for (const { line, column, help } of checkPolicy(text).diagnostics) {
+          broken += 1;
+          expect(column, `${line}:${column} of ${JSON.stringify(text)}`).toBeLessThanOrEqual(
+            (lines[(line ?? 0) - 1]?.length ?? -1) + 1,
+          );
+          expect(help).toMatch(/\w/);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(broken).toBeGreaterThan(500);
+  });
+
   test("wrong tests beside a policy are refused", () => {
     const found = check(
       "  when: 'true'\n  effect: block\ntests:\n- {name: a, now: yesterday-at-noonish-or-so, intent: {}, facts: {weather: {}}, expect: {}}",

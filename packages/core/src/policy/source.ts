@@ -1,15 +1,4 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseDocument,
-  Scalar,
-} from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from "yaml";
 import { collectFindings } from "./findings.ts";
 
 /** One finding in a policy document, placed in its text. `path` is a JSON Pointer. Source: api.md §10. */
@@ -86,14 +75,12 @@ function cut(text: string): string {
  * throws.
  */
 export function readSource(text: string): SourceDocument {
-  const lines = new LineCounter();
+  // Counted here: the library's own count misses lines of a text that is broken, where places matter most.
+  const lines = lineStarts(text);
   const nodes = new Map<string, Node>();
   const keys = new Map<string, Node>();
   const findings = collectFindings();
-  const place = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(line, 1), column: Math.max(col, 1) };
-  };
+  const place = (offset: number): Place => placeIn(lines, Math.min(offset, text.length));
   const at: SourceDocument["at"] = (path, finding, offset) => {
     const node = (offset === "key" ? keys.get(path) : undefined) ?? nearest(nodes, path);
     const found = node?.range ? place(typeof offset !== "number" ? node.range[0] : inText(text, node, offset)) : null;
@@ -103,7 +90,6 @@ export function readSource(text: string): SourceDocument {
   let parsed: Document;
   try {
     parsed = parseDocument(text, {
-      lineCounter: lines,
       version: "1.2",
       // Its own look for keys that stand twice takes the square of their number: see `readMap`.
       uniqueKeys: false,
@@ -179,6 +165,24 @@ export function readSource(text: string): SourceDocument {
     }
     return record;
   }
+}
+
+/** The offset at which each line begins. */
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+function placeIn(starts: readonly number[], offset: number): Place {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
 }
 
 function nearest(nodes: ReadonlyMap<string, Node>, path: string): Node | undefined {
