@@ -131,7 +131,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByText("There is no such thing (any more)").waitFor();
     await page.getByRole("link", { name: "sign up again" }).waitFor();
-    await page.goto("/sso/callback?code=nothing&state=nothing");
+    await page.goto(`/sso/callback/org_${"0".repeat(26)}?code=nothing&state=nothing`);
     await page.getByRole("link", { name: "Begin again" }).click();
     await page.getByText("Through your organization").click();
     await page.getByLabel("Work e-mail").fill("ann@nowhere.example");

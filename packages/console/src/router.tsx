@@ -29,7 +29,7 @@ const outside = [
   }),
   createRoute({
     getParentRoute: () => root,
-    path: "/sso/callback",
+    path: "/sso/callback/$org_id",
     component: SingleSignOnPage,
   }),
   createRoute({

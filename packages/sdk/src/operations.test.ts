@@ -102,7 +102,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   getSingleSignOn: (client) => client.getSingleSignOn(),
   deleteSingleSignOn: (client) => client.deleteSingleSignOn(),
   beginSingleSignOn: (client) => client.beginSingleSignOn({ email: "a@example.com" }),
-  finishSingleSignOn: (client) => client.finishSingleSignOn("code=c&state=s"),
+  finishSingleSignOn: (client) => client.finishSingleSignOn({ org_id: "org_id", callback_query: "code=c&state=s" }),
   listPeople: (client) => client.listPeople({ role: "admin" }),
   changeRole: (client) => client.changeRole("user_id", "reviewer"),
   removePerson: (client) => client.removePerson("user_id"),

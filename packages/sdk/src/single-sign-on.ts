@@ -2,6 +2,7 @@ import type {
   Session,
   SingleSignOn,
   SingleSignOnBegin,
+  SingleSignOnFinish,
   SingleSignOnInput,
   SingleSignOnStart,
 } from "@countersign/contract";
@@ -23,8 +24,8 @@ export function singleSignOnCalls(call: Transport) {
     /** Where the browser is to go to sign in; it has to come back with the cookie that this sets. */
     beginSingleSignOn: async (input: SingleSignOnBegin) =>
       (await call<{ single_sign_on: SingleSignOnStart }>("POST", `${path}/begin`, { body: input })).single_sign_on,
-    /** Begins a session with the query that the provider sent the browser back with. */
-    finishSingleSignOn: async (callback_query: string) =>
-      (await call<{ session: Session }>("POST", `${path}/finish`, { body: { callback_query } })).session,
+    /** Begins a session with the end of the path and the query that the provider sent the browser back with. */
+    finishSingleSignOn: async (input: SingleSignOnFinish) =>
+      (await call<{ session: Session }>("POST", `${path}/finish`, { body: input })).session,
   };
 }

@@ -77,7 +77,8 @@ export const singleSignOnOperations = {
     path: `${path}/finish`,
     summary: "Finish a login that the OpenID provider sent back",
     description:
-      "Serves once for each begin, in the same browser, for ten minutes. A second factor that the person has set up " +
+      "`org_id` is the last part of the address that the provider sent the browser back to. Serves once for each begin, in " +
+      "the same browser, for ten minutes. A second factor that the person has set up " +
       "here is still asked for (mfa_required).",
     body: SingleSignOnFinish,
     answers: { 200: { description: "The session; its cookie is set.", schema: wrapped("session", Session) } },

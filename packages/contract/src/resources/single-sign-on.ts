@@ -59,6 +59,7 @@ export type SingleSignOnStart = Static<typeof SingleSignOnStart>;
 
 export const SingleSignOnFinish = closed(
   {
+    org_id: id("organization"),
     callback_query: Type.String({
       minLength: 1,
       maxLength: 8_192,

@@ -14,7 +14,7 @@ const ada = { sub: "ada-1", email: "ada@example.com", email_verified: true };
 const local = createHttpOut({ rules: { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8"]) } });
 afterAll(() => local.close());
 const openId = createOpenId(local);
-const provider = await openIdProvider([redirect_uri]);
+const provider = await openIdProvider(redirect_uri);
 const account = { issuer: provider.issuer, client_id, client_secret };
 
 async function begun(more: Partial<typeof login> = {}): Promise<string> {
@@ -45,7 +45,7 @@ describe("a login", () => {
   });
 
   test("reads the address from the ID token where it is there, and asks no more", async () => {
-    const other = await openIdProvider([redirect_uri], true);
+    const other = await openIdProvider(redirect_uri, true);
     const there = { ...account, issuer: other.issuer };
     const answer = await openId.begin(there, login, redirect_uri, "ada@example.com");
     if ("failed" in answer) throw new Error(answer.text);

@@ -15,8 +15,8 @@ export interface ProviderAccount {
 export const client_id = "countersign";
 export const client_secret = "a-client-secret:%&+/=";
 
-/** A provider with one client that may be sent back to `redirect_uris`. Ends with the file's tests. */
-export async function openIdProvider(redirect_uris: readonly string[], id_token_claims = false) {
+/** A provider with one client that may be sent back to what begins with `redirect_uri`. Ends with the file's tests. */
+export async function openIdProvider(redirect_uri: string, id_token_claims = false) {
   const accounts = new Map<string, ProviderAccount>();
   /** Who signs in next. */
   let next = "";
@@ -26,7 +26,7 @@ export async function openIdProvider(redirect_uris: readonly string[], id_token_
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const provider = new Provider(issuer, {
-    clients: [{ client_id, client_secret, redirect_uris: [...redirect_uris], grant_types: ["authorization_code"] }],
+    clients: [{ client_id, client_secret, redirect_uris: [redirect_uri], grant_types: ["authorization_code"] }],
     claims: { openid: ["sub"], email: ["email", "email_verified"] },
     conformIdTokenClaims: !id_token_claims,
     cookies: { keys: ["test"] },
@@ -36,6 +36,9 @@ export async function openIdProvider(redirect_uris: readonly string[], id_token_
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     findAccount: (_, id) => ({ accountId: id, claims: async () => ({ ...accounts.get(id), sub: id }) }),
   });
+
+  // Each organization has an address of its own.
+  provider.Client.prototype.redirectUriAllowed = (uri) => uri.startsWith(redirect_uri);
 
   async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { prompt, params, session } = await provider.interactionDetails(request, response);

@@ -16,7 +16,7 @@ import { serviceNode } from "../../testing/service-node.ts";
 
 const database = await testDatabase();
 const public_url = "https://countersign.example";
-const provider = await openIdProvider([`${public_url}/sso/callback`]);
+const provider = await openIdProvider(`${public_url}/sso/callback`);
 const password = "correct horse battery staple";
 let offset_us = 0;
 const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
@@ -79,7 +79,11 @@ async function organization({ configured = true }: { configured?: boolean } = {}
 
 const begin = (body: object) => send("POST", `${path}/begin`, { body });
 const finish = (callback: URL, cookie: string | undefined, node = 0) =>
-  send("POST", `${path}/finish`, { cookie, body: { callback_query: callback.search.slice(1) }, node });
+  send("POST", `${path}/finish`, {
+    cookie,
+    body: { org_id: callback.pathname.split("/").at(-1), callback_query: callback.search.slice(1) },
+    node,
+  });
 
 async function started(org_id: string, account: ProviderAccount) {
   const answer = await begin({ org_id });
@@ -107,7 +111,7 @@ describe("setting up", () => {
       client_id,
       email_domains: [domain],
       default_role: "reviewer",
-      redirect_uri: `${public_url}/sso/callback`,
+      redirect_uri: `${public_url}/sso/callback/${org_id}`,
       login_url: `${public_url}/login?org_id=${org_id}`,
     });
     const read = await send("GET", path, { key });
@@ -210,7 +214,7 @@ describe("beginning", () => {
     const { org_id } = await organization();
     const headers = { origin: "https://evil.example" };
     expect((await send("POST", `${path}/begin`, { headers, body: { org_id } })).code).toBe("forbidden");
-    const body = { callback_query: "code=a&state=b" };
+    const body = { org_id, callback_query: "code=a&state=b" };
     expect((await send("POST", `${path}/finish`, { headers, body })).code).toBe("forbidden");
   });
 });

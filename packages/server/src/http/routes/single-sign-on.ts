@@ -37,7 +37,7 @@ export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): S
       const { headers, body } = request;
       refuseForeign(headers);
       const browser = browsers.read(typeof headers["cookie"] === "string" ? headers["cookie"] : undefined);
-      return begun(await finishSingleSignOn(runtime, body.callback_query, browser, clientOf(request)));
+      return begun(await finishSingleSignOn(runtime, body, browser, clientOf(request)));
     },
   };
 }
