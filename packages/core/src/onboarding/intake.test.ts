@@ -146,6 +146,22 @@ describe("the action catalogue", () => {
     expect(classifyTool(tool)).toMatchObject({ type: "data.read", confidence: 0.9 });
   });
 
+  test("tools of one name are one entry; where they do different things, the one that acts, to be confirmed", () => {
+    const tools = [
+      { name: "handle", description: "Lists invoices" },
+      { name: "pay" },
+      { name: "handle", description: "Sends an email" },
+      { name: "pay" },
+      { name: "handle", description: "Shows a page" },
+    ];
+    const { action_catalogue, next_steps } = intake({ description: "x", tools });
+    expect(action_catalogue).toMatchObject([
+      { verb: "handle", type: "communication.email", confidence: 0.4 },
+      { verb: "pay", type: "payment.transfer", confidence: 0.7 },
+    ]);
+    expect(next_steps.join("\n")).toMatch(/do not say it surely: handle\./);
+  });
+
   test("what only the description says has less confidence", () => {
     expect(classifyTool({ name: "op7", description: "Sends an email to a customer" })).toMatchObject({
       type: "communication.email",

@@ -60,9 +60,26 @@ export const confirmSteps = (actions: readonly Proposed[]): string[] =>
         `Say in the membrane's action catalogue what these tools do, their names do not say it surely: ${unsureNames(actions)}.`,
       ];
 
+/** A catalogue has one entry for a verb. Where tools of one name do different things, none of them is sure. */
+const oneForEachVerb = (actions: readonly ToolAction[]): ToolAction[] => {
+  const byVerb = new Map<string, ToolAction>();
+  for (const action of actions) {
+    const known = byVerb.get(action.verb);
+    if (known === undefined) byVerb.set(action.verb, action);
+    else if (known.type !== action.type) {
+      const stricter = HARMLESS.has(known.type) ? action : known;
+      const because = `${stricter.because} Another tool of this name does something else.`;
+      byVerb.set(action.verb, { ...stricter, confidence: Math.min(stricter.confidence, 0.4), because });
+    }
+  }
+  return [...byVerb.values()];
+};
+const HARMLESS = new Set(["data.read", "other.unclassified"]);
+
 const toolSteps = (actions: readonly ToolAction[]): string[] => {
   if (actions.length === 0) return ["Send your tools (MCP tools/list) to intake to get an action catalogue."];
-  const put = "Put the action catalogue into your membrane (PATCH /v1/membranes/{membrane_id}).";
+  const put =
+    "Put verb, type and data_classes of each entry into your membrane's action_catalogue (PATCH /v1/membranes/{membrane_id}).";
   return sureActions(actions).length === actions.length
     ? [put]
     : [`Confirm what these tools do, their names do not say it surely: ${unsureNames(actions)}.`, put];
@@ -73,7 +90,7 @@ const toolSteps = (actions: readonly ToolAction[]): string[] => {
  * carries the words it rests on. Deterministic, no network. Source: api.md §10 "Intake".
  */
 export const intake = (request: IntakeRequest): IntakeAnswer => {
-  const actions = (request.tools ?? []).map(classifyTool);
+  const actions = oneForEachVerb((request.tools ?? []).map(classifyTool));
   const recommended_packs = recommendPacks(request, actions);
   return {
     recommended_packs,

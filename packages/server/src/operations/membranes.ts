@@ -26,7 +26,7 @@ export const membraneDefaults = {
   },
 } as const satisfies Partial<Membrane>;
 
-/** Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack). */
+/** Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, verb that stands twice). */
 export async function createMembrane(
   runtime: Runtime,
   caller: Caller,
@@ -34,6 +34,7 @@ export async function createMembrane(
   query: Query,
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(input.packs ?? []);
+  refuseVerbsTwice(input.action_catalogue ?? []);
   const at = formatTimestampUs(runtime.clock.now_us());
   const membrane: Membrane = {
     ...structuredClone(membraneDefaults),
@@ -69,7 +70,7 @@ export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id:
   return membrane;
 }
 
-/** Replaces the given settings. Faults: not_found, already_exists (name), invalid_request (unknown pack). */
+/** Replaces the given settings. Faults: not_found, already_exists (name), invalid_request (unknown pack, verb that stands twice). */
 export function changeMembrane(
   runtime: Runtime,
   caller: Caller,
@@ -77,10 +78,23 @@ export function changeMembrane(
   change: MembraneChange,
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(change.packs ?? []);
+  refuseVerbsTwice(change.action_catalogue ?? []);
   return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, (membrane) => ({
     ...membrane,
     ...change,
   }));
+}
+
+/** Of two entries for a verb one would hold and the other be read by people. Faults: invalid_request naming each. */
+function refuseVerbsTwice(catalogue: Membrane["action_catalogue"]): void {
+  const first = new Map<string, number>();
+  const details = catalogue.flatMap(({ verb }, index) => {
+    const before = first.get(verb);
+    first.set(verb, before ?? index);
+    const message = `Entry ${before} is for this verb too. Keep one of them.`;
+    return before === undefined ? [] : [{ path: `/action_catalogue/${index}/verb`, code: "not_allowed", message }];
+  });
+  if (details.length > 0) throw new Fault("invalid_request", { details: details.slice(0, 50) });
 }
 
 /** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */

@@ -81,6 +81,23 @@ describe("membranes", () => {
     expect(rest.json.membranes.map((each: { name: string }) => each.name)).toEqual(["default"]);
   });
 
+  test("400 for a catalogue that says of a verb twice what it does, when it is made and when it is changed", async () => {
+    const entry = (type: string) => ({ verb: "pay", type, data_classes: [] });
+    const action_catalogue = [entry("payment.transfer"), { ...entry("data.read"), verb: "Pay" }, entry("data.read")];
+    const default_id = await defaultOf(admin);
+    for (const [method, path] of [
+      ["POST", "/v1/membranes"],
+      ["PATCH", `/v1/membranes/${default_id}`],
+    ] as const) {
+      const name = method === "POST" ? { name: "twice" } : {};
+      const { status, json } = await call(url, method, path, { key: admin, body: { ...name, action_catalogue } });
+      expect([status, json.error?.details]).toEqual([
+        400,
+        [{ path: "/action_catalogue/2/verb", code: "not_allowed", message: expect.stringContaining("Entry 0") }],
+      ]);
+    }
+  });
+
   test("409 for a name that is taken, 400 for a pack that does not exist, 404 for foreign and unknown ids", async () => {
     const post = (body: object) => call(url, "POST", "/v1/membranes", { key: admin, body });
     expect((await post({ name: "default" })).json.error.code).toBe("already_exists");
