@@ -10,7 +10,7 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openPage, startChromium } from "./chromium.ts";
 import { joinOrganization, linkIn } from "./people.ts";
-import { api, seedActivity, seedOrganization } from "./seed.ts";
+import { api, intent, seedActivity, seedOrganization, submit } from "./seed.ts";
 import { startService } from "./started-service.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -59,7 +59,21 @@ try {
     "GET",
     "/v1/intents?verdict=approve_modified",
   );
-  const pages: readonly (readonly [name: string, path: string, as?: "nobody" | "person"])[] = [
+  const overridden = `/v1/intents/${blocked.intents[1]?.intent_id}/override`;
+  await api(service.url, seeded.operator, "POST", overridden, { reason: "The auditors asked for it" });
+  const watching = await seedOrganization(service.url);
+  for (const amount_usd of [40, 60, 740, 910])
+    await submit(service.url, watching.agent, intent("other.refund", { amount_usd }));
+  await submit(service.url, watching.agent, intent("other.export", { rows: 20_000 }));
+  const callers = {
+    key: { api_key: seeded.admin },
+    /** Of an organization whose membrane is still in shadow. */
+    shadow: { api_key: watching.admin },
+    person: { session: ann.session },
+    nobody: {},
+  };
+  /** `click`: the button that opens a dialog. */
+  const pages: readonly (readonly [name: string, path: string, as?: keyof typeof callers, click?: string])[] = [
     ["sign-in", "/review", "nobody"],
     ["welcome", "/welcome", "nobody"],
     ["signup", "/signup", "nobody"],
@@ -68,14 +82,20 @@ try {
     ["review", "/review"],
     ["escalation-hostile", `/escalations/${list.escalations[0]?.escalation_id}`],
     ["escalation", `/escalations/${list.escalations[1]?.escalation_id}`],
+    ["review-group", "/review", "key", "Rule on all 3"],
+    ["review-shadow", "/review", "shadow"],
+    ["overview-shadow", "/", "shadow"],
     ["decisions", "/decisions"],
     ["decision-blocked", `/decisions/${blocked.intents[0]?.intent_id}`],
+    ["decision-overridden", `/decisions/${blocked.intents[1]?.intent_id}`],
     ["decision-changed", `/decisions/${changed.intents[0]?.intent_id}`],
     ["policies", "/policies"],
     ["policy", `/policies/${seeded.policy_id}`],
     ["policy-new", "/policies/new"],
     ["packs", "/packs"],
     ["membranes", "/membranes"],
+    ["membranes-shadow", "/membranes", "shadow"],
+    ["membrane-new", "/membranes", "key", "Add a membrane"],
     ["backtest", "/backtest"],
     ["overrides", "/overrides"],
     ["webhooks", "/webhooks"],
@@ -92,13 +112,14 @@ try {
     { theme: "dark", width: 1280, suffix: "dark" },
     { theme: "light", width: 360, suffix: "narrow" },
   ] as const) {
-    for (const [name, path, as] of pages) {
+    for (const [name, path, as = "key", click] of pages) {
       if (only !== undefined && !name.startsWith(only)) continue;
       const { page, context, wrongs } = await openPage(browser, service.url, {
         ...look,
-        ...(as === "nobody" ? {} : as === "person" ? { session: ann.session } : { api_key: seeded.admin }),
+        ...callers[as],
       });
       await page.goto(path, { waitUntil: "networkidle" });
+      if (click !== undefined) await page.getByRole("button", { name: click }).click();
       // As high as its content: what sticks to the edge of the screen stays at the edge of the picture.
       const height = Number(await page.evaluate("document.documentElement.scrollHeight"));
       await page.setViewportSize({ width: look.width, height: Math.max(800, height) });

@@ -1,7 +1,7 @@
 /** The way in for somebody whom the service does not know yet. */
 import type { Session } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
-import { Link, useLocation, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { FormError, Outside } from "../account/outside.tsx";
 import { SingleSignOnForm } from "../account/single-sign-on.tsx";
@@ -125,14 +125,18 @@ function PasskeyButton({ onSession }: { readonly onSession: (session: Session) =
 export function SingleSignOnPage() {
   const { client, refresh } = useSession();
   const navigate = useNavigate();
-  const { org_id } = useParams({ from: "/sso/callback/$org_id" });
   const [waiting, setWaiting] = useState(false);
   const enter = async () => {
     await refresh();
     await navigate({ to: "/", replace: true });
   };
   const finish = useMutation({
-    mutationFn: () => client.finishSingleSignOn({ org_id, callback_query: location.search.slice(1) }),
+    // Off the address itself: the router's parameters are gone while it leads away from here, and that is an error to it.
+    mutationFn: () =>
+      client.finishSingleSignOn({
+        org_id: location.pathname.slice(location.pathname.lastIndexOf("/") + 1),
+        callback_query: location.search.slice(1),
+      }),
     onSuccess: async (session) => {
       if (session.mfa_required) setWaiting(true);
       else await enter();

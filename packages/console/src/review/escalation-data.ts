@@ -44,7 +44,7 @@ export function useSimilar(escalation: Escalation | undefined) {
   });
 }
 
-/** Escalations that differ in their numbers and their target only. */
+/** Escalations of one agent, tool, kind of target and reason, whatever the numbers in it; their parameters may differ. */
 export interface Group {
   readonly key: string;
   readonly members: readonly Escalation[];

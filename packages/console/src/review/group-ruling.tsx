@@ -43,7 +43,8 @@ export function GroupRuling({
     <Dialog title={`Rule on ${members.length} alike`} onClose={run.running ? run.stop : onClose} broad>
       <div className="stack">
         <p>
-          They differ in their numbers and targets only. Each gets a vote of yours of its own; look at what differs.
+          The same agent, tool and reason. What they want in detail may differ: open those that you are not sure of.
+          Each gets a vote of yours of its own.
         </p>
         <ul className="plain group-members">
           {members.map((each) => (
@@ -151,6 +152,12 @@ function Member({
         <Data text={target} chars_max={160} more={false} />
       </label>
       <Data text={reason} chars_max={300} more={false} />
+      {action.summary !== null && action.summary !== "" && (
+        <span className="small">
+          {"In the agent’s own words: "}
+          <Data text={action.summary} chars_max={300} more={false} />
+        </span>
+      )}
       <span className="row small muted">
         {`risk ${risk_score.toFixed(2)}`}
         <TimeLeft until={expires_at} />
