@@ -131,7 +131,7 @@ export function SingleSignOnPage() {
     await navigate({ to: "/", replace: true });
   };
   const finish = useMutation({
-    // Off the address itself: the router's parameters are gone while it leads away from here, and that is an error to it.
+    // Both off the address itself, as the provider gave it.
     mutationFn: () =>
       client.finishSingleSignOn({
         org_id: location.pathname.slice(location.pathname.lastIndexOf("/") + 1),
