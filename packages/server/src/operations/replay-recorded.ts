@@ -217,6 +217,9 @@ class Deciders {
   private readonly needs: ReplayNeeds;
   private readonly job: BacktestJob;
   private history = new SettingsHistory([], -1);
+  /** What was asked for last: neighbours in time mostly were decided by the same. */
+  private last: { readonly policy_epoch: number; readonly membrane_id: string; readonly decider: Decider } | null =
+    null;
 
   constructor(needs: ReplayNeeds, job: BacktestJob) {
     this.needs = needs;
@@ -225,8 +228,12 @@ class Deciders {
 
   /** Makes what these records need; `of` then has it. */
   async prepare(records: readonly ReadRecord[]): Promise<void> {
-    for (const { row, end } of records) {
+    let before: ReadRecord | null = null;
+    for (const record of records) {
+      const { row, end } = record;
       if (end === null) continue;
+      if (before?.end?.policy_epoch === end.policy_epoch && before.row.membrane_id === row.membrane_id) continue;
+      before = record;
       if (end.policy_epoch > this.history.policy_epoch) await this.readHistory();
       const then = this.history.at(end.policy_epoch);
       const key = `${then.era} ${row.membrane_id}`;
@@ -238,11 +245,16 @@ class Deciders {
   private async readHistory(): Promise<void> {
     const { changes, policy_epoch } = await this.needs.read((query) => readSettings(query, this.job.org_id));
     this.history = new SettingsHistory(changes, policy_epoch);
+    this.last = null;
   }
 
   of(membrane_id: string, policy_epoch: number): Decider {
+    const { last } = this;
+    if (last?.policy_epoch === policy_epoch && last.membrane_id === membrane_id) return last.decider;
     const { era } = this.history.at(policy_epoch);
-    return this.byEra.get(`${era} ${membrane_id}`) ?? { missing: "membrane_unknown" };
+    const decider = this.byEra.get(`${era} ${membrane_id}`) ?? { missing: "membrane_unknown" };
+    this.last = { policy_epoch, membrane_id, decider };
+    return decider;
   }
 
   private async make(then: SettingsThen, membrane_id: string): Promise<Decider> {
