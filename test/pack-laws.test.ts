@@ -293,3 +293,11 @@ test("with one pack on it does so only where the law itself asks whether somethi
     expect(readme.split("## Notes")[1], rule).toContain(`\`${rule}\``);
   }
 });
+
+test("a state that is an empty text keeps no call within the hours of every state, and none is advised", () => {
+  const one = cases.find(({ rule }) => rule === "tcpa.state-hours") as Case;
+  const facts = { environmental: { recipient_local_hour: 18, recipient_state: "" } };
+  const { content } = decide(inputOf({ ...one, facts }, alone.get(one.rule) as PolicySet));
+  expect(content.verdict).toBe("block");
+  expect(JSON.stringify(content.would_approve_if ?? [])).not.toContain('"value":""');
+});
