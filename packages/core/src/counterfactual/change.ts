@@ -1,4 +1,5 @@
 import type { ApprovalChange } from "@countersign/contract";
+import { canonicalJson } from "../canonical-json.ts";
 import type { DecideInput } from "../decision.ts";
 import type { FactOrigin, MergedFacts } from "../facts/merge.ts";
 import { nothing, valueAt } from "../json-patch.ts";
@@ -16,6 +17,18 @@ export interface PlacedChange {
   readonly place: ChangePlace;
   readonly change: ApprovalChange;
   readonly rank: number;
+  /** The change in canonical JSON: sets are told apart and sorted by it, many times over. */
+  readonly text: string;
+}
+
+/** A change at its place. */
+export function placedChange(place: ChangePlace, change: ApprovalChange, rank: number): PlacedChange {
+  return { place, change, rank, text: canonicalJson(change) };
+}
+
+/** What tells one set of changes from another. */
+export function textOf(changes: readonly PlacedChange[]): string {
+  return changes.map(({ text }) => text).join(",");
 }
 
 const names_max = 4;

@@ -4,7 +4,7 @@ import { canonicalJson } from "../canonical-json.ts";
 import { jsonValue } from "../json-value.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import { bindVariables, type SceneBindings } from "../policy/evaluate.ts";
-import type { ChangePlace, PlacedChange } from "./change.ts";
+import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./change.ts";
 import { type Clue, type Condition, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
 
@@ -97,7 +97,7 @@ class Finder {
         const fitting: ChangeSet[] = [];
         for (const change of this.candidates(clue, want)) {
           if (change.op !== "absent" && !isPossible(place, change.value, this.situation.now_us)) continue;
-          const set = [{ place, change, rank }];
+          const set = [placedChange(place, change, rank)];
           if (this.holds(program, set, want) && this.isBound(program, set, want)) fitting.push(set);
           // Of the values of one bound, or of one kind of evidence, the first that does is the nearest.
           if (fitting.length > 0 && (clue.kind === "bound" || clue.kind === "argument")) break;
@@ -117,7 +117,8 @@ class Finder {
     if (only === undefined || typeof only.change.value !== "number") return true;
     const { op, value } = only.change;
     if (op !== "at_most" && op !== "at_least") return true;
-    const further = { ...only, change: { ...only.change, value: op === "at_most" ? value - far : value + far } };
+    const change = { ...only.change, value: op === "at_most" ? value - far : value + far };
+    const further = placedChange(only.place, change, only.rank);
     return this.holds(program, [further], want);
   }
 
@@ -208,7 +209,7 @@ export function together(parts: readonly (readonly ChangeSet[])[]): readonly Cha
 /** The sets without repetitions: fewer changes first, then by what is easier to change, then by text. */
 export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] {
   if (sets.length < 2) return sets;
-  const byText = new Map(sets.map((set) => [canonicalJson(set.map(({ change }) => change)), set]));
+  const byText = new Map(sets.map((set) => [textOf(set), set]));
   const rank = (set: ChangeSet): number => set.reduce((sum, change) => sum + change.rank, 0);
   return [...byText]
     .sort(([a, left], [b, right]) => left.length - right.length || rank(left) - rank(right) || (a < b ? -1 : 1))
@@ -230,7 +231,7 @@ function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
 
 function stricterOf(a: PlacedChange | undefined, b: PlacedChange): PlacedChange | null {
   if (a === undefined) return b;
-  if (canonicalJson(a.change) === canonicalJson(b.change)) return b;
+  if (a.text === b.text) return b;
   const [left, right] = [a.change, b.change];
   if (left.op !== right.op || typeof left.value !== "number" || typeof right.value !== "number") return null;
   if (left.op === "at_most") return left.value < right.value ? a : b;

@@ -9,7 +9,7 @@ import type { CompiledPolicy } from "../policy/compile.ts";
 import type { Scene } from "../policy/evaluate.ts";
 import type { PlacedPolicy } from "../policy-set.ts";
 import { attestedContent, scenesOf } from "../scene.ts";
-import { applyChanges, type ChangePlace, standsAt } from "./change.ts";
+import { applyChanges, type ChangePlace, standsAt, textOf } from "./change.ts";
 import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } from "./remedies.ts";
 
 /** How often one answer may be decided again. */
@@ -30,14 +30,15 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   const stopping = content.reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
   const byThreshold = stopping.some(({ policy, policy_id }) => policy_id === null && policy === risk_threshold_name);
   if (stopping.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name)) return null;
-  const live = new Map(input.policySet.live.placed.map((placed) => [placed.policy.policy_id, placed]));
+  const matching = matchingPolicies(input);
+  const live = new Map(matching.map((placed) => [placed.policy.policy_id, placed]));
   const stoppers: PlacedPolicy[] = [];
   for (const { policy_id } of stopping) {
     const placed = policy_id === null ? undefined : live.get(policy_id);
     if (placed !== undefined && !stoppers.includes(placed)) stoppers.push(placed);
   }
   const risky = new Set(byThreshold ? content.risk_contributions.map(({ source }) => source) : []);
-  const contributors = input.policySet.live.placed.filter(({ policy }) => risky.has(policy.name));
+  const contributors = matching.filter(({ policy }) => risky.has(policy.name));
   if ([...stoppers, ...contributors].some(({ policy }) => !policy.explain)) return null;
 
   const trial: DecideInput = { ...input, budget: { left: Math.min(input.cost_budget ?? cost_budget, cost_budget) } };
@@ -58,6 +59,13 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
     parts.push(smallestFirst([[], ...singles, ...pairs(singles)]));
   }
   return verified(trial, together(parts));
+}
+
+/** The policies that may have had a say. Not all of the set: it may have thousands. */
+function matchingPolicies({ intent, membrane, policySet }: DecideInput): readonly PlacedPolicy[] {
+  const { type } = decidedAction(intent, policySet.prepare(membrane).catalogue);
+  const places = policySet.live.candidates({ type, verb: intent.action.verb, agent_id: intent.agent.id });
+  return places.map((place) => policySet.live.placed[place] as PlacedPolicy);
 }
 
 /** The first of these sets that holds, cut down to what it needs. */
@@ -119,7 +127,7 @@ function situationOf(
     now_us: trial.now_us,
     options,
     bindings: (policy, changes) => {
-      const key = canonicalJson(changes.map(({ change }) => change));
+      const key = textOf(changes);
       let scene = scenes.get(key);
       if (scene === undefined) {
         const changed = applyChanges(trial, changes);
