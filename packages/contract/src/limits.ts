@@ -8,6 +8,8 @@ export const limits = {
   error_details_max: 50,
   idempotency_key_chars_max: 255,
   idempotency_kept_hours_min: 24,
+  /** Of an intake that no quickstart took up. */
+  intake_kept_days: 30,
   path_param_chars_max: 128,
 
   // Lists. Source: api.md §2

@@ -102,6 +102,14 @@ export const settings = {
     format: { kind: "boolean" },
     meaning: "Also accept http: webhook receivers (local development).",
   },
+  COUNTERSIGN_DELIVERIES_KEPT_DAYS: {
+    name: "COUNTERSIGN_DELIVERIES_KEPT_DAYS",
+    fallback: "30",
+    format: { kind: "integer", min: 1, max: 3_650 },
+    meaning:
+      "Days for which events that were dispatched and deliveries that were delivered or cancelled are kept. " +
+      "Failed deliveries are kept always: they can be sent again.",
+  },
   COUNTERSIGN_RATE_LIMITS: {
     name: "COUNTERSIGN_RATE_LIMITS",
     fallback: null,

@@ -41,7 +41,7 @@ import type { ThreadProgram } from "./thread-program.ts";
 export interface NodeParts {
   readonly config: Pick<
     Config,
-    "signup" | "rate_limits" | "trust_proxy" | "metrics_token" | "redis_url" | "public_url"
+    "signup" | "rate_limits" | "trust_proxy" | "metrics_token" | "redis_url" | "public_url" | "deliveries_kept_days"
   >;
   readonly db: Database;
   readonly connection: ConnectionOptions;
@@ -159,7 +159,10 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       stopping: () => stopping,
     }),
   });
-  const worker = startWorker(runtime);
+  const worker = startWorker(runtime, {
+    deliveries_kept_days: config.deliveries_kept_days,
+    deleted: (what, rows) => metrics.deleted(what, rows),
+  });
   const timeLimits = startTimeLimits(runtime);
   deliveries = parts.deliveries?.(runtime) ?? startDeliveries(runtime, parts.deliveryTerms);
   mails = startMails(runtime);

@@ -14,6 +14,8 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, PullMetrics {
   refused(code: string): void;
   /** One statement of the commit writer ended. */
   statement(rows: number, statement_ms: number, queue_rows: number): void;
+  /** Rows of this kind were deleted for their age. */
+  deleted(what: string, rows: number): void;
   /** Whether this node counts rate limits alone although it should share them. */
   rateLimitsDegraded(degraded: boolean): void;
   /** How many row sets wait for the commit writer, asked at each scrape. */
@@ -46,7 +48,7 @@ export function createMetrics(): Metrics {
         }
       },
     });
-    return (labels: string): void => void counts.set(labels, (counts.get(labels) ?? 0) + 1);
+    return (labels: string, by = 1): void => void counts.set(labels, (counts.get(labels) ?? 0) + by);
   };
   const histogram = (name: string, help: string, buckets: number[]) =>
     new Histogram({ name, help, buckets, registers });
@@ -65,6 +67,7 @@ export function createMetrics(): Metrics {
     ["status"],
   );
   const pulls = tally("countersign_context_pulls_total", "Questions to context sources, by outcome.", ["outcome"]);
+  const deletions = tally("countersign_rows_deleted_total", "Rows deleted for their age, by what they were.", ["what"]);
   const attempt = histogram(
     "countersign_delivery_attempt_seconds",
     "From the lookup to the head of the answer.",
@@ -93,7 +96,7 @@ export function createMetrics(): Metrics {
       requests(`${route} ${status}`);
       request.observe(elapsed_us / 1_000_000);
     },
-    refused: refusals,
+    refused: (code) => refusals(code),
     decided(verdict, mode, elapsed_us) {
       verdicts(`${verdict} ${mode}`);
       latency.observe(elapsed_us / 1_000_000);
@@ -102,7 +105,8 @@ export function createMetrics(): Metrics {
       attempts(status);
       attempt.observe(duration_ms / 1000);
     },
-    pulled: pulls,
+    pulled: (outcome) => pulls(outcome),
+    deleted: deletions,
     decidedAgain: () => again(""),
     statement(batch_rows, statement_ms) {
       rows.observe(batch_rows);

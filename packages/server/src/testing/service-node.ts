@@ -50,6 +50,7 @@ export async function serviceNode(
       metrics_token: null,
       redis_url: null,
       public_url: null,
+      deliveries_kept_days: 30,
       ...parts.config,
     },
   });
