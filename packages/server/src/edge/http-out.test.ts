@@ -165,7 +165,7 @@ describe("receivers that misbehave", () => {
     ],
   ])("one that %s is a stated failure", async (_title, behave, reason) => {
     const { port } = await rawServer((socket) => socket.once("data", () => behave(socket)));
-    const result = await client({ timeout_ms, rules: plainHttp }).post(`http://receiver.test:${port}/`, {}, "x");
+    const result = await client({ rules: plainHttp }).post(`http://receiver.test:${port}/`, {}, "x");
     expect(result.response_status).toBeNull();
     expect(result.error).toContain(reason);
   });

@@ -1,4 +1,5 @@
 /** A node whose webhooks reach receivers on this machine: names lead to loopback, the test's authority is trusted. */
+import { limits } from "@countersign/contract";
 import { proxyTrust } from "@countersign/core";
 import { afterAll } from "vitest";
 import { createHttpOut } from "../edge/http-out.ts";
@@ -13,10 +14,13 @@ import { serviceNode } from "./service-node.ts";
 /** Attempts follow each other after 50 ms instead of 5 s and 25 s. */
 export const quick_terms = { ...delivery_terms, waits_ms: [50, 50] };
 
-/** The node; `parts` as for `serviceNode`. Attempts end after 2 s, unless a test needs every one of many to succeed. */
+/** The node; `parts` as for `serviceNode`. Attempts end after the contract's 10 s, unless a test waits for one that hangs. */
 export async function webhookNode(
   database: TestDatabase,
-  { timeout_ms = 2_000, ...parts }: Partial<Omit<NodeParts, "config">> & { readonly timeout_ms?: number } = {},
+  {
+    timeout_ms = limits.delivery_attempt_timeout_ms,
+    ...parts
+  }: Partial<Omit<NodeParts, "config">> & { readonly timeout_ms?: number } = {},
 ) {
   const httpOut = createHttpOut({
     rules: { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) },

@@ -48,14 +48,14 @@ async function addEvents(org_id: string, count: number): Promise<void> {
 }
 
 describe("with the waits of the contract", () => {
-  test("attempts follow each other 5 s and 25 s after the end of the one before", { timeout: 60_000 }, async () => {
+  test("attempts follow each other 5 s and 25 s after the end of the one before", { timeout: 180_000 }, async () => {
     const holding_ms = 300;
     const receiver = await testReceiver((response) => setTimeout(() => response.writeHead(500).end(), holding_ms));
     const node = await webhookNode(database, { deliveryTerms: delivery_terms });
     const org = await webhookOrganization(database, node.url);
     await org.register(receiver.url);
     await org.submit();
-    await expect.poll(() => receiver.received.length, { timeout: 40_000, interval: 20 }).toBe(3);
+    await expect.poll(() => receiver.received.length, { timeout: 120_000, interval: 20 }).toBe(3);
     const [first, second, third] = receiver.received.map((each) => each.at_ms) as [number, number, number];
     const [wait_1, wait_2] = delivery_waits_ms as [number, number];
     for (const [gap, wait] of [
@@ -63,7 +63,8 @@ describe("with the waits of the contract", () => {
       [third - second, wait_2],
     ] as const) {
       expect(gap).toBeGreaterThanOrEqual(wait + holding_ms - 20);
-      expect(gap).toBeLessThan(wait + holding_ms + 1_200);
+      // No promise of speed: only that the first wait is not the second, and that nobody waits for a lease.
+      expect(gap).toBeLessThan(wait + delivery_terms.lease_ms);
     }
     await node.close();
   });
