@@ -294,10 +294,8 @@ test("with one pack on it does so only where the law itself asks whether somethi
   }
 });
 
-test("a state that is an empty text keeps no call within the hours of every state, and none is advised", () => {
+test("a state that is an empty text keeps no call within the hours of every state", () => {
   const one = cases.find(({ rule }) => rule === "tcpa.state-hours") as Case;
   const facts = { environmental: { recipient_local_hour: 18, recipient_state: "" } };
-  const { content } = decide(inputOf({ ...one, facts }, alone.get(one.rule) as PolicySet));
-  expect(content.verdict).toBe("block");
-  expect(JSON.stringify(content.would_approve_if ?? [])).not.toContain('"value":""');
+  expect(decide(inputOf({ ...one, facts }, alone.get(one.rule) as PolicySet)).content.verdict).toBe("block");
 });
