@@ -93,7 +93,17 @@ describe("what is offered", () => {
       intent: { content: { amount: 700, copies: 3 } },
       membrane: { thresholds: { escalate_at: 0.4, block_at: null } },
     };
-    expect(offered(rules, on)).toEqual([{ path: "params.amount", op: "at_most", value: 500 }]);
+    const change = { path: "params.amount", op: "at_most", value: 500 };
+    expect(offered(rules, on)).toEqual([change]);
+    // A rule of that name about other actions has no say in what this one is told.
+    const spec = {
+      match: { actions: ["data.export"] },
+      when: "params.amount > 1",
+      effect: "none",
+      risk: { add: 0.5 },
+      explain: false,
+    };
+    expect(offered([...rules, { name: "a", pack: "other", spec }], on)).toEqual([change]);
   });
 });
 
