@@ -29,7 +29,7 @@ export async function newPasswordLink(
   const { org_id, user_id } = person;
   const token = newToken(runtime);
   const expires_at = formatTimestampUs(runtime.clock.now_us() + limits.password_link_seconds * us_per_second);
-  await deleteTokensOf(query, "password", org_id, user_id);
+  // Earlier links stay good: anybody may ask in anybody's name, and would void each before it can be followed.
   await insertToken(query, "password", tokenHash(token), org_id, { user_id }, expires_at);
   return token;
 }

@@ -41,6 +41,20 @@ describe("work that a stranger can cause", () => {
   });
 });
 
+test("asking for links in somebody's name voids none that they were sent; using one voids the others", async () => {
+  const { email } = await nodes.signedUp();
+  const sent = () => nodes.mails.filter((mail) => mail.to === email && /^Set a new/.test(mail.subject));
+  for (let n = 1; n <= 3; n += 1) {
+    await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
+    await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(n);
+  }
+  const tokens = sent().map(({ text }) => decodeURIComponent(/\?token=([\w%.-]+)/.exec(text)?.[1] ?? ""));
+  const reset = (token: string | undefined) =>
+    nodes.send("POST", "/v1/auth/password/reset", { body: { token, password } });
+  expect((await reset(tokens[0])).status).toBe(204);
+  for (const token of tokens) expect((await reset(token)).code).toBe("not_found");
+});
+
 describe("whose address is known", () => {
   test("the database is asked as often at the login of an unknown address as with a wrong password", async () => {
     const { email, session } = await nodes.signedUp();
