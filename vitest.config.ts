@@ -18,5 +18,7 @@ export default defineConfig({
     // Far beyond what any test takes: many start processes, and machines are busy.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // Its own default is a second: on a busy machine that is a test of speed.
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -71,14 +71,14 @@ describe("with the waits of the contract", () => {
 });
 
 describe("independence", () => {
-  test("a receiver that hangs with 500 events delays nobody else's deliveries", { timeout: 60_000 }, async () => {
+  test("a receiver that hangs with 500 events delays nobody else's deliveries", { timeout: 180_000 }, async () => {
     // It hangs for longer than the test runs: whoever waited for it would be late by that.
     const node = await webhookNode(database, { timeout_ms: 120_000 });
     const hanging = await testReceiver(() => undefined);
     const slow = await webhookOrganization(database, node.url);
     await slow.register(hanging.url);
     await addEvents(slow.org_id, 500);
-    await expect.poll(() => hanging.received.length, { timeout: 8_000 }).toBeGreaterThan(0);
+    await expect.poll(() => hanging.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
 
     const fast = await webhookOrganization(database, node.url);
     const sent = new Map<string, number>();
@@ -106,7 +106,7 @@ describe("independence", () => {
     await node.close();
   });
 
-  test("a backlog of one organization does not hold up another's single event", { timeout: 60_000 }, async () => {
+  test("a backlog of one organization does not hold up another's single event", { timeout: 180_000 }, async () => {
     const deliveryTerms = { ...quick_terms, per_organization: 32 };
     const node = await webhookNode(database, { timeout_ms: 120_000, deliveryTerms });
     const busy = await webhookOrganization(database, node.url);
@@ -117,12 +117,12 @@ describe("independence", () => {
     });
     for (let n = 0; n < 10; n++) await busy.register(`${receiver.url}/busy${n}`);
     await addEvents(busy.org_id, 60);
-    await expect.poll(() => waiting.length, { timeout: 20_000 }).toBe(deliveryTerms.per_organization);
+    await expect.poll(() => waiting.length, { timeout: 60_000 }).toBe(deliveryTerms.per_organization);
     const other = await webhookOrganization(database, node.url);
     await other.register(`${receiver.url}/other`);
     await other.submit();
     await expect
-      .poll(() => receiver.received.some(({ path }) => path === "/hook/other"), { timeout: 20_000, interval: 10 })
+      .poll(() => receiver.received.some(({ path }) => path === "/hook/other"), { timeout: 60_000, interval: 10 })
       .toBe(true);
     expect(waiting).toHaveLength(deliveryTerms.per_organization);
     for (const answer of waiting) answer();
@@ -133,16 +133,16 @@ describe("independence", () => {
 
 describe("several nodes", () => {
   test("four nodes deliver 1,000 events once each, and every one is in the audit trail once", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const nodes = await Promise.all([1, 2, 3, 4].map(() => webhookNode(database, { timeout_ms: 30_000 })));
     const org = await webhookOrganization(database, nodes[0]?.url as string);
     const receiver = await testReceiver();
     await org.register(receiver.url);
     await addEvents(org.org_id, 1_000);
-    await expect.poll(() => receiver.received.length, { timeout: 40_000 }).toBe(1_000);
+    await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1_000);
     const settled = async () => (await org.deliveries()).filter(({ status }) => status === "delivered").length;
-    await expect.poll(settled, { timeout: 10_000 }).toBe(1_000);
+    await expect.poll(settled, { timeout: 60_000 }).toBe(1_000);
     expect(new Set(receiver.received.map(id)).size).toBe(1_000);
     const [row] = await db.query<{ n: number }>(
       "select count(*)::int as n from audit where org_id = $1 and type = 'delivered'",
@@ -183,7 +183,7 @@ describe("crashes", () => {
     expect(lost).toMatchObject({ org_id: org.org_id, number: 1 });
     expect(await claim(400)).toEqual([]);
     const node = await webhookNode(database);
-    await expect.poll(() => receiver.received.length, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(1);
     expect(receiver.received.map(id)).toEqual([lost?.delivery_id]);
     const outcomes = () =>
       db.query<{ status: string; outcomes: { error: string | null }[] }>(
@@ -206,7 +206,7 @@ describe("crashes", () => {
       expect(claimed[0]?.number).toBe(number);
     }
     const node = await webhookNode(database);
-    await expect.poll(async () => (await org.deliveries())[0]?.status, { timeout: 5_000 }).toBe("failed");
+    await expect.poll(async () => (await org.deliveries())[0]?.status, { timeout: 30_000 }).toBe("failed");
     expect(receiver.received).toEqual([]);
     const [row] = await db.query<{ outcomes: { number: number }[] }>(
       "select outcomes from deliveries where org_id = $1",
@@ -243,7 +243,7 @@ describe("crashes", () => {
     const org = await webhookOrganization(database, node.url);
     await org.register(receiver.url);
     await org.submit();
-    await expect.poll(() => answer, { timeout: 5_000 }).toBeDefined();
+    await expect.poll(() => answer, { timeout: 30_000 }).toBeDefined();
     const closed = node.close();
     answer?.();
     await closed;
