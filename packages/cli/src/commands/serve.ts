@@ -19,23 +19,20 @@ export function addServe(program: Command): void {
     .action(async () => {
       const { readConfig, startService } = await import("@countersign/server");
       const config = readConfig(process.env);
-      // From here on: a signal during the start, or the moment after the line below, ends the service in order, too.
+      // From here on: a signal during the start, or the moment after the line below, ends the service in order, too. The
+      // start is not cut short for it, and has no time limit; a second signal is for those who cannot wait.
       const signalled = untilSignalled();
-      void signalled.then(endLateOnes);
       const service = await startService(config);
       // A plain line among the JSON lines of the log: it stands whatever LOG_LEVEL is, for people and for scripts.
       console.log(`listening on ${service.url}`);
       await signalled;
+      const late = setTimeout(() => {
+        console.error(`countersign: not done after ${limits.shutdown_seconds_max} s, ending anyway`);
+        process.exit(1);
+      }, limits.shutdown_seconds_max * 1000);
       await service.stop();
+      clearTimeout(late);
     });
-}
-
-function endLateOnes(): void {
-  const late = () => {
-    console.error(`countersign: not done after ${limits.shutdown_seconds_max} s, ending anyway`);
-    process.exit(1);
-  };
-  setTimeout(late, limits.shutdown_seconds_max * 1000).unref();
 }
 
 function untilSignalled(): Promise<void> {
