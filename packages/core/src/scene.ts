@@ -54,12 +54,25 @@ export function scenesOf(
     const scene: Scene = {
       fresh: view(fresh),
       raw: fresh === raw ? null : view(raw),
+      unscoped: isScopeStale(raw, fresh) ? view(withoutScope(raw)) : null,
       not_pulled: input.facts.not_pulled ?? null,
       options,
     };
     made[profile] = scene;
     return scene;
   };
+}
+
+/** The fact that says which laws apply: news that one does not is good news, and stale good news is missing. */
+const scope_fact = "applicable_frameworks";
+
+function isScopeStale(raw: SceneBindings["facts"], fresh: SceneBindings["facts"]): boolean {
+  return raw !== fresh && raw.regulatory[scope_fact] !== fresh.regulatory[scope_fact];
+}
+
+function withoutScope(raw: SceneBindings["facts"]): SceneBindings["facts"] {
+  const { [scope_fact]: _, ...regulatory } = raw.regulatory;
+  return { ...raw, regulatory };
 }
 
 function bindingsOf(

@@ -33,6 +33,8 @@ export interface Scene {
   readonly fresh: View;
   /** Every fact as given; null when nothing is stale. */
   readonly raw: View | null;
+  /** As `raw`, without stale word on which laws apply; null when there is none. */
+  readonly unscoped: View | null;
   /** Why facts are missing: the context source gave none. Null: nobody says. */
   readonly not_pulled: PullFailure | null;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
@@ -70,6 +72,10 @@ export function evaluateRule(policy: CompiledPolicy, scene: Scene): RuleOutcome 
   // Not only when unknown: a host function may read a stale fact as a missing one and answer definitely.
   const raw = outcomeOn(policy, scene.raw, scene);
   if (raw.state === "fired") return raw;
+  if (scene.unscoped !== null) {
+    const unscoped = outcomeOn(policy, scene.unscoped, scene);
+    if (unscoped.state === "fired" || (unscoped.state === "unknown" && outcome.state !== "unknown")) return unscoped;
+  }
   // What is definite without a fact is so with it, save for such a function: then what it would have said is unknown.
   return raw.state === "unknown" && outcome.state !== "unknown" ? raw : outcome;
 }
