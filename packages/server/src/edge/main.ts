@@ -1,6 +1,7 @@
 /** The process: settings in, a listening service out, and an orderly end. */
 
 import { proxyTrust } from "@countersign/core";
+import { unreadablePlaces } from "../operations/reseal.ts";
 import { openDb } from "../store/db.ts";
 import { migrate } from "../store/migrate.ts";
 import { startDatabase } from "../store/start-database.ts";
@@ -19,6 +20,9 @@ import { loadPacks, packs_dir } from "./pack-files.ts";
 import { createPasswords } from "./passwords.ts";
 import { createSealer } from "./sealer.ts";
 import { timers } from "./timers.ts";
+
+const missingKey =
+  "sealed values open with no master key that is set here (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
 
 /** A service that listens. */
 export interface Service {
@@ -55,6 +59,9 @@ export async function startService(
     const packs = await loading;
     const keys = await openMasterKeys(config);
     const receivers = { allow_http, allow_cidrs: webhook_allow_cidrs, ...keys };
+    const sealer = createSealer(keys.master_key, keys.other_master_keys);
+    const places = await unreadablePlaces({ db, ring: sealer });
+    if (places.length > 0) log.error({ places, key_id: sealer.key_id }, missingKey);
     const node = await assembleNode({
       config,
       db,
@@ -64,7 +71,7 @@ export async function startService(
       timers,
       log,
       packs,
-      sealer: createSealer(keys.master_key, keys.other_master_keys),
+      sealer,
       httpOut,
       passwords: createPasswords(),
       mailer,

@@ -15,7 +15,7 @@ import { sealedV1 } from "../testing/sealed-v1.ts";
 import { serviceNode } from "../testing/service-node.ts";
 import { mailContext } from "./mail.ts";
 import { unsubscribeToken } from "./people.ts";
-import { resealAll, sealedStatus } from "./reseal.ts";
+import { resealAll, sealedStatus, unreadablePlaces } from "./reseal.ts";
 import type { KeyRing } from "./sealer.ts";
 import { startedContext } from "./sign-on.ts";
 import { clientSecretContext } from "./single-sign-on.ts";
@@ -229,10 +229,14 @@ describe("one place", () => {
     const lost = createSealer(key_c).seal("lost", contextOf(2));
     await db.query("update webhooks set secret_sealed = $1 where webhook_id = 'wh_2'", [lost]);
     expect(await needed(db, current)).toEqual({ [id_a]: 2, none: 1 });
+    // Most open: that is a damaged value, and no missing key.
+    expect(await unreadablePlaces({ db, ring: current })).toEqual([]);
     const [webhooks] = await resealAll({ db, ring: current }, ignore, 1);
     expect(webhooks).toEqual({ place: "webhooks", resealed: 2, unreadable: 1 });
     expect((await sealedTexts())[1]).toBe(lost);
     expect(await needed(db, current)).toEqual({ [id_b]: 2, none: 1 });
+    expect(await unreadablePlaces({ db, ring: current })).toEqual(["webhooks"]);
+    expect(await unreadablePlaces({ db, ring: createSealer(key_b, [key_c]) })).toEqual([]);
     expect(await needed(db, createSealer(key_b, [key_c]))).toEqual({ [id_b]: 2, [masterKeyId(key_c)]: 1 });
   });
 

@@ -100,6 +100,21 @@ export async function sealedStatus({ db, ring }: ResealParts, rows_at_once = bat
   return counts;
 }
 
+/** Of these a loss would only be noticed when somebody needs them. */
+const lasting = ["webhooks", "context_sources", "single_sign_on", "second_factors"] as const;
+
+/** The places where none of the first texts that do not name the current key opens: as a rule, a key is missing here. */
+export async function unreadablePlaces({ db, ring }: ResealParts): Promise<SealedPlace[]> {
+  const found: SealedPlace[] = [];
+  for (const place of lasting) {
+    const page = { prefix: ring.prefix, after: null, limit: 20 };
+    const texts = await db.system((query) => readSealedTexts(query, place, page));
+    const opens = (text: SealedText) => ring.openedBy(text.sealed, contextOf(place, text)) !== null;
+    if (texts.length > 0 && !texts.some(opens)) found.push(place);
+  }
+  return found;
+}
+
 /**
  * Seals anew what names another key than the current one, or none, in small transactions; a text that changed meanwhile
  * is looked at again. Texts that no key opens stay as they are and are counted. `progress` hears of every transaction.
