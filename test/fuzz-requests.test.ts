@@ -193,6 +193,9 @@ describe("passkeys of a challenge that stands, with places broken", () => {
 
   test.each(["registration", "login"] as const)("%s", { timeout: 30_000 + numRuns * 500 }, async (use) => {
     const authenticator = softwareAuthenticator(home());
+    // Those of earlier tests: a person has a bounded number.
+    for (const table of ["passkeys", "passkey_index"])
+      await database.db.system((query) => query(`delete from ${table} where user_id = $1`, [person.user_id]));
     const ask = async (where: string, body?: unknown) =>
       call(home(), "POST", path + where, { headers: { cookie: await cookie() }, body });
     const session = await cookie();
