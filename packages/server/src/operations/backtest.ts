@@ -8,6 +8,7 @@ import type { Caller } from "./caller.ts";
 import type { Packs } from "./read-packs.ts";
 import type { BacktestJob } from "./replay-recorded.ts";
 import type { Runtime } from "./runtime.ts";
+import { storableUs } from "./storable-time.ts";
 
 /** Where backtests run. */
 export interface Backtests {
@@ -85,7 +86,7 @@ function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: st
     const message = "Give a window whose `from` is before its `to`.";
     throw new Fault("invalid_request", { details: [{ path: "/window", code: "out_of_range", message }] });
   }
-  return { from: formatTimestampUs(from_us), to: formatTimestampUs(to_us) };
+  return { from: formatTimestampUs(storableUs(from)), to: formatTimestampUs(storableUs(to)) };
 }
 
 /** Faults: forbidden when a key of one agent asks for another. */
