@@ -342,6 +342,11 @@ describe("a candidate", () => {
     ]);
   });
 
+  test("takes a window from the first year to the last: nothing stands outside of what can be stored", async () => {
+    const always = { from: "0000-01-01T00:00:00Z", to: "9999-12-31T23:59:59.999999Z" };
+    expect((await ask(people.admin, { window: always })).status).toBe(200);
+  });
+
   test.each<[string, object, number, string]>([
     ["a window that ends before it begins", { window: { from: window.to, to: window.from } }, 400, "/window"],
     ["an unknown pack", { candidate: { packs: ["none"] } }, 400, "/candidate/packs/0"],
