@@ -126,7 +126,6 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     mails: { poke: () => mails?.poke() },
     backtests,
     settings: {
-      signup_open: config.signup === "open",
       public_url: () => config.public_url ?? listenAddress(app),
     },
     refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
@@ -146,6 +145,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       sessions: createSessions(runtime, config.rate_limits),
       cookies,
       public_url: runtime.settings.public_url,
+      signup_open: config.signup === "open",
       windows: windows.windows,
       limits: rateLimitsUnder(config.rate_limits),
       trust: proxyTrust(config.trust_proxy),

@@ -37,6 +37,8 @@ export interface GateDeps {
   readonly cookies: SessionCookies;
   /** Base address of this service: where its own pages come from. */
   readonly public_url: () => string;
+  /** False: the operations that make organizations refuse, whatever they are sent. */
+  readonly signup_open: boolean;
   readonly windows: RateWindows;
   /** The limits of callers without a key. */
   readonly limits: RateLimits;
@@ -69,7 +71,10 @@ export interface Visit {
  * Redis.
  */
 export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admission> {
-  if (visit.operation.auth === "none") return count(deps, visit, { known: null, recalled: false, fault: null });
+  if (visit.operation.auth === "none") {
+    const closed = !deps.signup_open && visit.operation.refuses?.includes("signup_closed");
+    return count(deps, visit, { known: null, recalled: false, fault: closed ? new Fault("signup_closed") : null });
+  }
   const key = visit.request.headers["x-api-key"];
   if (visit.recall && typeof key === "string") {
     const known = deps.keys.recall(key, visit.now_us);

@@ -1,12 +1,11 @@
 /** What a described agent calls for. Source: api.md §10. */
 import type { Intake, IntakeInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, intake } from "@countersign/core";
+import { formatTimestampUs, intake } from "@countersign/core";
 import { insertIntake } from "../store/organizations.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Recommends packs and an action catalogue, and keeps the answer for a quickstart. Faults: signup_closed. */
+/** Recommends packs and an action catalogue, and keeps the answer for a quickstart. */
 export async function recommend(runtime: Runtime, input: IntakeInput): Promise<Intake> {
-  if (!runtime.settings.signup_open) throw new Fault("signup_closed");
   const { recommended_packs, action_catalogue, next_steps } = intake(input);
   const answer: Intake = {
     intake_id: runtime.ids.next("intake"),

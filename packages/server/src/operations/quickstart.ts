@@ -8,10 +8,9 @@ import type { Runtime } from "./runtime.ts";
 
 /**
  * Creates an organization, its default membrane in shadow, and a live admin key: the membrane decides the mode, so going
- * live needs no new key. Faults: signup_closed, not_found (intake).
+ * live needs no new key. Faults: not_found (intake).
  */
 export async function quickstart(runtime: Runtime, input: QuickstartInput): Promise<Quickstart> {
-  if (!runtime.settings.signup_open) throw new Fault("signup_closed");
   const org_id = runtime.ids.next("organization");
   return runtime.db.system(async (query) => {
     const intake = input.intake_id === undefined ? undefined : await takeIntake(query, input.intake_id, org_id);

@@ -72,8 +72,6 @@ export interface Runtime {
 
 /** The settings that operations act on. */
 export interface Settings {
-  /** False: quickstart, intake and signup refuse. */
-  readonly signup_open: boolean;
   /** Base address of this service as its users reach it, without a slash at the end. */
   public_url(): string;
 }

@@ -92,6 +92,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
       sessions: createSessions(runtime, agreement),
       cookies: sessionCookies(() => "http://127.0.0.1"),
       public_url: () => "http://127.0.0.1",
+      signup_open: true,
       windows: options.windows ?? new NodeRateWindows(),
       limits: rateLimitsUnder(agreement),
       trust: proxyTrust(options.trust_proxy ?? []),

@@ -74,6 +74,8 @@ describe("POST /v1/onboarding/quickstart", () => {
     const before = await count();
     expect((await quickstart(acme, closed)).json.error.code).toBe("signup_closed");
     expect((await call(closed, "POST", "/v1/onboarding/intake", { body: { description: "x" } })).status).toBe(403);
+    for (const path of ["quickstart", "intake"])
+      expect((await call(closed, "POST", `/v1/onboarding/${path}`, { body: {} })).status).toBe(403);
     expect(await count()).toBe(before);
   });
 });
