@@ -1,4 +1,5 @@
-import { redacted_text } from "./modify.ts";
+/** What stands in the place of a redacted value. */
+export const redacted_text = "[redacted]";
 
 /** Shorter values stand in ordinary words and dates too often for anybody to be hidden behind them. */
 const chars_min = 4;
@@ -14,6 +15,13 @@ export function hiddenTexts(content: unknown, shown: unknown): string[] {
   const all = new Set<string>();
   collect(content, all);
   return [...all].filter((text) => !seen.has(text)).sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+}
+
+/** Whether a JSON value holds one of these texts, as a text, a number or a part of one. */
+export function holdsHidden(value: unknown, hidden: readonly string[]): boolean {
+  const texts = new Set<string>();
+  collect(value, texts);
+  return [...texts].some((text) => hidden.some((each) => text.includes(each)));
 }
 
 /** A JSON value in which none of these texts is left, in no text and in no key of it. */

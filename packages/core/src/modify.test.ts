@@ -40,6 +40,23 @@ describe("modifications", () => {
     ]);
   });
 
+  test("no value carries elsewhere what another rule hides, whole, within a text, or deep inside", () => {
+    const secret = { ...content, ssn: "123-45-6789", account: 40_440_532 };
+    const asked = (value: unknown, ...hides: ChangeRequest[]) =>
+      planChanges(secret, [ask("set", "/note", value, "q"), ...hides]);
+    for (const value of ["123-45-6789", "SSN 123-45-6789.", { a: [{ b: "123-45-6789" }] }]) {
+      for (const hide of [ask("redact", "/ssn"), ask("remove", "/ssn")])
+        expect(asked(value, hide)).toMatchObject({ kind: "conflict", path: "/note", policies: ["q"] });
+      expect(asked(value)).toMatchObject({ kind: "planned" });
+    }
+    expect(asked(40_440_532, ask("redact", "/account"))).toMatchObject({ kind: "conflict" });
+    expect(asked("the end of 6789", ask("redact", "/ssn"))).toMatchObject({ kind: "planned" });
+    // Where the value was there before, it is hidden nowhere.
+    expect(
+      planChanges({ ...secret, copy: "123-45-6789" }, [ask("set", "/note", "123-45-6789"), ask("redact", "/ssn")]),
+    ).toMatchObject({ kind: "planned" });
+  });
+
   test("what is already as asked for makes no operation", () => {
     expect(
       plan(

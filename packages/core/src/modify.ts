@@ -1,9 +1,7 @@
 import { canonicalJson } from "./canonical-json.ts";
+import { hiddenTexts, holdsHidden, redacted_text } from "./hidden-text.ts";
 import { applyPatch, isIndex, nothing, type PatchOperation, pointerNames, valueAt } from "./json-patch.ts";
 import type { ModifyOp } from "./policy/document.ts";
-
-/** What stands in the place of a redacted value. */
-export const redacted_text = "[redacted]";
 
 /** One change that a fired rule asks for; `value` is already computed from the original content. */
 export interface ChangeRequest {
@@ -41,8 +39,8 @@ interface Change extends ChangeRequest {
  * Turns the changes that all fired rules ask for into one RFC 6902 patch. The order of `requests` never matters:
  * `remove` beats `redact`, both beat whatever else is asked for at or below their place; of several caps the least
  * counts, of several floors the greatest. Two different values for one place, a place inside another, a cap below a
- * floor, and a cap on what is no number are conflicts. What is already as asked for makes no operation. Source:
- * policies.md §3 rule 5.
+ * floor, a cap on what is no number, and a value that carries elsewhere what another rule hides are conflicts. What is
+ * already as asked for makes no operation. Source: policies.md §3 rule 5.
  */
 export function planChanges(
   content: Readonly<Record<string, unknown>>,
@@ -54,6 +52,12 @@ export function planChanges(
   const values = changes.filter(
     (change) => !hiding.includes(change) && !hides.some((hide) => isWithin(change.names, hide.names)),
   );
+
+  if (hides.length > 0 && values.length > 0) {
+    const hidden = hiddenTexts(content, hideContent(content, hides));
+    const telling = values.find(({ value }) => holdsHidden(value, hidden));
+    if (telling !== undefined) return conflict(telling.path, "the value holds what another rule hides", [telling]);
+  }
 
   const operations: AttributedOperation[] = [];
   let result = content;
