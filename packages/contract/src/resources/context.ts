@@ -135,7 +135,8 @@ export type StoredContext = Static<typeof StoredContext>;
 /** Body of PUT /v1/context/source: the customer's own endpoint that the service asks for facts. */
 export const ContextSourceInput = closed(
   {
-    url: Type.String({ description: "absolute https URL" }),
+    // As long as the body may be: what the guard refuses has its own error code.
+    url: Type.String({ maxLength: limits.body_bytes_max, description: "absolute https URL" }),
     timeout_ms: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -5,8 +5,9 @@ import { closed, id, listQuery, nullable, oneOf, text, timestamp } from "./shape
 
 // Any text passes the shape: an unknown type has its own error code (unknown_event_type), so the operation checks it.
 const eventTypesInput = () => Type.Array(text(64), { minItems: 1, maxItems: 100 });
-// Any text passes the shape: what the guard refuses, empty or endless, has its own error code (webhook_url_refused).
-const url = () => Type.String({ description: "absolute https URL" });
+// Any text that the body has room for passes the shape: what the guard refuses, empty or endless, has its own error code
+// (webhook_url_refused).
+const url = () => Type.String({ maxLength: limits.body_bytes_max, description: "absolute https URL" });
 
 /** Body of POST /v1/escalations/webhooks. Source: contract §4. */
 export const WebhookInput = closed(
