@@ -1,4 +1,7 @@
-/** Runs the command line as a process of its own, from the sources, so that tests need no build. */
+/**
+ * Runs the command line as a process of its own: as it was built where `npm test` has just done so, else from the sources,
+ * so that a test run by hand needs no build.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 
@@ -17,8 +20,10 @@ export interface RunningCli {
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-const loader = import.meta.resolve("tsx");
-const entry = join(import.meta.dirname, "entry.ts");
+const program =
+  process.env["TEST_THE_BUILD"] === "yes"
+    ? [join(import.meta.dirname, "../../bin/countersign.js")]
+    : ["--conditions=source", `--import=${import.meta.resolve("tsx")}`, join(import.meta.dirname, "entry.ts")];
 
 /** Starts `countersign <args>`; of this process's settings only PATH and HOME reach it. */
 export function startCli(
@@ -27,7 +32,7 @@ export function startCli(
   cwd?: string,
 ): RunningCli {
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, ["--conditions=source", `--import=${loader}`, entry, ...args], {
+  const child = spawn(process.execPath, [...program, ...args], {
     env: { PATH, HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(cwd === undefined ? {} : { cwd }),
