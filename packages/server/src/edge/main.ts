@@ -10,6 +10,7 @@ import { createClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { loadConsole } from "./console-files.ts";
 import { startDeliveryThread } from "./delivery-thread-host.ts";
+import { boundHeapGrowth } from "./heap.ts";
 import { createHttpOut } from "./http-out.ts";
 import { createIds } from "./ids.ts";
 import { createLog, type ProcessLog } from "./log.ts";
@@ -41,6 +42,7 @@ export async function startService(
   log: ProcessLog = createLog(config.log_level),
   packs_folder: string = packs_dir,
 ): Promise<Service> {
+  boundHeapGrowth();
   for (const name of config.unknown_settings) log.warn({ name }, "this variable is no setting: is it misspelt?");
   const clock = createClock();
   // The packs are checked while the database's own process starts.

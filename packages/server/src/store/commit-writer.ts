@@ -76,7 +76,7 @@ export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
   const {
     clock,
     lanes: lanes_max = 3,
-    batch_rows_max = 128,
+    batch_rows_max = 64,
     batch_bytes_max = 1_000_000,
     queue_rows_max = 5_000,
   } = options;
