@@ -112,6 +112,8 @@ export const limits = {
   invitation_link_seconds: 604_800,
   recovery_codes: 10,
   people_per_organization_max: 1_000,
+  /** Those that can still be accepted. Each is a mail to an address that somebody named. */
+  open_invitations_per_organization_max: 100,
   passkeys_per_person_max: 20,
   passkey_challenge_seconds: 300,
   sso_domains_max: 20,

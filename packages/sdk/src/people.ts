@@ -13,6 +13,7 @@ import type {
   SignupInput,
   TotpEnrolment,
   User,
+  VerifyEmailInput,
 } from "@countersign/contract";
 import type { Page, PageQuery } from "./page.ts";
 import type { Transport } from "./transport.ts";
@@ -26,8 +27,8 @@ export function peopleCalls(call: Transport) {
   return {
     /** Asks for an organization; a mail brings the link. */
     signup: (input: SignupInput) => call<null>("POST", "/v1/auth/signup", { body: input }),
-    /** Makes the organization of a signup. */
-    verifyEmail: (token: string) => call<null>("POST", "/v1/auth/verify-email", { body: { token } }),
+    /** Makes the organization of a signup, with the mailed link and the password that was chosen then. */
+    verifyEmail: (input: VerifyEmailInput) => call<null>("POST", "/v1/auth/verify-email", { body: input }),
     /** Begins a session; `mfa_required`: go on with `verifyMfa`. */
     login: async (input: LoginInput) => (await call<SessionAnswer>("POST", "/v1/auth/login", { body: input })).session,
     /** Finishes a login with a code of the authenticator or a recovery code. */

@@ -84,11 +84,14 @@ export function SignupPage() {
   );
 }
 
-/** Asks for a click before it uses the link: programs that look into mails follow links, too. */
+/**
+ * Asks for the password of the sign-up before it uses the link: somebody else may have signed up with this address, and
+ * programs that look into mails follow links, too.
+ */
 export function VerifyEmailPage() {
   const { client } = useSession();
   const token = useToken();
-  const verify = useMutation({ mutationFn: () => client.verifyEmail(token) });
+  const verify = useMutation({ mutationFn: (password: string) => client.verifyEmail({ token, password }) });
   return (
     <Outside title="Confirm your address">
       <section className="card stack">
@@ -100,24 +103,30 @@ export function VerifyEmailPage() {
             </Link>
           </>
         ) : (
-          <>
-            <p>One click, and your organization is created.</p>
+          <form className="stack" onSubmit={(event) => verify.mutate(formOf(event)("password"))}>
+            <p>If you did not sign up yourself, close this page: nothing is created.</p>
+            <TextField
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              hint="The one you chose when you signed up."
+              required
+              maxLength={limits.password_chars_max}
+            />
             <FormError error={verify.error} />
-            <button
-              type="button"
-              className="button primary"
-              disabled={verify.isPending || token === ""}
-              onClick={() => verify.mutate()}
-            >
-              Confirm
-            </button>
+            <div className="actions start">
+              <button type="submit" className="button primary" disabled={verify.isPending || token === ""}>
+                Confirm
+              </button>
+            </div>
             {(verify.isError || token === "") && (
               <p className="small muted">
                 {"A link serves once and not for ever. If you have not signed in yet, "}
                 <Link to="/signup">sign up again</Link>.
               </p>
             )}
-          </>
+          </form>
         )}
       </section>
     </Outside>

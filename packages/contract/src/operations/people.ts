@@ -23,9 +23,9 @@ import {
   RoleChange,
   Session,
   SignupInput,
-  TokenInput,
   TotpEnrolment,
   User,
+  VerifyEmailInput,
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
@@ -52,7 +52,7 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/signup",
     summary: "Ask for an organization and its first admin",
-    description: "Sends a mail with a link. The organization exists once the link was followed (verify-email).",
+    description: "Sends a mail with a link. Link and password together make the organization (verify-email).",
     auth: "none",
     rate: "authentication",
     body: SignupInput,
@@ -64,11 +64,15 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/verify-email",
     summary: "Confirm the e-mail address of a signup",
-    description: "Creates the organization and its first admin, who can log in from now on. A link serves once.",
+    description:
+      "Creates the organization and its first admin, who can log in from now on. Takes the password of the signup, too: " +
+      "whoever reads the mail confirms no account that somebody else chose the password of. A link serves once; a wrong " +
+      "password does not use it up.",
     auth: "none",
-    body: TokenInput,
+    rate: "authentication",
+    body: VerifyEmailInput,
     answers: done,
-    refuses: ["not_found", "forbidden"],
+    refuses: ["invalid_credentials", "not_found", "forbidden", "overloaded"],
     delivered: true,
   },
   login: {
@@ -204,7 +208,7 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/totp/confirm",
     summary: "Switch TOTP on with a first code",
-    description: "Ends every other session.",
+    description: "Ends every other session; this one goes on under a new cookie.",
     auth: "session",
     rate: "authentication",
     body: MfaInput,
@@ -216,6 +220,7 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/totp/disable",
     summary: "Switch TOTP off",
+    description: "Five wrong codes end the session.",
     auth: "session",
     rate: "authentication",
     body: MfaInput,
@@ -227,6 +232,7 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/recovery-codes",
     summary: "Replace the recovery codes",
+    description: "Five wrong codes end the session.",
     auth: "session",
     rate: "authentication",
     body: MfaInput,
@@ -299,7 +305,8 @@ export const peopleOperations = {
     path: "/v1/auth/invitations",
     summary: "Invite a person with a role",
     description:
-      "Sends a mail with a link that serves for a week. Inviting the same address again replaces the first link.",
+      "Sends a mail with a link that serves for a week. Inviting the same address again replaces the first link. At most " +
+      `${limits.open_invitations_per_organization_max} invitations of an organization are open at once: 409.`,
     auth: ["admin"],
     body: InvitationInput,
     answers: { 201: { description: "The invitation.", schema: wrapped("invitation", Invitation) } },
@@ -365,7 +372,10 @@ export const peopleOperations = {
     rate: "general",
     path: "/v1/people/{user_id}",
     summary: "Remove a person; its sessions end",
-    description: "The last admin stays: 409. API keys that the person created stay valid until they are revoked.",
+    description:
+      "The last admin stays: 409. Invitations that the person sent are withdrawn. API keys that the person created are the " +
+      "organization's and stay valid until they are revoked (GET /v1/audit?type=key_created names who created which); " +
+      "reviews that name the person wait until they are reassigned or their time is over.",
     auth: ["admin"],
     params: userParam,
     answers: done,

@@ -22,9 +22,10 @@ export function signupMail(public_url: string, { org_name, token }: MailContents
     subject: "Confirm your e-mail address",
     paragraphs: [
       `Follow this link to create the organization “${shown(org_name)}” on Countersign. It works once, for 24 hours.`,
+      "It asks for the password that was chosen at sign-up.",
     ],
     link: { label: "Confirm the address", url: linkTo(public_url, "verify-email", token) },
-    footer: "If you did not ask for this, ignore this mail: nothing happens.",
+    footer: "If you did not sign up, ignore this mail: nothing happens without that password.",
   });
 }
 

@@ -9,7 +9,15 @@ import { deleteTokensOf, insertToken, readToken, takeToken } from "../store/pers
 import type { Caller } from "./caller.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
-import { type Begun, beginSession, type Client, endSessions, newToken, personCalling, tokenHash } from "./session.ts";
+import {
+  type Begun,
+  type Client,
+  endSessions,
+  newToken,
+  personCalling,
+  replaceSessions,
+  tokenHash,
+} from "./session.ts";
 import { linkFault } from "./sign-up.ts";
 
 /** Does and answers the same for every address; whose it is, is looked at when the mail is sent. */
@@ -55,7 +63,7 @@ export async function resetPassword(runtime: Runtime, input: PasswordResetInput)
 
 /**
  * Sets another password, ends every session of the person and begins a new one here.
- * Faults: invalid_credentials, overloaded.
+ * Faults: invalid_credentials, missing_api_key (the session ended meanwhile), overloaded.
  */
 export async function changePassword(
   runtime: Runtime,
@@ -63,7 +71,7 @@ export async function changePassword(
   input: PasswordChangeInput,
   client: Client,
 ): Promise<Begun> {
-  const { org_id, user_id } = personCalling(caller);
+  const { org_id, user_id, session_id } = personCalling(caller);
   const known = await runtime.db.tenant(org_id, (query) => readPerson(query, org_id, user_id));
   const right = await runtime.passwords.verify(known?.password_hash ?? null, input.current_password);
   if (known === undefined || !right) throw new Fault("invalid_credentials");
@@ -72,8 +80,7 @@ export async function changePassword(
     const person = await readPerson(query, org_id, user_id, true);
     if (person?.password_hash !== known.password_hash) throw new Fault("invalid_credentials");
     await setPassword(runtime, query, person, password_hash);
-    await endSessions(runtime, query, person, user_id);
-    return beginSession(runtime, query, person, client);
+    return replaceSessions(runtime, query, person, session_id, client);
   });
 }
 

@@ -13,6 +13,7 @@ import {
   type PresentedSession,
   readSession,
   listSessions as readSessions,
+  sessionStands,
 } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
@@ -142,7 +143,7 @@ export async function endSessions(
   query: Query,
   of: { readonly org_id: string; readonly user_id: string },
   actor: string,
-  which: { readonly only?: string; readonly keep?: string } = {},
+  which: { readonly only?: string } = {},
 ): Promise<number> {
   const { org_id, user_id } = of;
   let ended = 0;
@@ -157,6 +158,26 @@ export async function endSessions(
     };
   });
   return ended;
+}
+
+/**
+ * Ends every session of a person and begins one in place of its current one, in the caller's system transaction, which
+ * holds the person's row. Faults: missing_api_key where the current one was ended meanwhile: nothing begins in its place.
+ */
+export async function replaceSessions(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  person: Person,
+  session_id: string,
+  client: Client,
+): Promise<Begun> {
+  const { org_id, user_id } = person;
+  await withHead(query, org_id, async () => {
+    if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+    return null;
+  });
+  await endSessions(runtime, query, person, user_id);
+  return beginSession(runtime, query, person, client);
 }
 
 /** Ends the session of a cookie, if it has one. */

@@ -1,9 +1,9 @@
-import { limits, type SignupInput } from "@countersign/contract";
+import { limits, type SignupInput, type VerifyEmailInput } from "@countersign/contract";
 import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { findPerson, insertPerson } from "../store/people.ts";
-import { insertToken, takeToken } from "../store/person-tokens.ts";
+import { insertToken, readToken, takeToken } from "../store/person-tokens.ts";
 import { createOrganization } from "./create-organization.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
@@ -26,17 +26,23 @@ export async function signUp(runtime: Runtime, input: SignupInput): Promise<void
 }
 
 /**
- * Makes the organization of a signup, with its default membrane in shadow, and its first admin. A link serves once.
- * Faults: not_found for a link that is unknown, used, too old, or of an address that has an account meanwhile.
+ * Makes the organization of a signup, with its default membrane in shadow, and its first admin. A link serves once. Takes
+ * both halves, because anybody may sign up in anybody's name: the link shows whose the address is, the password who asked.
+ * Faults: not_found for a link that is unknown, used, too old, or of an address that has an account meanwhile;
+ * invalid_credentials for another password than the signup's (the link stays good), overloaded.
  */
-export async function verifyEmail(runtime: Runtime, token: string): Promise<void> {
+export async function verifyEmail(runtime: Runtime, { token, password }: VerifyEmailInput): Promise<void> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
+  const token_sha256 = tokenHash(token);
+  // Looked at first: verifying is dear, and strangers can make up as many links as they like.
+  const signup = await runtime.db.system((query) => readToken(query, "signup", token_sha256, created_at));
+  if (signup === undefined) throw linkFault();
+  const { email, org_name, password_hash } = signup.subject;
+  if (email === undefined || org_name === undefined || password_hash === undefined)
+    throw new Error("a signup lacks fields");
+  if (!(await runtime.passwords.verify(password_hash, password))) throw new Fault("invalid_credentials");
   await runtime.db.system(async (query) => {
-    const signup = await takeToken(query, "signup", tokenHash(token), created_at);
-    if (signup === undefined) throw linkFault();
-    const { email, org_name, password_hash } = signup.subject as Record<string, string>;
-    if (email === undefined || org_name === undefined || password_hash === undefined)
-      throw new Error("a signup lacks fields");
+    if ((await takeToken(query, "signup", token_sha256, created_at)) === undefined) throw linkFault();
     if ((await findPerson(query, email)) !== undefined) throw linkFault();
     const org_id = runtime.ids.next("organization");
     const about = { org_id, name: org_name, email, description: "", actor: "system" };

@@ -14,9 +14,10 @@ import {
   writeRecoveryCodes,
   writeTotpSeed,
 } from "../store/people.ts";
+import { countMfaFailure, sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
-import { endSessions, personCalling } from "./session.ts";
+import { type Begun, type Client, endSessions, personCalling, replaceSessions } from "./session.ts";
 
 const period_seconds = 30;
 /** 119 bits; in base32 the 32 characters that authenticators expect. */
@@ -94,19 +95,25 @@ export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpE
 }
 
 /**
- * Switches the second factor on, gives recovery codes, and ends every other session of the person.
- * Faults: state_conflict (on already, or no seed), invalid_credentials.
+ * Switches the second factor on, gives recovery codes, ends every session of the person and begins a new one here: the
+ * text of the old one may be known to whoever the second factor is to keep out.
+ * Faults: state_conflict (on already, or no seed), invalid_credentials, missing_api_key (the session ended meanwhile).
  */
-export async function confirmTotp(runtime: Runtime, caller: Caller, code: string): Promise<RecoveryCodes> {
+export async function confirmTotp(
+  runtime: Runtime,
+  caller: Caller,
+  code: string,
+  client: Client,
+): Promise<{ readonly codes: RecoveryCodes; readonly begun: Begun }> {
   const { org_id, user_id, session_id } = personCalling(caller);
   return runtime.db.system(async (query) => {
     const person = await personOf(query, org_id, user_id);
     if (person.mfa_enabled || person.totp_sealed === null) throw new Fault("state_conflict");
     if (!(await useTotp(runtime, query, person, code))) throw new Fault("invalid_credentials");
     const at = formatTimestampUs(runtime.clock.now_us());
-    await endSessions(runtime, query, person, user_id, { keep: session_id });
     await confirmTotpSeed(query, org_id, user_id, at);
-    return newRecoveryCodes(runtime, query, person, "mfa_enabled");
+    const codes = await newRecoveryCodes(runtime, query, person, "mfa_enabled");
+    return { codes, begun: await replaceSessions(runtime, query, person, session_id, client) };
   });
 }
 
@@ -130,19 +137,35 @@ export function replaceRecoveryCodes(runtime: Runtime, caller: Caller, code: str
   );
 }
 
-function withSecondFactor<T>(
+/**
+ * Does what asks for a code. After as many wrong ones as end a login the session ends: whoever has stolen one could
+ * otherwise guess for as long as it lasts, from as many addresses as it has.
+ */
+async function withSecondFactor<T>(
   runtime: Runtime,
   caller: Caller,
   code: string,
   work: (query: Query, person: Person) => Promise<T>,
 ): Promise<T> {
-  const { org_id, user_id } = personCalling(caller);
-  return runtime.db.tenant(org_id, async (query) => {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const done = await runtime.db.system(async (query) => {
     const person = await personOf(query, org_id, user_id);
+    // Ended by a guess that was at the person's row before this one.
+    if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
     if (!person.mfa_enabled) throw new Fault("state_conflict");
-    if (!(await useSecondFactor(runtime, query, person, code))) throw new Fault("invalid_credentials");
-    return work(query, person);
+    if (await useSecondFactor(runtime, query, person, code)) return { answer: await work(query, person) };
+    let failures = 0;
+    await withHead(query, org_id, async () => {
+      failures = (await countMfaFailure(query, org_id, session_id)) ?? 0;
+      return null;
+    });
+    if (failures >= limits.session_mfa_failures_max)
+      await endSessions(runtime, query, person, user_id, { only: session_id });
+    // The count is committed: the fault is thrown outside.
+    return null;
   });
+  if (done === null) throw new Fault("invalid_credentials");
+  return done.answer;
 }
 
 async function newRecoveryCodes(

@@ -131,19 +131,19 @@ export async function noteSeen(
   ]);
 }
 
-/** Ends a person's sessions: the one named, all but the one kept, or all. Answers with how many. System scope. */
+/** Ends a person's sessions: the one named, or all. Answers with how many. System scope. */
 export async function deleteSessions(
   query: Query,
   org_id: string,
   user_id: string,
-  which: { readonly only?: string; readonly keep?: string } = {},
+  which: { readonly only?: string } = {},
 ): Promise<number> {
   const rows = await query<{ session_id: string }>(
     `with ended as (
        delete from sessions where org_id = $1 and user_id = $2 and ($3::text is null or session_id = $3)
-         and ($4::text is null or session_id <> $4) returning org_id, session_id, token_sha256)
+       returning org_id, session_id, token_sha256)
      delete from session_index i using ended e where i.token_sha256 = e.token_sha256 returning e.session_id`,
-    [org_id, user_id, which.only ?? null, which.keep ?? null],
+    [org_id, user_id, which.only ?? null],
   );
   return rows.length;
 }

@@ -62,7 +62,7 @@ export async function peopleNodes(database: TestDatabase, own: readonly [Own, Ow
   async function signedUp(email = newAddress(), org_name = "Acme") {
     expect((await send("POST", "/v1/auth/signup", { body: { org_name, email, password } })).status).toBe(202);
     const token = await mailed(email, /^Confirm/);
-    expect((await send("POST", "/v1/auth/verify-email", { body: { token } })).status).toBe(204);
+    expect((await send("POST", "/v1/auth/verify-email", { body: { token, password } })).status).toBe(204);
     const login = await send("POST", "/v1/auth/login", { body: { email, password } });
     expect(login.status).toBe(200);
     return { email, cookie: login.cookie as string, session: login.json.session, token };

@@ -32,8 +32,7 @@ describe("links", () => {
       "invitations/accept": await nodes.mailed(invited, /^Join/),
       "password/reset": await nodes.mailed(admin.email, /^Set a new/),
     };
-    const use = (path: string, token: string) =>
-      nodes.send("POST", `/v1/auth/${path}`, { body: path === "verify-email" ? { token } : { token, password } });
+    const use = (path: string, token: string) => nodes.send("POST", `/v1/auth/${path}`, { body: { token, password } });
     for (const [purpose, token] of Object.entries(tokens)) {
       for (const path of Object.keys(tokens)) {
         if (path === purpose) continue;
@@ -293,7 +292,7 @@ describe("odd input", () => {
   test.each([
     ["POST", "/v1/auth/login", { email: "a@example.com", password }],
     ["POST", "/v1/auth/logout", undefined],
-    ["POST", "/v1/auth/verify-email", { token: "x" }],
+    ["POST", "/v1/auth/verify-email", { token: "x", password }],
     ["POST", "/v1/auth/mfa/verify", { code: "123456" }],
     ["POST", "/v1/auth/password/reset", { token: "x", password }],
     ["POST", "/v1/auth/invitations/accept", { token: "x", password }],

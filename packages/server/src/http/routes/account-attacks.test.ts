@@ -26,9 +26,13 @@ describe("work that a stranger can cause", () => {
         hashed += 1;
         return real.hash(text);
       },
+      verify: (known: string | null, text: string) => {
+        hashed += 1;
+        return real.verify(known, text);
+      },
     };
     const node = await serviceNode(database, { ...nodes.parts, passwords });
-    for (const path of ["/v1/auth/password/reset", "/v1/auth/invitations/accept"]) {
+    for (const path of ["/v1/auth/password/reset", "/v1/auth/invitations/accept", "/v1/auth/verify-email"]) {
       const answer = await nodes.send("POST", path, { body: { token: junk, password } }, node.url);
       expect([answer.status, answer.code]).toEqual([404, "not_found"]);
     }

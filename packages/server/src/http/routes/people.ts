@@ -63,7 +63,7 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     },
     async verifyEmail({ body, headers }) {
       refuseForeign(headers);
-      await verifyEmail(runtime, body.token);
+      await verifyEmail(runtime, body);
       return done;
     },
     async login(request) {
@@ -113,8 +113,14 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     async enrolTotp({ caller }) {
       return { status: 200, body: await enrolTotp(runtime, caller) };
     },
-    async confirmTotp({ caller, body }) {
-      return { status: 200, body: await confirmTotp(runtime, caller, body.code) };
+    async confirmTotp(request) {
+      const { codes, begun: session } = await confirmTotp(
+        runtime,
+        request.caller,
+        request.body.code,
+        clientOf(request),
+      );
+      return { ...begun(session), body: codes };
     },
     async disableTotp({ caller, body }) {
       await disableTotp(runtime, caller, body.code);

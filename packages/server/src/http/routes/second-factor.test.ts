@@ -2,6 +2,7 @@
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, test } from "vitest";
+import { deleteSessions } from "../../store/sessions.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { password, peopleNodes } from "../../testing/people-nodes.ts";
 import { serviceNode } from "../../testing/service-node.ts";
@@ -28,7 +29,15 @@ describe("second factor", () => {
       body: { code: codeAt(secret, -30) },
     });
     expect(confirmed.status).toBe(200);
-    return { ...person, secret, codes: confirmed.json.recovery_codes as string[], second: second.cookie as string };
+    return {
+      ...person,
+      before: person.cookie,
+      cookie: confirmed.cookie as string,
+      set: confirmed.set,
+      secret,
+      codes: confirmed.json.recovery_codes as string[],
+      second: second.cookie as string,
+    };
   }
   const logIn = async (email: string, base = nodes.url) => {
     const answer = await nodes.send("POST", "/v1/auth/login", { body: { email, password } }, base);
@@ -53,6 +62,20 @@ describe("second factor", () => {
       body: { code: "123456" },
     });
     expect(again.code).toBe("state_conflict");
+  });
+
+  test("switching it on begins another session here, with another text; every text of before is void on every node", async () => {
+    const { before, second, cookie, set, session } = await enrolled();
+    expect(set).toMatch(/^countersign_session=\w{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(cookie).not.toBe(before);
+    for (const base of [nodes.url, nodes.other]) {
+      for (const old of [before, second])
+        expect((await nodes.send("GET", "/v1/me", { cookie: old }, base)).code).toBe("missing_api_key");
+      expect((await nodes.send("GET", "/v1/me", { cookie }, base)).json.caller.id).toBe(session.user.user_id);
+    }
+    const open = (await nodes.send("GET", "/v1/auth/sessions", { cookie })).json.sessions;
+    expect(open).toMatchObject([{ current: true }]);
+    expect(open[0].session_id).not.toBe(session.session_id);
   });
 
   test("a code serves once, on two nodes at once too", async () => {
@@ -111,6 +134,28 @@ describe("second factor", () => {
     expect((await verify(await logIn(email), codeAt(secret))).status).toBe(200);
   });
 
+  test.each(["/v1/auth/totp/disable", "/v1/auth/recovery-codes"])(
+    "%s: five wrong codes end the session, however many come at once from however many addresses",
+    async (path) => {
+      const { email, cookie, secret, codes } = await enrolled();
+      const login = await logIn(email);
+      const elsewhere = await nodes.send("POST", "/v1/auth/mfa/verify", { cookie: login, body: { code: codes[0] } });
+      const guess = (n: number) =>
+        nodes.send("POST", path, { cookie, body: { code: codeAt(secret, 3_600) } }, n % 2 ? nodes.other : nodes.url);
+      for (let n = 1; n < limits.session_mfa_failures_max; n += 1)
+        expect((await guess(n)).code).toBe("invalid_credentials");
+      expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
+      const guesses = await Promise.all([0, 1, 2, 3, 4, 5].map(guess));
+      const told = guesses.map(({ code }) => code).sort();
+      expect(told).toEqual(["invalid_credentials", ...Array.from({ length: 5 }, () => "missing_api_key")]);
+      const right = await nodes.send("POST", path, { cookie, body: { code: codes[1] } });
+      expect(right.code).toBe("missing_api_key");
+      // Nobody else's session, nor the person's others.
+      const other = elsewhere.cookie as string;
+      expect((await nodes.send("GET", "/v1/auth/session", { cookie: other })).json.session.user.mfa_enabled).toBe(true);
+    },
+  );
+
   test("a recovery code signs in once; new ones void the old", async () => {
     const { email, codes } = await enrolled();
     expect(new Set(codes).size).toBe(limits.recovery_codes);
@@ -140,6 +185,43 @@ describe("second factor", () => {
     expect((await nodes.send("POST", "/v1/auth/totp/disable", { cookie, body: { code: codes[0] } })).status).toBe(204);
     const login = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
     expect(login.json.session.mfa_required).toBe(false);
+  });
+});
+
+describe("a session that is ended while it is to be replaced", () => {
+  type Session = Awaited<ReturnType<typeof nodes.signedUp>>["session"];
+
+  /** Sends a request that has to wait for its person's row, and ends the session before it goes on. */
+  async function endedMeanwhile(cookie: string, session: Session, path: string, body: object) {
+    let answer: ReturnType<typeof nodes.send> | undefined;
+    await database.db.system(async (query) => {
+      await query("select from people where user_id = $1 for update", [session.user.user_id]);
+      const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      answer = nodes.send("POST", path, { cookie, body });
+      const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
+      await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
+      // What ending it over HTTP writes.
+      expect(await deleteSessions(query, session.org_id, session.user.user_id)).toBe(1);
+    });
+    return answer as ReturnType<typeof nodes.send>;
+  }
+
+  test("is not replaced: neither a second factor nor another password goes with it", async () => {
+    const person = await nodes.signedUp();
+    const { secret } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie: person.cookie })).json;
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({
+      timestamp: Math.floor(nodes.clock.now_us() / 1000),
+    });
+    const confirm = await endedMeanwhile(person.cookie, person.session, "/v1/auth/totp/confirm", { code });
+    expect([confirm.status, confirm.code, confirm.set]).toEqual([401, "missing_api_key", null]);
+    const again = await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } });
+    expect(again.json.session.mfa_required).toBe(false);
+    const changed = await endedMeanwhile(again.cookie as string, again.json.session, "/v1/auth/password", {
+      current_password: password,
+      password: "yet another one",
+    });
+    expect([changed.status, changed.code, changed.set]).toEqual([401, "missing_api_key", null]);
+    expect((await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } })).status).toBe(200);
   });
 });
 

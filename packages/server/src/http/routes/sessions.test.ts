@@ -26,12 +26,14 @@ describe("signup", () => {
 
   test("a link serves once, for a day", async () => {
     const { token } = await nodes.signedUp();
-    expect((await nodes.send("POST", "/v1/auth/verify-email", { body: { token } })).code).toBe("not_found");
+    expect((await nodes.send("POST", "/v1/auth/verify-email", { body: { token, password } })).code).toBe("not_found");
     const email = nodes.newAddress();
     await nodes.send("POST", "/v1/auth/signup", { body: { org_name: "Late", email, password } });
     const late = await nodes.mailed(email, /^Confirm/);
     nodes.advance(limits.signup_link_seconds);
-    expect((await nodes.send("POST", "/v1/auth/verify-email", { body: { token: late } })).code).toBe("not_found");
+    expect((await nodes.send("POST", "/v1/auth/verify-email", { body: { token: late, password } })).code).toBe(
+      "not_found",
+    );
   });
 
   test("an address with an account answers like any nodes.other; its owner is told by mail", async () => {
@@ -57,7 +59,7 @@ describe("signup", () => {
       .map((mail) => decodeURIComponent(/\?token=([\w%.-]+)/.exec(mail.text)?.[1] ?? ""));
     const answers = await Promise.all(
       tokens.map((token, n) =>
-        nodes.send("POST", "/v1/auth/verify-email", { body: { token } }, n === 0 ? nodes.url : nodes.other),
+        nodes.send("POST", "/v1/auth/verify-email", { body: { token, password } }, n === 0 ? nodes.url : nodes.other),
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 404]);
