@@ -30,6 +30,11 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
     const confirm = await console_.mailedPath(email, /^Confirm/);
     await page.goto(confirm);
+    // Somebody else who signed up with this address would have chosen another one.
+    await page.getByLabel("Password").fill("another horse, another battery");
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("That is not right").waitFor();
+    await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByText("Your address is confirmed").waitFor();
     await page.getByRole("link", { name: "Sign in" }).click();
@@ -103,6 +108,15 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await bob.page.getByRole("heading", { name: "Overview" }).waitFor();
     await bob.page.getByRole("link", { name: /^Review queue/ }).click();
 
+    // Who removes somebody is told what stays.
+    await page.reload();
+    const row = page.getByRole("row").filter({ hasText: "bob@example.com" });
+    await row.getByRole("button", { name: "Remove" }).click();
+    const removal = page.getByRole("dialog");
+    await removal.getByText("API keys that this person created belong to the organization and stay valid").waitFor();
+    await removal.getByText("Reviews in this person's hands wait until they are reassigned").waitFor();
+    await removal.getByRole("button", { name: "Cancel" }).click();
+
     const raised = await submit(console_.url, admin, intent("other.refund", { amount_usd: 800 }));
     const path = `/v1/intents/${raised.intent_id}/decision?wait=55`;
     const answer = api<{ decision: { outcome: string | null } }>(console_.url, admin, "GET", path);
@@ -128,6 +142,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
   }, async () => {
     const { page, wrongs, context } = await console_.open();
     await page.goto("/verify-email?token=nothing");
+    await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByText("There is no such thing (any more)").waitFor();
     await page.getByRole("link", { name: "sign up again" }).waitFor();
@@ -167,6 +182,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await addVirtualAuthenticator(watched);
     await api(console_.url, null, "POST", "/v1/auth/signup", { org_name: "Passkeys", email, password });
     await page.goto(await console_.mailedPath(email, /^Confirm/));
+    await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.getByLabel("E-mail", { exact: true }).fill(email);
@@ -216,7 +232,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     const { page, wrongs, context } = await console_.open();
     const use = async (path: string, button: string) => {
       await page.goto(path);
-      if (button !== "Confirm") await page.getByLabel("Password").fill("a password that comes too late");
+      await page.getByLabel("Password").fill("a password that comes too late");
       await page.getByRole("button", { name: button }).click();
       await page.getByText("There is no such thing (any more)").waitFor();
     };

@@ -142,7 +142,7 @@ export function PeoplePage() {
           <p>
             <Data text={asked.user.email} />
             {asked.role === null
-              ? " is signed out at once. Keys that this person created stay valid until they are revoked."
+              ? " is signed out at once, and invitations this person sent are withdrawn. API keys that this person created belong to the organization and stay valid until they are revoked. Reviews in this person's hands wait until they are reassigned."
               : " is signed out at once and signs in again with the new role."}
           </p>
         </Confirm>

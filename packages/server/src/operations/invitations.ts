@@ -12,6 +12,7 @@ import { type AuditRow, auditRow } from "../store/audit.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
 import { withHead } from "../store/heads.ts";
 import {
+  countInvitations,
   deleteInvitations,
   insertInvitation,
   type KeptInvitation,
@@ -20,6 +21,7 @@ import {
 import { readOrganizationName } from "../store/organizations.ts";
 import { countPeople, emailKey, findPerson, insertPerson, readPerson } from "../store/people.ts";
 import { deleteToken, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
+import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
@@ -34,10 +36,11 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
 
 /**
  * Mails a link with which the owner of an address joins. Inviting an address again replaces its first link.
- * Faults: already_exists when it is a person of the organization, or the organization has all the people it may.
+ * Faults: already_exists when it is a person of the organization, or the organization has all the people or open
+ * invitations it may; missing_api_key when the caller's session ended meanwhile.
  */
 export async function invitePerson(runtime: Runtime, caller: Caller, input: InvitationInput): Promise<Invitation> {
-  const { org_id, actor } = caller;
+  const { org_id, actor, session_id } = caller;
   const { email, role } = input;
   const now_us = runtime.clock.now_us();
   const created_at = formatTimestampUs(now_us);
@@ -53,11 +56,14 @@ export async function invitePerson(runtime: Runtime, caller: Caller, input: Invi
   };
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
+      // Whoever is removed at this moment has its invitations withdrawn: none may follow them.
+      if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
       await refuseTooMany(query, org_id);
-      for (const old of await deleteInvitations(query, org_id, { email: emailKey(email) }))
-        await deleteToken(query, old.token_sha256);
+      await voidInvitations(query, org_id, { email });
+      if ((await countInvitations(query, org_id, created_at)) >= limits.open_invitations_per_organization_max)
+        throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
       await insertInvitation(query, org_id, invitation, actor);
       const subject = { email, role, invitation_id: invitation.invitation_id };
       await insertToken(query, "invitation", invitation.token_sha256, org_id, subject, expires_at);
@@ -96,6 +102,8 @@ export async function revokeInvitation(runtime: Runtime, caller: Caller, invitat
   });
 }
 
+type Which = { readonly invitation_id: string } | { readonly invited_by: string } | { readonly email: string };
+
 /**
  * Withdraws invitations under the head's lock; gives what to write into the audit trail. Those of a person who is no
  * longer admin go with its role: a link that was sent to an address of its own would bring it back.
@@ -104,14 +112,21 @@ export async function withdrawn(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
   { org_id, actor }: Pick<Caller, "org_id" | "actor">,
-  which: { readonly invitation_id: string } | { readonly invited_by: string },
+  which: Which,
 ): Promise<AuditRow[]> {
   const at = formatTimestampUs(runtime.clock.now_us());
-  const deleted = await deleteInvitations(query, org_id, which);
-  for (const { token_sha256 } of deleted) await deleteToken(query, token_sha256);
+  const deleted = await voidInvitations(query, org_id, which);
   return deleted.map(({ invitation_id, email }) =>
     auditRow(runtime.ids, { intent_id: null, at, actor, type: "invitation_revoked", data: { invitation_id, email } }),
   );
+}
+
+/** Deletes invitations with their links, under the head's lock, and gives them. */
+export async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
+  const wanted = "email" in which ? { email: emailKey(which.email) } : which;
+  const deleted = await deleteInvitations(query, org_id, wanted);
+  for (const { token_sha256 } of deleted) await deleteToken(query, token_sha256);
+  return deleted;
 }
 
 /**

@@ -57,7 +57,12 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
   });
 }
 
-/** Removes a person: its sessions end and its address is free again. Faults: not_found, state_conflict for the last admin. */
+/**
+ * Removes a person: its sessions end, its links and passkeys are void, the invitations it sent and those to its address are
+ * withdrawn, and its address is free again. What it did stays: votes, overrides, and keys, which are the organization's. A
+ * review in its hands stays there until it is reassigned or its time is over: handing it to others is a person's choice.
+ * Faults: not_found, state_conflict for the last admin.
+ */
 export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
   const { org_id, actor } = caller;
   await runtime.db.system(async (query) => {
@@ -68,10 +73,10 @@ export async function removePerson(runtime: Runtime, caller: Caller, user_id: st
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, email: person.email };
       const removed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data });
-      return {
-        raise: ["auth"],
-        audit: [removed, ...(await withdrawn(runtime, query, caller, { invited_by: user_id }))],
-      };
+      const sent = await withdrawn(runtime, query, caller, { invited_by: user_id });
+      // Who joined through a provider may have an invitation left, and would come back with it.
+      const received = await withdrawn(runtime, query, caller, { email: person.email });
+      return { raise: ["auth"], audit: [removed, ...sent, ...received] };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);
     for (const kind of ["password", "passkey"] as const) await deleteTokensOf(query, kind, org_id, user_id);

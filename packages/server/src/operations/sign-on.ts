@@ -15,6 +15,7 @@ import {
   type StoredSingleSignOn,
   writeIdentity,
 } from "../store/single-sign-on.ts";
+import { voidInvitations } from "./invitations.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
 import { providerOf, redirectUri } from "./single-sign-on.ts";
@@ -202,6 +203,7 @@ async function join(
   const user_id = ids.next("user");
   const person = { org_id, user_id, email, role, password_hash: null, created_at: at };
   if (!(await insertPerson(query, person))) throw taken("This address is that of a person of another organization.");
+  await voidInvitations(query, org_id, { email });
   return user_id;
 }
 

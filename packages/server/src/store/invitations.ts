@@ -42,6 +42,15 @@ export function listInvitations(
   );
 }
 
+/** How many open invitations there are. */
+export async function countInvitations(query: Query, org_id: string, now: string): Promise<number> {
+  const [row] = await query<{ n: number }>(
+    "select count(*)::integer as n from invitations where org_id = $1 and expires_at > $2::timestamptz",
+    [org_id, now],
+  );
+  return row?.n ?? 0;
+}
+
 /** Deletes the invitation with this id, all for this address (lower case), or all of one sender; gives what was deleted. */
 export function deleteInvitations(
   query: Query,

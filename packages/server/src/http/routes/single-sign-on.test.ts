@@ -333,6 +333,19 @@ describe("finishing", () => {
     expect((await signIn(org_id, ada)).json.session.user.user_id).toBe(again);
   });
 
+  test("who joins by signing in has no invitation left: removed, the mailed link does not bring them back", async () => {
+    const { org_id, domain, key } = await organization();
+    const ada = account(domain);
+    const body = { email: ada.email, role: "admin" };
+    expect((await send("POST", "/v1/auth/invitations", { key, body })).status).toBe(201);
+    expect((await signIn(org_id, ada)).json.session.user.role).toBe("reviewer");
+    expect((await send("GET", "/v1/auth/invitations", { key })).json.invitations).toEqual([]);
+    const tokens = await database.db.query("select from person_tokens where org_id = $1 and kind = 'invitation'", [
+      org_id,
+    ]);
+    expect(tokens).toEqual([]);
+  });
+
   test("serves once, in the browser that began it, for ten minutes", async () => {
     const { org_id, domain } = await organization();
     const one = await started(org_id, account(domain));
