@@ -66,6 +66,26 @@ describe("links", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404]);
   });
 
+  test("a link for a new password that is used at once on two nodes sets one of them", async () => {
+    const { email } = await nodes.signedUp();
+    await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
+    const token = await nodes.mailed(email, /^Set a new/);
+    const words = ["one new password", "another new password", "a third new password"];
+    const reset = (word: string, n: number) =>
+      nodes.send(
+        "POST",
+        "/v1/auth/password/reset",
+        { body: { token, password: word } },
+        n % 2 ? nodes.other : nodes.url,
+      );
+    const answers = await Promise.all(words.map(reset));
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404]);
+    for (const [n, { status }] of answers.entries()) {
+      const login = await nodes.send("POST", "/v1/auth/login", { body: { email, password: words[n] } });
+      expect(login.status).toBe(status === 204 ? 200 : 401);
+    }
+  });
+
   test("an invitation that is accepted and withdrawn at once is either, never both", async () => {
     const admin = await nodes.signedUp();
     for (let n = 0; n < 4; n += 1) {

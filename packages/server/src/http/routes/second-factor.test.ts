@@ -174,6 +174,22 @@ describe("second factor", () => {
     expect((await verify(replaced.json.recovery_codes[0])).status).toBe(200);
   });
 
+  test("a recovery code serves once, on two nodes at once too", async () => {
+    const { email, codes } = await enrolled();
+    const cookies = await Promise.all([logIn(email), logIn(email, nodes.other), logIn(email)]);
+    const answers = await Promise.all(
+      cookies.map((cookie, n) =>
+        nodes.send(
+          "POST",
+          "/v1/auth/mfa/verify",
+          { cookie, body: { code: codes[0] } },
+          n % 2 ? nodes.other : nodes.url,
+        ),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
+  });
+
   test("switching it off needs a code; its seed is sealed in the database and never in the log", async () => {
     const { email, cookie, codes, secret } = await enrolled();
     const rows = JSON.stringify(await database.db.query("select * from people"));
