@@ -18,6 +18,7 @@ import {
   type KeptInvitation,
   listInvitations as readInvitations,
 } from "../store/invitations.ts";
+import { lockKey } from "../store/keys.ts";
 import { readOrganizationName } from "../store/organizations.ts";
 import { countPeople, emailKey, findPerson, insertPerson, readPerson } from "../store/people.ts";
 import { deleteToken, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
@@ -37,10 +38,10 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
 /**
  * Mails a link with which the owner of an address joins. Inviting an address again replaces its first link.
  * Faults: already_exists when it is a person of the organization, or the organization has all the people or open
- * invitations it may; missing_api_key when the caller's session ended meanwhile.
+ * invitations it may; missing_api_key when the caller's session ended meanwhile, invalid_api_key when its key was revoked.
  */
 export async function invitePerson(runtime: Runtime, caller: Caller, input: InvitationInput): Promise<Invitation> {
-  const { org_id, actor, session_id } = caller;
+  const { org_id, actor } = caller;
   const { email, role } = input;
   const now_us = runtime.clock.now_us();
   const created_at = formatTimestampUs(now_us);
@@ -56,8 +57,7 @@ export async function invitePerson(runtime: Runtime, caller: Caller, input: Invi
   };
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
-      // Whoever is removed at this moment has its invitations withdrawn: none may follow them.
-      if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+      await refuseEnded(query, caller);
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
       await refuseTooMany(query, org_id);
@@ -102,11 +102,28 @@ export async function revokeInvitation(runtime: Runtime, caller: Caller, invitat
   });
 }
 
-type Which = { readonly invitation_id: string } | { readonly invited_by: string } | { readonly email: string };
+/**
+ * Whoever is removed and whichever key is revoked at this moment has its invitations withdrawn: none may follow them.
+ * Under the head's lock. Faults: missing_api_key, invalid_api_key.
+ */
+async function refuseEnded(query: Query, { org_id, session_id, key_id }: Caller): Promise<void> {
+  if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+  if (key_id === null) return;
+  const key = await lockKey(query, org_id, key_id);
+  if (key === undefined || key.revoked_at !== null) throw new Fault("invalid_api_key");
+}
+
+/** `sent_by_chain`: those that any key of a chain of rotations sent, by its lineage_id. */
+type Which =
+  | { readonly invitation_id: string }
+  | { readonly invited_by: string }
+  | { readonly sent_by_chain: string }
+  | { readonly email: string };
 
 /**
  * Withdraws invitations under the head's lock; gives what to write into the audit trail. Those of a person who is no
- * longer admin go with its role: a link that was sent to an address of its own would bring it back.
+ * longer admin go with its role, and those of a key with the key: a link that was sent to an address of its holder's would
+ * bring the holder back.
  */
 export async function withdrawn(
   runtime: Pick<Runtime, "clock" | "ids">,

@@ -3,11 +3,13 @@ import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { countOtherAdmins, lockKey, markRevoked } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
+import { withdrawn } from "./invitations.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
  * Revokes a key of the organization. Once this has resolved no request that begins later succeeds with the key, on any
- * node: they all read it from the database or commit under its epoch. Revoking a revoked key changes nothing.
+ * node: they all read it from the database or commit under its epoch. Invitations that it or a key before it in its chain of
+ * rotations sent are withdrawn. Revoking a revoked key changes nothing.
  * Faults: not_found. Source: contract §3 and §4, api.md §3.
  */
 export async function revokeKey(
@@ -17,7 +19,7 @@ export async function revokeKey(
 ): Promise<void> {
   const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
-  await runtime.db.tenant(org_id, async (query) => {
+  await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
       const key = await lockKey(query, org_id, key_id);
       if (key === undefined) throw new Fault("not_found");
@@ -29,10 +31,9 @@ export async function revokeKey(
         );
       }
       const data = { key_id, name: key.name };
-      return {
-        raise: ["auth"],
-        audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "key_revoked", data })],
-      };
+      const revoked = auditRow(runtime.ids, { intent_id: null, at, actor, type: "key_revoked", data });
+      const void_now = await withdrawn(runtime, query, caller, { sent_by_chain: key.lineage_id });
+      return { raise: ["auth"], audit: [revoked, ...void_now] };
     });
   });
 }
