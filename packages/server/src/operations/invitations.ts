@@ -20,7 +20,7 @@ import {
 } from "../store/invitations.ts";
 import { lockKey } from "../store/keys.ts";
 import { readOrganizationName } from "../store/organizations.ts";
-import { countPeople, emailKey, findPerson, insertPerson, readPerson } from "../store/people.ts";
+import { countPeople, emailKey, findPerson, forgetRemoved, insertPerson, readPerson } from "../store/people.ts";
 import { deleteToken, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
@@ -169,6 +169,7 @@ export async function acceptInvitation(runtime: Runtime, input: AcceptInvitation
       const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
       if (!(await insertPerson(query, joined)))
         throw taken("/token", "This address has an account here already: log in, or ask for another invitation.");
+      await forgetRemoved(query, org_id, email);
       const entry = { intent_id: null, at: created_at, actor: user_id, type: "user_joined" } as const;
       return { audit: [auditRow(runtime.ids, { ...entry, data: { user_id, email, role } })] };
     });

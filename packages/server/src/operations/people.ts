@@ -7,6 +7,7 @@ import { withHead } from "../store/heads.ts";
 import {
   deletePerson,
   hasOtherAdmin,
+  noteRemoved,
   listPeople as readPeople,
   readPerson,
   shownUser,
@@ -59,8 +60,10 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
 
 /**
  * Removes a person: its sessions end, its links and passkeys are void, the invitations it sent and those to its address are
- * withdrawn, and its address is free again. What it did stays: votes, overrides, and keys, which are the organization's. A
- * review in its hands stays there until it is reassigned or its time is over: handing it to others is a person's choice.
+ * withdrawn, and its address is free again, for other organizations and for an invitation to this one: signing in at the
+ * organization's provider does not bring it back. What it did stays: votes, overrides, and keys, which are the
+ * organization's. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
+ * person's choice.
  * Faults: not_found, state_conflict for the last admin.
  */
 export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
@@ -76,6 +79,7 @@ export async function removePerson(runtime: Runtime, caller: Caller, user_id: st
       const sent = await withdrawn(runtime, query, caller, { invited_by: user_id });
       // Who joined through a provider may have an invitation left, and would come back with it.
       const received = await withdrawn(runtime, query, caller, { email: person.email });
+      await noteRemoved(query, org_id, person.email, at);
       return { raise: ["auth"], audit: [removed, ...sent, ...received] };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);

@@ -5,7 +5,7 @@ import type { Query } from "../ports.ts";
 import type { OpenIdFailure, OpenIdLogin, OpenIdPerson } from "../sign-in-ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
-import { countPeople, findPerson, insertPerson, type Person, readPerson } from "../store/people.ts";
+import { countPeople, findPerson, insertPerson, type Person, readPerson, wasRemoved } from "../store/people.ts";
 import { insertToken, takeToken } from "../store/person-tokens.ts";
 import {
   hasIdentity,
@@ -164,7 +164,8 @@ async function personVouchedFor(
     const found = await findPerson(query, email);
     if (found !== undefined && found.org_id !== org_id)
       throw taken("This address is that of a person of another organization.");
-    if (found === undefined && known !== undefined)
+    // Known by the account, or only by the address, where the removed person never signed in at this provider.
+    if (found === undefined && (known !== undefined || (await wasRemoved(query, org_id, email))))
       throw refused("This person was removed from the organization: an invitation brings them back.");
     if (found !== undefined && (await hasIdentity(query, org_id, issuer, found.user_id)))
       throw refused("This address belongs to another account of the provider.");

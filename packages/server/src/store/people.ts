@@ -130,6 +130,26 @@ export async function deletePerson(query: Query, org_id: string, user_id: string
   }
 }
 
+/** Notes that whoever has this address was removed from the organization. `at` in RFC 3339. */
+export async function noteRemoved(query: Query, org_id: string, email: string, at: string): Promise<void> {
+  await query(
+    `insert into removed_addresses (org_id, email, removed_at) values ($1, $2, $3::timestamptz)
+     on conflict (org_id, email) do update set removed_at = excluded.removed_at`,
+    [org_id, emailKey(email), at],
+  );
+}
+
+/** Whether a person with this address was removed from the organization, and not invited back since. */
+export async function wasRemoved(query: Query, org_id: string, email: string): Promise<boolean> {
+  const rows = await query("select from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
+  return rows.length > 0;
+}
+
+/** Lets an address that was removed back in. */
+export async function forgetRemoved(query: Query, org_id: string, email: string): Promise<void> {
+  await query("delete from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
+}
+
 /** Keeps a seed that is not confirmed yet. */
 export async function writeTotpSeed(query: Query, org_id: string, user_id: string, sealed: string): Promise<void> {
   await query(
