@@ -46,7 +46,9 @@ export const apiKeyOperations = {
     path: "/v1/api-keys/{key_id}",
     tag: "API keys",
     summary: "Revoke an API key",
-    description: "Once this has answered, no request that begins later succeeds with the key, on any node.",
+    description:
+      "Once this has answered, no request that begins later succeeds with the key, on any node. Open invitations that " +
+      "the key, or a key that it replaced, sent are withdrawn.",
     auth: ["admin"],
     rate: "general",
     params,

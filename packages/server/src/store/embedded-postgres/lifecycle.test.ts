@@ -151,8 +151,11 @@ describe("kill -9", () => {
     process.kill(before, "SIGKILL");
     await gone(before);
     expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
-    expect(server.pid()).not.toBe(before);
-    process.kill(server.pid(), "SIGKILL");
+    const restarted = server.pid();
+    expect(restarted).not.toBe(before);
+    process.kill(restarted, "SIGKILL");
+    // Its sessions outlive it by a moment: one that still takes a statement and dies before the commit leaves that unknown.
+    await gone(restarted);
     expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
   });
 
