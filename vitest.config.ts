@@ -14,7 +14,8 @@ export default defineConfig({
     globalSetup: ["packages/server/src/testing/global-setup.ts"],
     setupFiles: ["scripts/property-seed.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    // More than two cores need: many tests wait, for processes, receivers and time limits.
+    maxWorkers: 3,
     // Far beyond what any test takes: many start processes, and machines are busy.
     testTimeout: 120_000,
     hookTimeout: 120_000,
