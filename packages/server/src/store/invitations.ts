@@ -66,7 +66,7 @@ export function deleteInvitations(
   },
 ): Promise<KeptInvitation[]> {
   return query<KeptInvitation>(
-    `delete from invitations where org_id = $1 and ($2::text is null or invitation_id = $2) and ($3::text is null or lower(email) = $3)
+    `delete from invitations where org_id = $1 and ($2::text is null or invitation_id = $2) and ($3::text is null or lower(email collate "C") = $3)
        and ($4::text is null or invited_by = $4)
        and ($5::text is null or invited_by in (select key_id from api_keys where org_id = $1 and lineage_id = $5))
      returning ${columns}`,

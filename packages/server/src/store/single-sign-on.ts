@@ -61,7 +61,7 @@ export async function organizationsOfDomain(query: Query, domain: string): Promi
 export async function hasProvenAdmin(query: Query, org_id: string, domain: string): Promise<boolean> {
   const rows = await query(
     `select from people where org_id = $1 and role = 'admin' and password_hash is not null
-       and lower(split_part(email, '@', 2)) = $2 limit 1`,
+       and lower(split_part(email, '@', 2) collate "C") = $2 limit 1`,
     [org_id, domain],
   );
   return rows.length > 0;
