@@ -62,7 +62,7 @@ export const apiKeyOperations = {
     summary: "Replace the calling key by a new one, in one step",
     description:
       "Only the key itself may rotate itself. Role, scope, environment, name and lifetime are kept; the old key is revoked " +
-      "at once, and the new one inherits its rate window.",
+      "at once, and the new one inherits its rate window. Open invitations stay.",
     auth: "any",
     rate: "general",
     params,

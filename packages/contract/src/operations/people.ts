@@ -373,7 +373,8 @@ export const peopleOperations = {
     path: "/v1/people/{user_id}",
     summary: "Remove a person; its sessions end",
     description:
-      "The last admin stays: 409. Invitations that the person sent are withdrawn. API keys that the person created are the " +
+      "The last admin stays: 409. Invitations that the person sent, and those to its address, are withdrawn. Signing in at the " +
+      "organization's provider does not bring the person back; an invitation does. API keys that the person created are the " +
       "organization's and stay valid until they are revoked (GET /v1/audit?type=key_created names who created which); " +
       "reviews that name the person wait until they are reassigned or their time is over.",
     auth: ["admin"],

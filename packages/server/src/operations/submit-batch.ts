@@ -15,7 +15,8 @@ export type BatchResult =
  * Items of all batches that are on their way at once. As many as the commit writer has in flight at most, three statements
  * of 64: more would not be committed sooner, only kept in memory longer (64 batches of 50 at once spent 27 % of the
  * processor's time collecting garbage), and larger statements only hold up the event loop (three of 128 took as long for a
- * decision, and the loop's 99th percentile was 20 ms in place of 11). First come, first served, so an item's predecessor is always on its way before it.
+ * decision, and the loop's 99th percentile was 20 ms in place of 11). First come, first served, so an item's predecessor is
+ * always on its way before it.
  */
 const undecided = pLimit(192);
 
