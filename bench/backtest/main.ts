@@ -1,25 +1,33 @@
 /**
  * Recorded intents per second of a backtest, end to end: from PostgreSQL with 50 policies to the figures, in the threads
  * that the service starts for it. Beside the time on the clock, the start of the threads included, stands the processor
- * time of this process without that start: it says more than the clock where other work runs beside it.
+ * time of this process without that start: it says more than the clock where other work runs beside it. And what a
+ * backtest costs the decisions that are made meanwhile.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { BacktestFigures, Candidate } from "@countersign/core";
-import { openInstance, readConfig } from "@countersign/server";
+import { type Instance, openInstance, readConfig } from "@countersign/server";
 import { createBacktestThreads } from "../../packages/server/src/edge/backtest-threads.ts";
-import { recordPast } from "./seed.ts";
+import { newRequestCount } from "../../packages/server/src/edge/give-way.ts";
+import { beside, besideKey } from "./beside.ts";
+import { type Past, recordPast } from "./seed.ts";
 
 const help = `usage: npm run bench -- backtest [options]
 
-  --intents N    recorded intents (default 100000)
-  --rounds N     rounds; medians are reported (default 3)
-  --json FILE    also write the figures as JSON`;
+  --scenario NAME  speed (default): recorded intents per second
+                   beside: the time of a decision while a backtest runs, and what is left of the backtest's speed
+  --intents N      recorded intents (default 100000)
+  --beat MS        beside: a decision is asked for this often (default 0: when the one before is there)
+  --rounds N       rounds; medians are reported (default 3)
+  --json FILE      also write the figures as JSON`;
 
 const { values: options } = parseArgs({
   options: {
+    scenario: { type: "string", default: "speed" },
+    beat: { type: "string", default: "0" },
     intents: { type: "string", default: "100000" },
     rounds: { type: "string", default: "3" },
     json: { type: "string" },
@@ -38,35 +46,33 @@ const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b
 
 const stricter: Candidate = { thresholds: { escalate_at: 0.3, block_at: 0.8 } };
 
-async function main(): Promise<void> {
-  const count = Number(options.intents);
-  const data_dir = mkdtempSync(join(tmpdir(), "bench-backtest-"));
-  const config = readConfig({ COUNTERSIGN_DATA_DIR: data_dir, PATH: process.env["PATH"] });
-  const instance = await openInstance(config, log);
-  // The threads run what is built, as a user's do: the loader for TypeScript costs them a second and a tenth of their speed.
-  const url = new URL("../../packages/server/dist/edge/backtest-thread.js", import.meta.url);
-  if (!existsSync(url)) throw new Error("build first: npm run build");
-  const threads = createBacktestThreads(instance.connection, new Map(), log, { url, execArgv: [] });
+const count = Number(options.intents);
+// The threads run what is built, as a user's do: the loader for TypeScript costs them a second and a tenth of their speed.
+const thread = new URL("../../packages/server/dist/edge/backtest-thread.js", import.meta.url);
+const rounds_wanted = Number(options.rounds);
+
+async function speed(instance: Instance, past: Past) {
+  const threads = createBacktestThreads(instance.connection, new Map(), log, newRequestCount(), {
+    url: thread,
+    execArgv: [],
+  });
+  const run = async (candidate: Candidate | null, expected: number, from = past.from, to = past.to) => {
+    const filter = { from, to, membrane_id: null, agent_id: null, lineage_id: null };
+    const job = { org_id: past.org_id, filter, candidate, limit: count, asked_us: instance.clock.now_us() };
+    const began_ms = performance.now();
+    const began = process.cpuUsage();
+    const figures: BacktestFigures = await threads.run(job, {
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+    });
+    const { user, system } = process.cpuUsage(began);
+    const elapsed_ms = performance.now() - began_ms;
+    if (figures.evaluated !== expected) throw new Error(`${figures.evaluated} of ${expected} were replayed`);
+    if (candidate === null && figures.not_reproduced.total > 0)
+      throw new Error(JSON.stringify(figures.not_reproduced).slice(0, 1_000));
+    return { elapsed_ms, cpu_us: user + system };
+  };
   try {
-    console.error(`recording ${count} intents …`);
-    const past = await recordPast(instance, count);
-    console.error(`${past.row_bytes} bytes a row; ${JSON.stringify(past.verdicts)}`);
-    const run = async (candidate: Candidate | null, expected: number, from = past.from, to = past.to) => {
-      const filter = { from, to, membrane_id: null, agent_id: null, lineage_id: null };
-      const job = { org_id: past.org_id, filter, candidate, limit: count, asked_us: instance.clock.now_us() };
-      const began_ms = performance.now();
-      const began = process.cpuUsage();
-      const figures: BacktestFigures = await threads.run(job, {
-        signal: new AbortController().signal,
-        onProgress: () => undefined,
-      });
-      const { user, system } = process.cpuUsage(began);
-      const elapsed_ms = performance.now() - began_ms;
-      if (figures.evaluated !== expected) throw new Error(`${figures.evaluated} of ${expected} were replayed`);
-      if (candidate === null && figures.not_reproduced.total > 0)
-        throw new Error(JSON.stringify(figures.not_reproduced).slice(0, 1_000));
-      return { elapsed_ms, cpu_us: user + system };
-    };
     // Starting the threads costs the same for ten intents and for a million.
     const start = await run(null, 0, "1999-01-01T00:00:00Z", "1999-01-02T00:00:00Z");
     const report = [];
@@ -75,7 +81,7 @@ async function main(): Promise<void> {
       ["candidate", stricter],
     ] as const) {
       const rounds = [];
-      for (let round = 0; round < Number(options.rounds); round += 1) rounds.push(await run(candidate, count));
+      for (let round = 0; round < rounds_wanted; round += 1) rounds.push(await run(candidate, count));
       const elapsed_ms = median(rounds.map((each) => each.elapsed_ms));
       report.push({
         name,
@@ -86,12 +92,32 @@ async function main(): Promise<void> {
         cpu_us_per_intent: Number(((median(rounds.map((each) => each.cpu_us)) - start.cpu_us) / count).toFixed(1)),
       });
     }
+    return report;
+  } finally {
+    await threads.stop();
+  }
+}
+
+async function main(): Promise<void> {
+  if (!existsSync(thread)) throw new Error("build first: npm run build");
+  const directory = mkdtempSync(join(tmpdir(), "bench-backtest-"));
+  const data_dir = join(directory, "data");
+  const instance = await openInstance(readConfig({ COUNTERSIGN_DATA_DIR: data_dir, PATH: process.env["PATH"] }), log);
+  try {
+    console.error(`recording ${count} intents …`);
+    const past = await recordPast(instance, count);
+    console.error(`${past.row_bytes} bytes a row; ${JSON.stringify(past.verdicts)}`);
+    let report: object;
+    if (options.scenario === "beside") {
+      const api_key = await besideKey(instance, past.org_id);
+      await instance.close(); // the service starts its database itself
+      const terms = { intents: count, rounds: rounds_wanted, beat_ms: Number(options.beat) };
+      report = await beside(data_dir, api_key, past, terms);
+    } else report = await speed(instance, past).finally(() => instance.close());
     console.table(report);
     if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
   } finally {
-    await threads.stop();
-    await instance.close();
-    rmSync(data_dir, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

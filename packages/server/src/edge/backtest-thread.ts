@@ -1,14 +1,18 @@
 /** A thread of one backtest: its own session with the database, and nothing else of the service. */
 import { performance } from "node:perf_hooks";
-import { setImmediate as breathe } from "node:timers/promises";
+import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { replayRecorded, type Turn } from "../operations/replay-recorded.ts";
 import { isConnectionLost } from "../store/connection.ts";
 import { openDb } from "../store/db.ts";
 import type { ThreadData, ThreadSays } from "./backtest-threads.ts";
+import { createGiveWay } from "./give-way.ts";
 import { standBack } from "./stand-back.ts";
 
 const progress_ms = 200;
+/** A page takes the database about 10 ms: while the node is asked, decisions would wait for that, and pages are smaller. */
+const page_rows = 1_000;
+const page_rows_beside = 200;
 const quiet = () => undefined;
 
 function say(message: ThreadSays): void {
@@ -40,7 +44,7 @@ function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "f
   };
 }
 
-async function work({ job, connection, packs, ...ports }: ThreadData): Promise<void> {
+async function work({ job, connection, packs, requests, ...ports }: ThreadData): Promise<void> {
   // One page is read while the other's overrides are; the statement's time limit is that of every other statement.
   const db = openDb(
     connection,
@@ -48,6 +52,7 @@ async function work({ job, connection, packs, ...ports }: ThreadData): Promise<v
     { tenant_sessions_max: 2, system_sessions_max: 1 },
   );
   const { turn, pass, close } = ring(ports);
+  const giveWay = createGiveWay(requests, { now_ms: () => performance.now(), sleep, breathe });
   let told_ms = performance.now();
   try {
     const part = await replayRecorded(
@@ -56,8 +61,9 @@ async function work({ job, connection, packs, ...ports }: ThreadData): Promise<v
         packs: new Map(packs),
         turn,
         pass,
+        pageRows: () => (giveWay.asked() ? page_rows_beside : page_rows),
         async progress(evaluated, done) {
-          await breathe();
+          await giveWay.rest();
           const now_ms = performance.now();
           if (now_ms - told_ms < progress_ms) return;
           told_ms = now_ms;

@@ -9,6 +9,7 @@ import { heldBody, reviewedOrganization } from "../testing/review.ts";
 import { serviceNode } from "../testing/service-node.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { createBacktestThreads } from "./backtest-threads.ts";
+import { newRequestCount } from "./give-way.ts";
 import type { ThreadProgram } from "./thread-program.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -21,6 +22,11 @@ const program = (source: string): ThreadProgram => ({
   execArgv: [],
 });
 const endless = program("setInterval(() => undefined, 1000)");
+/** Says as its progress how many requests its node has received. */
+const counting = program(`
+  import { parentPort, workerData } from "node:worker_threads";
+  setInterval(() => parentPort.postMessage({ kind: "progress", evaluated: Atomics.load(workerData.requests, 0), done: 0 }), 10);
+`);
 const busy = program("for (;;) {}");
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
 
@@ -49,7 +55,7 @@ function begin(threads: ReturnType<typeof createBacktestThreads>, org_id: string
 
 describe("the threads of a node", () => {
   test("a bounded number runs and waits; the next begins when one has ended", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, endless);
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless);
     const begun: ReturnType<typeof begin>[] = [];
     const waiting = () => begun.filter(({ states }) => !states.includes("running")).length;
     // Two organizations would be refused a third each; more of them fill the queue.
@@ -64,7 +70,7 @@ describe("the threads of a node", () => {
   });
 
   test("an organization has at most two under way", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, endless);
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
     expect(await begin(threads, "org_a").code).toBe("overloaded");
     begun[1]?.cancel();
@@ -78,7 +84,13 @@ describe("the threads of a node", () => {
     ["that ends early", "process.exit(3)"],
     ["that throws", "throw new Error('a thread died')"],
   ])("a thread %s is an internal error, and the place is free again", async (_name, source) => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, program(source));
+    const threads = createBacktestThreads(
+      database.connection,
+      new Map(),
+      silentLog,
+      newRequestCount(),
+      program(source),
+    );
     for (let time = 0; time < 3; time += 1) expect(await begin(threads, "org_a").code).toBe("internal_error");
     await threads.stop();
   });
@@ -135,6 +147,27 @@ describe("over HTTP", () => {
     third.abort();
   });
 
+  test("its threads see the requests that its node receives, and so can give way to them", async () => {
+    const { url } = await serviceNode(database, { backtestThread: counting });
+    const { api_key } = await (await testOrganization(database.db)).key();
+    const ended = new AbortController();
+    const answer = await post(url, api_key, ended.signal);
+    let heard = "";
+    const reading = answer.body?.pipeThrough(new TextDecoderStream()).pipeTo(
+      new WritableStream({
+        write: (text) => {
+          heard += text;
+        },
+      }),
+    );
+    // Two threads add up: their own request twice.
+    await expect.poll(() => heard, { timeout: 60_000 }).toContain('"evaluated":2,');
+    for (let n = 0; n < 3; n += 1) expect((await call(url, "GET", "/v1/packs", { key: api_key })).status).toBe(200);
+    await expect.poll(() => heard, { timeout: 60_000 }).toContain('"evaluated":8,');
+    ended.abort();
+    await expect(reading).rejects.toThrow();
+  });
+
   test("stopping the service ends what runs", async () => {
     const { url, close } = await serviceNode(database, { backtestThread: busy });
     const { api_key } = await (await testOrganization(database.db)).key();
@@ -170,7 +203,7 @@ test("no more than two pages are in memory, none larger than asked for, and ever
     {
       read: (work) => database.db.tenant(org.org_id, (query) => work(watched(query))),
       packs: new Map(),
-      page_rows: 5,
+      pageRows: () => 5,
       async turn() {
         while (turns.length === 0)
           await new Promise<void>((resolve) => {

@@ -10,6 +10,7 @@ import type { Backtests } from "../operations/backtest.ts";
 import { type BacktestJob, joinParts, type ReplayedPart, type Turn } from "../operations/replay-recorded.ts";
 import type { Log } from "../ports.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
+import type { RequestCount } from "./give-way.ts";
 import { type ThreadProgram, threadOptions, threadProgram } from "./thread-program.ts";
 
 /** What a thread is given. */
@@ -17,6 +18,8 @@ export interface ThreadData {
   readonly job: BacktestJob;
   readonly connection: ConnectionOptions;
   readonly packs: readonly (readonly [string, { readonly rules: readonly PolicyDocument[] }])[];
+  /** What the node is asked meanwhile: that goes first. */
+  readonly requests: RequestCount;
   /** Where turns to read come from, and where they go. */
   readonly inbox: MessagePort;
   readonly outbox: MessagePort;
@@ -70,6 +73,7 @@ export function createBacktestThreads(
   connection: ConnectionOptions,
   packs: PackRules,
   log: Log,
+  requests: RequestCount,
   program: ThreadProgram = own_program,
 ): BacktestThreads {
   const threads = Math.min(threads_max, availableParallelism());
@@ -110,7 +114,7 @@ export function createBacktestThreads(
       for (const worker of workers) void worker.terminate();
     };
     const begin = (inbox: MessagePort, outbox: MessagePort, first: Turn | null): Worker => {
-      const data: ThreadData = { job, connection, packs: rules, inbox, outbox, first };
+      const data: ThreadData = { job, connection, packs: rules, requests, inbox, outbox, first };
       const worker = new Worker(program.url, {
         workerData: data,
         transferList: [inbox, outbox],

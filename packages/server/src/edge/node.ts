@@ -32,6 +32,7 @@ import { startWorker } from "../worker/tick.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
 import { createBacktestThreads } from "./backtest-threads.ts";
 import type { Config } from "./config.ts";
+import { newRequestCount } from "./give-way.ts";
 import { createOpenId } from "./open-id.ts";
 import type { PackLibrary } from "./pack-files.ts";
 import { createPasskeyChecks } from "./passkey-checks.ts";
@@ -97,7 +98,8 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const waits = createDecisionWaits(db, timers, log);
   const { sealer, httpOut } = parts;
   const pulls = createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics });
-  const backtests = createBacktestThreads(parts.connection, parts.packs.packs, log, parts.backtestThread);
+  const requests = newRequestCount();
+  const backtests = createBacktestThreads(parts.connection, parts.packs.packs, log, requests, parts.backtestThread);
   let stopping = false;
   let deliveries: Deliveries | undefined;
   let mails: MailLoop | undefined;
@@ -159,6 +161,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       stopping: () => stopping,
     }),
   });
+  app.server.on("request", () => Atomics.add(requests, 0, 1));
   const worker = startWorker(runtime, {
     deliveries_kept_days: config.deliveries_kept_days,
     deleted: (what, rows) => metrics.deleted(what, rows),

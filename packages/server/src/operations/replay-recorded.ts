@@ -78,11 +78,10 @@ export interface ReplayNeeds {
   pass(turn: Turn): void;
   /** Called after every so many intents; awaited, so that the thread can hear of a cancellation and of its socket. */
   progress(evaluated: number, done: BacktestProgress["done"]): Promise<void>;
-  /** Intents in a page; tests make it small. */
-  readonly page_rows?: number;
+  /** Intents to read with the next page. */
+  pageRows(): number;
 }
 
-const page_rows = 1_000;
 /** Intents between two looks at the socket: the next page arrives while this one is decided. */
 const breath_rows = 50;
 const sets_kept = 64;
@@ -99,7 +98,7 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
 
   async function readPage(): Promise<readonly RecordedRow[]> {
     const { before, left } = await needs.turn();
-    const rows = Math.min(left, needs.page_rows ?? page_rows);
+    const rows = Math.min(left, needs.pageRows());
     const page = rows === 0 ? [] : await needs.read((query) => readRecorded(query, org_id, filter, before, rows));
     const last = page.at(-1);
     if (last !== undefined && left === page.length) cut = true;

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { createGiveWay, newRequestCount } from "./give-way.ts";
+
+/** A thread on a clock of its own: `work` takes time, so does sleeping, nothing else does. */
+function thread() {
+  let now_ms = 1_000;
+  const requests = newRequestCount();
+  const arrivals: number[] = [];
+  let arrived = 0;
+  const count = () => {
+    for (; (arrivals[arrived] ?? Number.POSITIVE_INFINITY) <= now_ms; arrived += 1) Atomics.add(requests, 0, 1);
+    return now_ms;
+  };
+  const { asked, rest } = createGiveWay(requests, {
+    now_ms: count,
+    breathe: async () => undefined,
+    sleep: async (ms) => {
+      now_ms += ms;
+    },
+  });
+  return {
+    requests,
+    asked,
+    /** A request comes so many milliseconds from now; to be called in the order of time. */
+    arrive: (in_ms: number) => arrivals.push(now_ms + in_ms),
+    /** Works for so long, then gives way; how long that took. */
+    async piece(work_ms: number): Promise<number> {
+      now_ms += work_ms;
+      const began_ms = now_ms;
+      await rest();
+      return now_ms - began_ms;
+    },
+  };
+}
+
+test("without requests a thread does not rest", async () => {
+  const { piece } = thread();
+  for (let n = 0; n < 100; n += 1) expect(await piece(2)).toBe(0);
+});
+
+test("requests that came before it began do not hold it back", async () => {
+  const requests = newRequestCount();
+  Atomics.add(requests, 0, 7);
+  const never = async () => expect.unreachable();
+  await createGiveWay(requests, { now_ms: () => 0, breathe: async () => undefined, sleep: never }).rest();
+});
+
+test("after a request it rests until that one has probably been answered, then works on at once", async () => {
+  const { piece, arrive, asked } = thread();
+  await piece(2);
+  expect(asked()).toBe(false);
+  arrive(0);
+  expect(asked()).toBe(true);
+  const rested_ms = await piece(2);
+  expect(rested_ms).toBeGreaterThanOrEqual(8);
+  expect(rested_ms).toBeLessThanOrEqual(15);
+  expect(asked()).toBe(false);
+  for (let n = 0; n < 10; n += 1) expect(await piece(2)).toBe(0);
+});
+
+test.each([1, 3, 40])("under unbroken traffic it works an eighth of the time, in pieces of %d ms", async (work_ms) => {
+  const { piece, arrive } = thread();
+  for (let ms = 0; ms < 200_000; ms += 1) arrive(ms);
+  let rested_ms = 0;
+  for (let n = 0; n < 200; n += 1) rested_ms += await piece(work_ms);
+  const share = (200 * work_ms) / (200 * work_ms + rested_ms);
+  // A rest is a whole number of pauses of 5 ms.
+  expect(share).toBeGreaterThan(work_ms / (work_ms * 8 + 5));
+  expect(share).toBeLessThanOrEqual(1 / 8);
+});
+
+test("the count may wrap around", async () => {
+  const { requests, piece } = thread();
+  Atomics.store(requests, 0, 2 ** 31 - 1);
+  await piece(1);
+  for (let n = 0; n < 10; n += 1) await piece(1);
+  Atomics.add(requests, 0, 1);
+  expect(Atomics.load(requests, 0)).toBeLessThan(0);
+  expect(await piece(1)).toBeGreaterThan(0);
+});
