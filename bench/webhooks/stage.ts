@@ -69,8 +69,8 @@ export async function openStage() {
     async addEvents(org_id: string, count: number): Promise<void> {
       await database.query(
         `insert into events (org_id, event_id, event_type, body, created_at)
-         select $1, $2 || '-' || n, 'quota.exceeded', $3::json, clock_timestamp() from generate_series(1, $4::integer) n`,
-        [org_id, randomUUID(), JSON.stringify(draftOf(org_id)), count],
+         select $1, $2 || to_char(n, '-FM000000000'), 'quota.exceeded', $3::json, clock_timestamp() from generate_series(1, $4::integer) n`,
+        [org_id, `evt_${Date.now()}`, JSON.stringify(draftOf(org_id)), count],
       );
     },
     async close() {

@@ -107,7 +107,7 @@ export const settings = {
     fallback: "30",
     format: { kind: "integer", min: 1, max: 3_650 },
     meaning:
-      "Days for which events that were dispatched and deliveries that were delivered or cancelled are kept. " +
+      "Days for which deliveries that were delivered or cancelled are kept. " +
       "Failed deliveries are kept always: they can be sent again.",
   },
   COUNTERSIGN_RATE_LIMITS: {

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { remembering } from "../operations/sealer.ts";
 import { sealedV1 } from "../testing/sealed-v1.ts";
 import { createSealer, masterKeyId } from "./sealer.ts";
 
@@ -76,4 +77,37 @@ test("a key's name is 16 hex digits that say nothing of the key", () => {
   expect(masterKeyId(key_a)).toMatch(/^[0-9a-f]{16}$/);
   expect(masterKeyId(key_a)).not.toBe(masterKeyId(key_b));
   expect(key_a.toString("hex")).not.toContain(masterKeyId(key_a));
+});
+
+describe("remembering", () => {
+  test("opens a text once, each in its own context, and an unreadable one never", () => {
+    const opened: string[] = [];
+    const open = (sealed: string, context: string) => {
+      opened.push(context);
+      return sealer.open(sealed, context);
+    };
+    const quick = remembering({ ...sealer, open });
+    const [first, second] = [quick.seal("one", "a"), quick.seal("two", "b")];
+    for (let time = 0; time < 3; time += 1)
+      expect([quick.open(first, "a"), quick.open(second, "b")]).toEqual(["one", "two"]);
+    expect(opened).toEqual(["a", "b"]);
+    for (let time = 0; time < 2; time += 1) expect(() => quick.open(first, "b")).toThrow();
+    expect(opened).toEqual(["a", "b", "b", "b"]);
+  });
+
+  test("forgets what was not opened for long", () => {
+    let opens = 0;
+    const quick = remembering({
+      seal: (text) => text,
+      open: (sealed) => {
+        opens += 1;
+        return sealed;
+      },
+    });
+    for (let n = 0; n < 257; n += 1) quick.open(`${n}`, "");
+    quick.open("256", "");
+    expect(opens).toBe(257);
+    quick.open("0", "");
+    expect(opens).toBe(258);
+  });
 });

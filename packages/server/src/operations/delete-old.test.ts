@@ -3,7 +3,7 @@ import { formatTimestampUs } from "@countersign/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createIds } from "../edge/ids.ts";
 import { openClient } from "../store/connection.ts";
-import { type AgingKind, deleteOldRows, type PageEnd, readAgeLimit } from "../store/old-rows.ts";
+import { deleteOldDeliveries, type PageEnd, readAgeLimit } from "../store/old-rows.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call } from "../testing/http-node.ts";
 import { serviceNode } from "../testing/service-node.ts";
@@ -19,12 +19,11 @@ const now_us = Date.parse("2026-11-21T12:00:00Z") * 1000;
 const limit_us = now_us - 30 * day;
 const limit = { before: formatTimestampUs(limit_us), before_ms: limit_us / 1000 };
 const start: PageEnd = { org_id: "", id: "" };
-const idAt = (kind: "event" | "delivery" | "invitation" | "intake", at_us: number) =>
+const idAt = (kind: "delivery" | "invitation" | "intake", at_us: number) =>
   createIds({ now_us: () => at_us }).next(kind);
 
 beforeEach(async () => {
   await db.query("delete from deliveries");
-  await db.query("delete from events");
 });
 
 type Status = "pending" | "delivered" | "failed" | "cancelled";
@@ -41,46 +40,27 @@ async function delivery(org_id: string, status: Status, settled_us: number, made
   return delivery_id;
 }
 
-async function event(org_id: string, dispatched_us: number | null, made_us = dispatched_us ?? 0): Promise<string> {
-  const event_id = idAt("event", made_us);
-  await db.query(
-    `insert into events (org_id, event_id, event_type, body, created_at, dispatched_at)
-     values ($1, $2, 'decision.blocked', '{}', $3::timestamptz, $4::timestamptz)`,
-    [org_id, event_id, formatTimestampUs(made_us), dispatched_us === null ? null : formatTimestampUs(dispatched_us)],
-  );
-  return event_id;
-}
-
-const left = async (kind: AgingKind) => {
-  const [table, id] = kind === "event" ? ["events", "event_id"] : ["deliveries", "delivery_id"];
-  const rows = await db.query<{ id: string }>(`select ${id} as id from ${table} order by org_id, ${id}`);
+const left = async () => {
+  const rows = await db.query<{ id: string }>("select delivery_id as id from deliveries order by org_id, delivery_id");
   return rows.map((row) => row.id);
 };
 
-describe("dispatched events and settled deliveries", () => {
+describe("settled deliveries", () => {
   test("go when they are older than the limit; at it to the microsecond and younger they stay", async () => {
     const ages = [-second, -1, 0, 1, second];
-    const events: string[] = [];
     const deliveries: string[] = [];
-    for (const age of ages) {
-      events.push(await event("org_1", limit_us + age));
+    for (const age of ages)
       deliveries.push(await delivery("org_1", age % 2 === 0 ? "delivered" : "cancelled", limit_us + age));
-    }
-    expect(await deleteOldRows(db, "event", limit, start, 100)).toMatchObject({ mine: true, deleted: 2, end: null });
-    expect(await deleteOldRows(db, "delivery", limit, start, 100)).toMatchObject({ mine: true, deleted: 2, end: null });
-    expect(await left("event")).toEqual(events.slice(2).sort());
-    expect(await left("delivery")).toEqual(deliveries.slice(2).sort());
+    expect(await deleteOldDeliveries(db, limit, start, 100)).toMatchObject({ mine: true, deleted: 2, end: null });
+    expect(await left()).toEqual(deliveries.slice(2).sort());
   });
 
-  test("what is not done is kept however old: failed and pending deliveries, events that nobody was told of", async () => {
+  test("failed and pending ones are kept however old", async () => {
     const ancient = limit_us - 3_000 * day;
     const kept = [await delivery("org_1", "failed", ancient), await delivery("org_1", "pending", ancient + second)];
-    const untold = await event("org_1", null, ancient);
     await delivery("org_1", "delivered", ancient + 2 * second);
-    expect(await deleteOldRows(db, "delivery", limit, start, 1)).toMatchObject({ deleted: 1 });
-    expect(await deleteOldRows(db, "event", limit, start, 1)).toMatchObject({ deleted: 0, end: null });
-    expect(await left("delivery")).toEqual(kept);
-    expect(await left("event")).toEqual([untold]);
+    expect(await deleteOldDeliveries(db, limit, start, 1)).toMatchObject({ deleted: 1 });
+    expect(await left()).toEqual(kept);
   });
 
   test("pages go on where the last one ended, over organizations, past what is kept", async () => {
@@ -94,28 +74,28 @@ describe("dispatched events and settled deliveries", () => {
     }
     const deleted: number[] = [];
     for (let from: PageEnd | null = start; from !== null; ) {
-      const page = await deleteOldRows(db, "delivery", limit, from, 3);
+      const page = await deleteOldDeliveries(db, limit, from, 3);
       expect(page.mine).toBe(true);
       deleted.push(page.deleted);
       from = page.end;
     }
     expect(deleted).toEqual([3, 3, 3, 3, 0]);
-    expect(await left("delivery")).toEqual(kept);
+    expect(await left()).toEqual(kept);
   });
 
   test("one that was made on a clock a day ahead of the database's is not overlooked", async () => {
-    await event("org_1", limit_us - second, limit_us + day - 2 * second);
-    expect(await deleteOldRows(db, "event", limit, start, 10)).toMatchObject({ deleted: 1 });
+    await delivery("org_1", "delivered", limit_us - second, limit_us + day - 2 * second);
+    expect(await deleteOldDeliveries(db, limit, start, 10)).toMatchObject({ deleted: 1 });
   });
 
   test("a page finds another node at it, touches nothing and says so; afterwards it is its turn", async () => {
-    await event("org_1", limit_us - second);
+    await delivery("org_1", "delivered", limit_us - second);
     const other = await openClient(connection, "countersign test");
     await other.query("begin; select pg_advisory_xact_lock(4207210021)");
-    expect(await deleteOldRows(db, "event", limit, start, 10)).toEqual({ mine: false, deleted: 0, end: null });
+    expect(await deleteOldDeliveries(db, limit, start, 10)).toEqual({ mine: false, deleted: 0, end: null });
     await other.query("rollback");
     await other.end();
-    expect(await deleteOldRows(db, "event", limit, start, 10)).toEqual({ mine: true, deleted: 1, end: null });
+    expect(await deleteOldDeliveries(db, limit, start, 10)).toEqual({ mine: true, deleted: 1, end: null });
   });
 
   test("are measured by the database's clock", async () => {
@@ -193,14 +173,14 @@ describe("a pass", () => {
 
   test("takes no more pages of a kind than it may, and the next one goes on", async () => {
     const ancient = limit_us - 300 * day;
-    for (let n = 0; n < 7; n += 1) await event("org_1", ancient + n * second);
-    expect(await pass({ rows_max: 2, pages_max: 2 })).toEqual({ event: 4 });
-    expect(await pass({ rows_max: 2, pages_max: 2 })).toEqual({ event: 3 });
-    expect(await left("event")).toEqual([]);
+    for (let n = 0; n < 7; n += 1) await delivery("org_1", "delivered", ancient + n * second);
+    expect(await pass({ rows_max: 2, pages_max: 2 })).toEqual({ delivery: 4 });
+    expect(await pass({ rows_max: 2, pages_max: 2 })).toEqual({ delivery: 3 });
+    expect(await left()).toEqual([]);
   });
 
   test("ends between two pages when the node stops", async () => {
-    for (let n = 0; n < 4; n += 1) await event("org_1", limit_us - 300 * day + n * second);
+    for (let n = 0; n < 4; n += 1) await delivery("org_1", "delivered", limit_us - 300 * day + n * second);
     let pages = 0;
     const countPage = () => {
       pages += 1;
@@ -208,16 +188,16 @@ describe("a pass", () => {
     const deleted = await pass({ rows_max: 1, stopped: () => pages >= 2, deleted: () => countPage() });
     expect(deleted).toEqual({});
     expect(pages).toBe(2);
-    expect(await left("event")).toHaveLength(2);
+    expect(await left()).toHaveLength(2);
   });
 
   test("of many nodes at once deletes each row once and nothing else", async () => {
-    for (let n = 0; n < 40; n += 1) await event(`org_${n % 4}`, limit_us - 300 * day + n * second);
-    const young = await event("org_9", now_us + 3_000 * day);
+    for (let n = 0; n < 40; n += 1) await delivery(`org_${n % 4}`, "delivered", limit_us - 300 * day + n * second);
+    const young = await delivery("org_9", "delivered", now_us + 3_000 * day);
     const counts = await Promise.all(Array.from({ length: 4 }, () => pass({ rows_max: 5 })));
     const rest = await pass();
-    expect([...counts, rest].reduce((sum, { event: rows = 0 }) => sum + rows, 0)).toBe(40);
-    expect(await left("event")).toEqual([young]);
+    expect([...counts, rest].reduce((sum, { delivery: rows = 0 }) => sum + rows, 0)).toBe(40);
+    expect(await left()).toEqual([young]);
   });
 });
 
@@ -243,7 +223,7 @@ test("the worker makes a pass a minute, tells of it, and a failed one does not e
       return now_us;
     },
   };
-  await event("org_1", limit_us - 300 * day);
+  await delivery("org_1", "delivered", limit_us - 300 * day);
   const tell = (what: string, rows: number) => void deleted.push(`${what} ${rows}`);
   const worker = startWorker({ db, clock, timers, log }, { deliveries_kept_days: 30, deleted: tell });
   turn?.();
@@ -252,7 +232,7 @@ test("the worker makes a pass a minute, tells of it, and a failed one does not e
   broken = false;
   turn?.();
   await expect.poll(() => waits.length).toBe(3);
-  expect(deleted).toEqual(["event 1"]);
+  expect(deleted).toEqual(["delivery 1"]);
   await worker.stop();
   expect(turn).toBeUndefined();
   expect(waits).toEqual([60_000, 60_000, 60_000]);
@@ -297,8 +277,8 @@ test("years later an organization has lost nothing but what is named, and its fa
   const again = await org.api("POST", `/deliveries/${failed}/retry`);
   expect(again.status).toBe(202);
   expect(again.json.delivery).toMatchObject({ original_delivery_id: failed });
-  node.metrics.deleted("event", 5);
-  node.metrics.deleted("event", 2);
+  node.metrics.deleted("delivery", 5);
+  node.metrics.deleted("delivery", 2);
   const metrics = await call(node.url, "GET", "/metrics");
-  expect(metrics.text).toContain('countersign_rows_deleted_total{what="event"} 7');
+  expect(metrics.text).toContain('countersign_rows_deleted_total{what="delivery"} 7');
 });

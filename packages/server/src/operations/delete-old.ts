@@ -4,10 +4,9 @@ import { formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Db } from "../ports.ts";
 import { deleteOldIdempotencyKeys } from "../store/idempotency.ts";
 import {
-  type AgingKind,
+  deleteOldDeliveries,
   deleteOldIntakes,
   deleteOldInvitations,
-  deleteOldRows,
   type PageEnd,
   readAgeLimit,
 } from "../store/old-rows.ts";
@@ -16,11 +15,11 @@ import { deleteOldSessions } from "../store/sessions.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What is deleted for its age. */
-export type Aging = AgingKind | "idempotency_key" | "session" | "token" | "invitation" | "intake";
+export type Aging = "delivery" | "idempotency_key" | "session" | "token" | "invitation" | "intake";
 
 /** How a pass is made. */
 export interface AgingTerms {
-  /** Days for which dispatched events, delivered and cancelled deliveries are kept. */
+  /** Days for which delivered and cancelled deliveries are kept. */
   readonly deliveries_kept_days: number;
   /** Rows of one transaction, and transactions for one kind in a pass; the rest is left for the next pass. */
   readonly rows_max: number;
@@ -52,8 +51,7 @@ export async function deleteOld({ db, clock }: Pick<Runtime, "clock"> & { db: Db
   await pages(terms, "token", () => db.system((query) => deleteOldTokens(query, now)));
   await pages(terms, "invitation", () => db.system((query) => deleteOldInvitations(query, now, rows_max)));
   await pages(terms, "intake", () => db.system((query) => deleteOldIntakes(query, unused_before, rows_max)));
-  await deleteSettled(db, "event", terms);
-  await deleteSettled(db, "delivery", terms);
+  await deleteSettled(db, terms);
 }
 
 async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<number>): Promise<void> {
@@ -65,13 +63,13 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
 }
 
 /** Ends where another node is at it. */
-async function deleteSettled(db: Db, kind: AgingKind, terms: AgingTerms): Promise<void> {
+async function deleteSettled(db: Db, terms: AgingTerms): Promise<void> {
   const limit = await db.system((query) => readAgeLimit(query, terms.deliveries_kept_days * 24));
   let from: PageEnd | null = start;
   for (let page = 0; from !== null && page < terms.pages_max && !terms.stopped(); page += 1) {
-    const { mine, deleted, end } = await deleteOldRows(db, kind, limit, from, terms.rows_max);
+    const { mine, deleted, end } = await deleteOldDeliveries(db, limit, from, terms.rows_max);
     if (!mine) return;
-    if (deleted > 0) terms.deleted(kind, deleted);
+    if (deleted > 0) terms.deleted("delivery", deleted);
     from = end;
   }
 }

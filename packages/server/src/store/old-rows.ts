@@ -1,4 +1,4 @@
-/** SQL that deletes what has done its work: dispatched events, settled deliveries, expired offers. Source: decision 0021. */
+/** SQL that deletes what has done its work: settled deliveries, expired offers. Source: decision 0021. */
 import { crockfordAlphabet, type IdKind, idPrefixes } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../ports.ts";
 
@@ -29,43 +29,35 @@ const lock_id = 4_207_210_021;
 /** An id is made before its row is settled, on a clock that may be off by less than this. */
 const clocks_differ_ms = 24 * 3_600 * 1_000;
 
+/** Failed ones are kept: they are listed, and may be sent again. Source: contract §6 rule 4. */
+const settled = "t.status in ('delivered', 'cancelled')";
+
 /**
  * Pages along the primary key from organization to organization: ids begin with their time, so in each organization only
  * what is old enough is looked at, and no index is needed that every new row would have to pay for.
  */
-function pageStatement(table: string, id: string, done: string, done_at: string): QueueStatement {
-  return {
-    name: `delete-old-${table}`,
-    text: `with recursive lock as materialized (select pg_try_advisory_xact_lock($1::bigint) as mine),
-    orgs as (
-      (select t.org_id from ${table} t where t.org_id >= $2::text order by t.org_id limit 1)
-      union all
-      select n.org_id from orgs o cross join lateral (
-        select t.org_id from ${table} t where t.org_id > o.org_id order by t.org_id limit 1) n),
-    old as materialized (
-      select f.place, f.org_id, f.id from orgs o cross join lateral (
-        select t.ctid as place, t.org_id, t.${id} as id from ${table} t
-        where t.org_id = o.org_id and t.${id} > case when o.org_id = $2::text then $3::text else '' end and t.${id} < $4::text
-          and ${done} and t.${done_at} < $5::timestamptz
-        order by t.${id} limit $6::integer) f
-      where (select mine from lock) limit $6::integer),
-    deleted as (
-      delete from ${table} t where t.ctid = any (array(select place from old)) and ${done} and t.${done_at} < $5::timestamptz
-      returning true as deleted),
-    last as (select org_id, id from old order by org_id desc, id desc limit 1)
-    select (select mine from lock) as mine, (select count(*)::integer from deleted) as deleted,
-      case when (select count(*) from old) = $6::integer then (select org_id from last) end as org_id, (select id from last) as id`,
-  };
-}
-
-const tables = {
-  event: pageStatement("events", "event_id", "t.dispatched_at is not null", "dispatched_at"),
-  // Failed ones are kept: they are listed, and may be sent again. Source: contract §6 rule 4.
-  delivery: pageStatement("deliveries", "delivery_id", "t.status in ('delivered', 'cancelled')", "settled_at"),
-} as const satisfies Partial<Record<IdKind, QueueStatement>>;
-
-/** What is deleted page by page. */
-export type AgingKind = keyof typeof tables;
+const pageStatement: QueueStatement = {
+  name: "delete-old-deliveries",
+  text: `with recursive lock as materialized (select pg_try_advisory_xact_lock($1::bigint) as mine),
+  orgs as (
+    (select t.org_id from deliveries t where t.org_id >= $2::text order by t.org_id limit 1)
+    union all
+    select n.org_id from orgs o cross join lateral (
+      select t.org_id from deliveries t where t.org_id > o.org_id order by t.org_id limit 1) n),
+  old as materialized (
+    select f.place, f.org_id, f.id from orgs o cross join lateral (
+      select t.ctid as place, t.org_id, t.delivery_id as id from deliveries t
+      where t.org_id = o.org_id and t.delivery_id > case when o.org_id = $2::text then $3::text else '' end
+        and t.delivery_id < $4::text and ${settled} and t.settled_at < $5::timestamptz
+      order by t.delivery_id limit $6::integer) f
+    where (select mine from lock) limit $6::integer),
+  deleted as (
+    delete from deliveries t where t.ctid = any (array(select place from old)) and ${settled} and t.settled_at < $5::timestamptz
+    returning true as deleted),
+  last as (select org_id, id from old order by org_id desc, id desc limit 1)
+  select (select mine from lock) as mine, (select count(*)::integer from deleted) as deleted,
+    case when (select count(*) from old) = $6::integer then (select org_id from last) end as org_id, (select id from last) as id`,
+};
 
 /** The least text that an id of this time has. */
 function firstIdAt(kind: IdKind, time_ms: number): string {
@@ -85,17 +77,16 @@ export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimi
   return limit as AgeLimit;
 }
 
-/** Deletes at most `rows` that are done since before the limit, after `from`; one node at a time. */
-export async function deleteOldRows(
+/** Deletes at most `rows` deliveries that were settled before the limit, after `from`; one node at a time. */
+export async function deleteOldDeliveries(
   db: Pick<Db, "queued">,
-  kind: AgingKind,
   { before, before_ms }: AgeLimit,
   from: PageEnd,
   rows: number,
 ): Promise<DeletedPage> {
-  const below = firstIdAt(kind, before_ms + clocks_differ_ms);
+  const below = firstIdAt("delivery", before_ms + clocks_differ_ms);
   const [page] = await db.queued<Omit<DeletedPage, "end"> & { org_id: string | null; id: string | null }>(
-    tables[kind],
+    pageStatement,
     [...[lock_id, from.org_id, from.id], ...[below, before, rows]],
   );
   const { mine, deleted, org_id, id } = page as Exclude<typeof page, undefined>;

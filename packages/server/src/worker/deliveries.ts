@@ -10,6 +10,7 @@ import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
 import { attemptDelivery, type Ended, settleDeliveries } from "../operations/deliver-due.ts";
 import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../operations/runtime.ts";
+import { remembering } from "../operations/sealer.ts";
 import {
   type ClaimedDelivery,
   claimDue,
@@ -52,7 +53,7 @@ const look_ms = { idle: 1_000, pending: 500 };
 const dispatch_every_ms = 5;
 const claim_after_ends = 32;
 /** Nobody waits for a settlement, and one for many deliveries costs little more than one for one. */
-const settle_every_ms = 20;
+const settle_every_ms = 50;
 const settling_again_ms = 500;
 const settling_lanes = 3;
 const stop_wait_ms = 8_000;
@@ -70,12 +71,15 @@ export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | 
 /** Starts the loop. */
 export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = delivery_terms): Deliveries {
   const { timers, db, ids, clock } = runtime;
+  const sending = { ...runtime, sealer: remembering(runtime.sealer) };
   const shares = new ReceiverShares(terms.per_webhook);
   const settler = createSettler(runtime);
   /** Receivers that may have more due than was claimed. */
   const waiting = new Map<string, ReceiverKey>();
   let look_wanted = true;
   let stopped = false;
+  /** Events wait for room, or for the claim to end. */
+  let held = false;
   let ended_since_claim = 0;
   let claiming = false;
   /** The latest dispatch, and what it leased is begun. */
@@ -100,12 +104,15 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   }
 
   async function dispatch(): Promise<void> {
-    const made = { created_at: formatTimestampUs(clock.now_us()), next_id: () => ids.next("delivery") };
     // One of the two leases at a time: both would fill the same room.
-    const dispatching = dispatchEvents(db, claiming || stopped ? { ...room(), free: 0 } : room(), made);
+    held ||= claiming;
+    if (claiming || stopped) return;
+    const made = { created_at: formatTimestampUs(clock.now_us()), next_id: () => ids.next("delivery") };
+    const dispatching = dispatchEvents(db, room(), made);
     leasing = dispatching.then(({ leased }) => leased.forEach(start)).catch(() => undefined);
-    const { waiting: more, events_left } = await dispatching;
+    const { waiting: more, events_left, events_held } = await dispatching;
     await leasing;
+    held = events_held;
     for (const each of more) waiting.set(receiverKey(each), each);
     if (more.length > 0) claims.run();
     // A part at a time: the first deliveries need not wait until the last event is dispatched.
@@ -119,6 +126,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
       await claimWanted();
     } finally {
       claiming = false;
+      if (held && !stopped) dispatches.run();
     }
   }
 
@@ -155,7 +163,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
 
   function start(claimed: ClaimedDelivery): void {
     shares.begin(claimed);
-    attemptDelivery(runtime, claimed, terms.waits_ms)
+    attemptDelivery(sending, claimed, terms.waits_ms)
       .then(
         (ended) => {
           settler.add(ended);
@@ -172,6 +180,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
         if (shares.in_flight === 0) idle();
         // Not at every end: one claim for several free places costs as much as for one.
         ended_since_claim += 1;
+        if (held && !stopped && shares.hasRoom(claimed)) dispatches.run();
         if (waiting.size === 0) return;
         if (ended_since_claim >= claim_after_ends || (waiting.has(receiverKey(claimed)) && shares.hasRoom(claimed)))
           claims.run();

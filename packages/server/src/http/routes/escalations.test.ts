@@ -4,6 +4,7 @@ import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
 import { heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
+import { listen, told } from "../../testing/told.ts";
 
 const database = await testDatabase();
 const { db } = database;
@@ -308,26 +309,21 @@ describe("the time limit", () => {
 
 test("each step that changes something is told to webhooks with the record as it then was", async () => {
   const own = await reviewedOrganization(db, urls[0]);
-  await db.system((query) => query("update org_heads set webhooks = 1 where org_id = $1", [own.org.org_id]));
+  await listen(db, own.org.org_id);
   const first = await held(own);
   const reviewers = [{ type: "role", id: "operator" }];
   const reassigned = (await post(`${first.path}/reassign`, own.operator, { reviewers })).json.escalation;
   const decided = (await decide(first.path, own.operator, { outcome: "block" })).json.escalation;
   const second = await held(own);
   const cancelled = (await post(`${second.path}/cancel`, own.operator, {})).json.escalation;
-  const rows = await db.system((query) =>
-    query<{ body: Record<string, unknown> }>(
-      "select body from events where org_id = $1 and event_type like 'escalation.%' order by event_id",
-      [own.org.org_id],
-    ),
-  );
-  const told = rows.map(({ body }) => body);
-  expect(told.map((body) => [body["event_type"], body["escalation_status"], body["data"]])).toEqual([
+  const bodies = await told<Record<string, unknown>>(db, own.org.org_id);
+  const steps = bodies.filter((body) => String(body["event_type"]).startsWith("escalation."));
+  expect(steps.map((body) => [body["event_type"], body["escalation_status"], body["data"]])).toEqual([
     ["escalation.reassigned", "pending", reassigned],
     ["escalation.decided", "decided", decided],
     ["escalation.cancelled", "cancelled", cancelled],
   ]);
-  expect(told[0]).toMatchObject({ escalation_id: first.escalation_id, intent_id: first.intent_id, decision_id: null });
+  expect(steps[0]).toMatchObject({ escalation_id: first.escalation_id, intent_id: first.intent_id, decision_id: null });
 });
 
 describe("reading", () => {

@@ -4,6 +4,7 @@ import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
 import { blockedBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
+import { listen, told } from "../../testing/told.ts";
 
 const database = await testDatabase();
 const { db } = database;
@@ -154,28 +155,27 @@ describe("an override", () => {
 
   test("is told to webhooks when it is given, and so is the approval it makes", async () => {
     const org = await blocking();
-    await db.system((query) =>
-      query("update org_heads set webhooks = 1, policy_epoch = policy_epoch + 1 where org_id = $1", [org.org.org_id]),
-    );
+    await listen(db, org.org.org_id);
     const intent_id = await blocked(org);
     const given = (await override(org, intent_id)).json.override;
     const approved = await retry(org);
-    const rows = await db.system((query) =>
-      query<{ body: { event_type: string; data: Record<string, unknown> } }>(
-        "select body from events where org_id = $1 order by event_id",
-        [org.org.org_id],
-      ),
-    );
-    const told = rows.map((row) => row.body);
-    expect(told.map((each) => each.event_type)).toEqual([
+    const events = await told<{ event_type: string; data: Record<string, unknown> }>(db, org.org.org_id);
+    expect(events.map((each) => each.event_type)).toEqual([
       "decision.blocked",
       "decision.overridden",
       "decision.approved",
     ]);
     const { override_id, agent_id, approved_by, approved_at, expires_at, policies_overridden } = given;
-    expect(told[1]?.data).toEqual({ override_id, agent_id, approved_by, approved_at, expires_at, policies_overridden });
-    expect(told[1]).toMatchObject({ intent_id, decision_id: given.decision_id });
-    expect(told[2]?.data).toMatchObject({ intent_id: approved.intent_id, human_override_id: override_id });
+    expect(events[1]?.data).toEqual({
+      override_id,
+      agent_id,
+      approved_by,
+      approved_at,
+      expires_at,
+      policies_overridden,
+    });
+    expect(events[1]).toMatchObject({ intent_id, decision_id: given.decision_id });
+    expect(events[2]?.data).toMatchObject({ intent_id: approved.intent_id, human_override_id: override_id });
   });
 });
 

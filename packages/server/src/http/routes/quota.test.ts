@@ -4,6 +4,7 @@ import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
 import { blockedBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
+import { listen, told } from "../../testing/told.ts";
 
 const database = await testDatabase();
 const { db } = database;
@@ -16,10 +17,8 @@ const body = { intent: blockedBody.intent };
 /** A live organization with a webhook and so many decisions left. */
 async function limited(left: number): Promise<Reviewed> {
   const org = await reviewedOrganization(db, urls[0] ?? "");
-  await db.query("update org_heads set webhooks = 1, hard_limit = $2::bigint where org_id = $1", [
-    org.org.org_id,
-    left,
-  ]);
+  await listen(db, org.org.org_id);
+  await db.query("update org_heads set hard_limit = $2::bigint where org_id = $1", [org.org.org_id, left]);
   return org;
 }
 const submit = (org: Reviewed, node = 0, more: object = {}, headers = {}, key = org.agent) =>
@@ -27,12 +26,9 @@ const submit = (org: Reviewed, node = 0, more: object = {}, headers = {}, key = 
 const usage = async (org: Reviewed) => (await call(urls[1] ?? "", "GET", "/v1/usage", { key: org.admin })).json.usage;
 const stored = async ({ org }: Reviewed) =>
   (await db.query("select from intents where org_id = $1 and mode = 'live'", [org.org_id])).length;
-async function told({ org }: Reviewed) {
-  const rows = await db.query<{ body: { data: object; intent_id: null } }>(
-    "select body from events where org_id = $1 and event_type = 'quota.exceeded'",
-    [org.org_id],
-  );
-  return rows.map((row) => row.body);
+async function toldOf({ org }: Reviewed) {
+  const events = await told<{ event_type: string; data: object; intent_id: null }>(db, org.org_id);
+  return events.filter(({ event_type }) => event_type === "quota.exceeded");
 }
 
 test("100 at once on two nodes with 37 left: 37 are decided, 63 are 402, one event", async () => {
@@ -45,7 +41,7 @@ test("100 at once on two nodes with 37 left: 37 are decided, 63 are 402, one eve
   expect(error).toMatchObject({ code: "quota_exceeded" });
   expect(error.details).toEqual([{ period: used.period_start.slice(0, 7), used_actions: 37, hard_limit: 37 }]);
   expect([await stored(org), used.used_actions]).toEqual([37, 37]);
-  const events = await told(org);
+  const events = await toldOf(org);
   expect(events).toHaveLength(1);
   expect(events[0]).toMatchObject({ event_type: "quota.exceeded", intent_id: null, organization_id: org.org.org_id });
   expect(events[0]?.data).toEqual({
@@ -69,7 +65,7 @@ test("of a batch across the limit the last items fail, each for itself; the even
     each.success ? "decided" : each.error?.code,
   );
   expect(outcomes).toEqual([...Array(20).fill("decided"), ...Array(30).fill("quota_exceeded")]);
-  expect((await told(org)).map((each) => (each.data as { batch_size: number }).batch_size)).toEqual([50]);
+  expect((await toldOf(org)).map((each) => (each.data as { batch_size: number }).batch_size)).toEqual([50]);
   expect(await stored(org)).toBe(20);
 });
 
@@ -81,7 +77,7 @@ test("two batches of 50 and 50 single ones at once: never one more than the limi
   const [one, two, ...rest] = await Promise.all([batch(0), batch(1), ...singles]);
   const decided = one.json.succeeded + two.json.succeeded + rest.filter((each) => each.status === 201).length;
   expect([decided, await stored(org), (await usage(org)).used_actions]).toEqual([60, 60, 60]);
-  expect(await told(org)).toHaveLength(1);
+  expect(await toldOf(org)).toHaveLength(1);
 });
 
 describe("at the limit", () => {
@@ -114,6 +110,6 @@ describe("at the limit", () => {
     expect((await usage(org)).used_actions).toBe(1);
     const closed = await db.query("select period, used from usage_periods where org_id = $1", [org.org.org_id]);
     expect(closed).toEqual([{ period: "2026-01", used: 1 }]);
-    expect(await told(org)).toHaveLength(2);
+    expect(await toldOf(org)).toHaveLength(2);
   });
 });
