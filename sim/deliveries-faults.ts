@@ -23,8 +23,8 @@ export const deliveryFaults: readonly DeliveryFault[] = [
   { name: "a lease taken while dispatching does not count", right: "m.leased::integer, '[]'", wrong: "0, '[]'" },
   {
     name: "an event is dispatched again",
-    right: "set dispatched_at = clock_timestamp()",
-    wrong: "set dispatched_at = null",
+    right: "delete from events where ctid",
+    wrong: "delete from events where false and ctid",
   },
   { name: "an event is dispatched to nobody", right: "from made m)\n", wrong: "from made m where m.leased)\n" },
   { name: "webhooks hear what they do not watch", right: "and w.event_types::jsonb ? t.event_type", wrong: "" },

@@ -9,6 +9,8 @@ const recent_ms = 10;
 const pause_ms = 5;
 /** Under unbroken traffic work still goes on for this share of the time. */
 const share = 1 / 8;
+/** A piece of work takes a few milliseconds. What took longer was waiting, perhaps for another thread that rested. */
+const rest_ms_max = 50;
 
 /** What waiting needs; in a thread: the monotonic clock, `setTimeout` and `setImmediate` as promises. */
 interface Pace {
@@ -50,7 +52,7 @@ export function createGiveWay(requests: RequestCount, { now_ms, sleep, breathe }
     asked,
     async rest() {
       const ended_ms = now_ms();
-      const rest_ms = (ended_ms - began_ms) * (1 / share - 1);
+      const rest_ms = Math.min((ended_ms - began_ms) * (1 / share - 1), rest_ms_max);
       await breathe();
       while (asked() && now_ms() - ended_ms < rest_ms) await sleep(pause_ms);
       began_ms = now_ms();

@@ -148,14 +148,7 @@ export async function claimDue(
   return { deliveries, due_in_ms: lines.find((line) => line.delivery_id === null)?.due_in_ms ?? null };
 }
 
-/** Whether deliveries of a receiver are due: nothing of it is leased past those. Not `clock_timestamp()`, which no index is searched by. */
-const waitingAt = ({ org_id, webhook_id }: ReceiverKey) =>
-  `(select true from deliveries d where d.org_id = ${org_id} and d.webhook_id = ${webhook_id} and d.status = 'pending'
-    and d.due_at <= (select at from clock) limit 1)`;
-
-/** With more organizations that have events the share of each is small anyway. */
-const organizations_with_caps = 16;
-
+/** An event goes when it is dispatched. Ids begin with their time, so the oldest are found along the primary key. */
 const dispatchStatement: QueueStatement = {
   name: "deliveries-dispatch",
   text: `with recursive clock as materialized (select clock_timestamp() as at),
@@ -164,20 +157,12 @@ const dispatchStatement: QueueStatement = {
     union all
     select n.org_id from walked w cross join lateral (
       select e.org_id from events e where e.org_id > w.org_id order by e.org_id limit 1) n),
-  share as materialized (select ceil($10::integer / greatest(count(*), 1)::numeric)::integer as events, count(*) as organizations from walked),
-  receivers as materialized (
-    select w.org_id, case when ${waitingAt({ org_id: "w.org_id", webhook_id: "h.webhook_id" })} then 0
-      else ${roomAt({ org_id: "w.org_id", webhook_id: "h.webhook_id" })} end as room
-    from walked w cross join lateral (
-      select h.webhook_id from webhooks h where h.org_id = w.org_id and h.active limit ${limits.webhooks_per_organization_max}) h
-    where (select organizations from share) <= ${organizations_with_caps}),
-  caps as materialized (
-    select w.org_id, s.events as share, greatest(least(s.events, r.most, $3::integer, $7::integer - ${inFlightAt("w.org_id")}), 0) as events
-    from walked w cross join share s left join (select org_id, max(room) as most from receivers group by org_id) r on r.org_id = w.org_id),
+  share as materialized (select ceil($10::integer / greatest(count(*), 1)::numeric)::integer as events from walked),
   offered as materialized (
-    select e.*, row_number() over (partition by c.org_id order by e.event_id) as round, c.events as cap, c.events < c.share as capped
-    from caps c cross join lateral (
-      select o.ctid as place_of, o.event_id from events o where o.org_id = c.org_id order by o.event_id limit c.events) e),
+    select e.*, row_number() over (partition by w.org_id order by e.event_id) as round
+    from walked w cross join lateral (
+      select o.ctid as place_of, o.event_id from events o where o.org_id = w.org_id
+      order by o.event_id limit (select events from share)) e),
   chosen as materialized (select place_of, round from offered order by round, event_id limit $10::integer),
   taken as materialized (
     select l.* from chosen c cross join lateral (
@@ -199,7 +184,9 @@ const dispatchStatement: QueueStatement = {
     select m.*, ($9::text[])[m.n] as delivery_id, row_number() over (partition by m.org_id, m.webhook_id order by m.n) as rank
     from matched m where m.ctid not in (select l.ctid from later l)),
   rooms as materialized (
-    select jsonb_object_agg(r.org_id || ' ' || r.webhook_id, case when ${waitingAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })} then 0 else ${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })} end) as room
+    select jsonb_object_agg(r.org_id || ' ' || r.webhook_id, case when (
+      select true from deliveries d where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.status = 'pending'
+        and d.due_at <= (select at from clock) limit 1) then 0 else ${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })} end) as room
     from (select distinct f.org_id, f.webhook_id from fitting f) r),
   turns as (
     select f.*, f.rank <= ((select room from rooms) ->> (f.org_id || ' ' || f.webhook_id))::integer as has_room from fitting f),
@@ -218,17 +205,15 @@ const dispatchStatement: QueueStatement = {
       $11::timestamptz
     from made m)
   select m.org_id, m.delivery_id, m.webhook_id, m.event_type, m.intent_id, m.escalation_id, m.whole_body as body,
-    null as original_delivery_id, 1 as number, '[]'::json as outcomes, m.url, m.secret_sealed, null::boolean as events_left,
-    null::boolean as events_held
+    null as original_delivery_id, 1 as number, '[]'::json as outcomes, m.url, m.secret_sealed, null::boolean as events_left
   from made m where m.leased
   union all
-  select r.org_id, null, r.webhook_id, null, null, null, null, null, null, null, null, null, null, null
+  select r.org_id, null, r.webhook_id, null, null, null, null, null, null, null, null, null, null
   from (select distinct org_id, webhook_id from made where not leased) r
   union all
   select null, null, null, null, null, null, null, null, null, null, null, null,
     exists(select 1 from later) or (exists(select 1 from taken) and (
-      (select count(*) from chosen) = $10::integer or exists(select 1 from offered where round = (select events from share)))),
-    exists(select 1 from caps where events = 0) or exists(select 1 from offered where capped and round = cap)`,
+      (select count(*) from chosen) = $10::integer or exists(select 1 from offered where round = (select events from share))))`,
 };
 
 /** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
@@ -241,10 +226,8 @@ export interface Dispatched {
   readonly leased: readonly ClaimedDelivery[];
   /** Receivers that got deliveries for which there is no room yet. */
   readonly waiting: readonly ReceiverKey[];
-  /** There may be more events, and room for them. */
+  /** There may be more events. */
   readonly events_left: boolean;
-  /** There are more events, for which there was no room. */
-  readonly events_held: boolean;
 }
 
 /**
@@ -260,22 +243,21 @@ export async function dispatchEvents(
   { next_id, created_at }: { readonly next_id: () => string; readonly created_at: string },
 ): Promise<Dispatched> {
   const ids = Array.from({ length: deliveries_per_statement }, next_id);
-  const lines = await db.queued<Line & { events_left: boolean | null; events_held: boolean | null }>(
-    dispatchStatement,
-    [...roomParams(terms), ids, events_per_statement, created_at],
-  );
+  const lines = await db.queued<Line & { events_left: boolean | null }>(dispatchStatement, [
+    ...roomParams(terms),
+    ids,
+    events_per_statement,
+    created_at,
+  ]);
   const waiting: ReceiverKey[] = [];
   const leased: ClaimedDelivery[] = [];
   let events_left = false;
-  let events_held = false;
   for (const line of lines) {
-    if (line.events_left !== null) {
-      events_left = line.events_left;
-      events_held = line.events_held === true;
-    } else if (line.delivery_id === null) waiting.push(line as ReceiverKey);
+    if (line.events_left !== null) events_left = line.events_left;
+    else if (line.delivery_id === null) waiting.push(line as ReceiverKey);
     else leased.push(line as unknown as ClaimedDelivery);
   }
-  return { leased, waiting, events_left, events_held };
+  return { leased, waiting, events_left };
 }
 
 /** How a leased delivery goes on. */

@@ -78,8 +78,6 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   const waiting = new Map<string, ReceiverKey>();
   let look_wanted = true;
   let stopped = false;
-  /** Events wait for room, or for the claim to end. */
-  let held = false;
   let ended_since_claim = 0;
   let claiming = false;
   /** The latest dispatch, and what it leased is begun. */
@@ -104,15 +102,12 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   }
 
   async function dispatch(): Promise<void> {
-    // One of the two leases at a time: both would fill the same room.
-    held ||= claiming;
-    if (claiming || stopped) return;
     const made = { created_at: formatTimestampUs(clock.now_us()), next_id: () => ids.next("delivery") };
-    const dispatching = dispatchEvents(db, room(), made);
+    // One of the two leases at a time: both would fill the same room.
+    const dispatching = dispatchEvents(db, claiming || stopped ? { ...room(), free: 0 } : room(), made);
     leasing = dispatching.then(({ leased }) => leased.forEach(start)).catch(() => undefined);
-    const { waiting: more, events_left, events_held } = await dispatching;
+    const { waiting: more, events_left } = await dispatching;
     await leasing;
-    held = events_held;
     for (const each of more) waiting.set(receiverKey(each), each);
     if (more.length > 0) claims.run();
     // A part at a time: the first deliveries need not wait until the last event is dispatched.
@@ -126,7 +121,6 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
       await claimWanted();
     } finally {
       claiming = false;
-      if (held && !stopped) dispatches.run();
     }
   }
 
@@ -180,7 +174,6 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
         if (shares.in_flight === 0) idle();
         // Not at every end: one claim for several free places costs as much as for one.
         ended_since_claim += 1;
-        if (held && !stopped && shares.hasRoom(claimed)) dispatches.run();
         if (waiting.size === 0) return;
         if (ended_since_claim >= claim_after_ends || (waiting.has(receiverKey(claimed)) && shares.hasRoom(claimed)))
           claims.run();
