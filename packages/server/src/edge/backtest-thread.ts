@@ -52,7 +52,12 @@ async function work({ job, connection, packs, requests, ...ports }: ThreadData):
     { tenant_sessions_max: 2, system_sessions_max: 1 },
   );
   const { turn, pass, close } = ring(ports);
-  const giveWay = createGiveWay(requests, { now_ms: () => performance.now(), sleep, breathe });
+  const giveWay = createGiveWay(requests, {
+    now_ms: () => performance.now(),
+    worked_ms: () => performance.eventLoopUtilization().active,
+    sleep,
+    breathe,
+  });
   let told_ms = performance.now();
   try {
     const part = await replayRecorded(

@@ -9,12 +9,15 @@ const recent_ms = 10;
 const pause_ms = 5;
 /** Under unbroken traffic work still goes on for this share of the time. */
 const share = 1 / 8;
-/** A piece of work takes a few milliseconds. What took longer was waiting, perhaps for another thread that rested. */
-const rest_ms_max = 50;
 
 /** What waiting needs; in a thread: the monotonic clock, `setTimeout` and `setImmediate` as promises. */
 interface Pace {
   readonly now_ms: () => number;
+  /**
+   * For how long the thread has worked altogether. Without what it waited for: another thread that rested, for which this
+   * one would rest seven times as long, and so on, until both stood still.
+   */
+  readonly worked_ms: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
   readonly breathe: () => Promise<unknown>;
 }
@@ -35,10 +38,10 @@ export interface GiveWay {
 }
 
 /** Begins with the next request: what came before holds nobody back. */
-export function createGiveWay(requests: RequestCount, { now_ms, sleep, breathe }: Pace): GiveWay {
+export function createGiveWay(requests: RequestCount, { now_ms, worked_ms, sleep, breathe }: Pace): GiveWay {
   let seen = Atomics.load(requests, 0);
   let last_ms = Number.NEGATIVE_INFINITY;
-  let began_ms = now_ms();
+  let rested_for_ms = worked_ms();
 
   function asked(): boolean {
     const at_ms = now_ms();
@@ -52,10 +55,10 @@ export function createGiveWay(requests: RequestCount, { now_ms, sleep, breathe }
     asked,
     async rest() {
       const ended_ms = now_ms();
-      const rest_ms = Math.min((ended_ms - began_ms) * (1 / share - 1), rest_ms_max);
+      const rest_ms = (worked_ms() - rested_for_ms) * (1 / share - 1);
       await breathe();
       while (asked() && now_ms() - ended_ms < rest_ms) await sleep(pause_ms);
-      began_ms = now_ms();
+      rested_for_ms = worked_ms();
     },
   };
 }
