@@ -7,18 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@countersign/sdk";
 import type { Instance } from "@countersign/server";
 import { insertNewKey } from "../../packages/server/src/operations/create-key.ts";
-import { start } from "../http/processes.ts";
+import { startService } from "../http/service.ts";
+import { median } from "../median.ts";
 import type { Past } from "./seed.ts";
 
 const beats_idle = 1_000;
 
 const at = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
-const median = (numbers: readonly number[]) =>
-  at(
-    [...numbers].sort((a, b) => a - b),
-    0.5,
-  );
 
 /** A key that may run backtests, for the organization of the recorded past. */
 export async function besideKey({ db, clock, ids }: Instance, org_id: string): Promise<string> {
@@ -44,18 +40,7 @@ export async function beside(
   options: { readonly intents: number; readonly rounds: number; readonly beat_ms: number },
 ) {
   const { intents, beat_ms } = options;
-  const server = await start({
-    command: process.execPath,
-    args: [join(import.meta.dirname, "../http/service.mjs")],
-    env: {
-      PORT: "0",
-      HOST: "127.0.0.1",
-      COUNTERSIGN_DATA_DIR: data_dir,
-      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000,backtest=1000000",
-    },
-    log: join(data_dir, "..", "countersign.log"),
-    findUrl: (printed) => /^listening on (\S+)/m.exec(printed)?.[1] ?? null,
-  });
+  const server = await startService({ data_dir, log: join(data_dir, "..", "countersign.log") });
   try {
     const client = createClient({ base_url: server.url, api_key });
     const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };

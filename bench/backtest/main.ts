@@ -12,6 +12,7 @@ import type { BacktestFigures, Candidate } from "@countersign/core";
 import { type Instance, openInstance, readConfig } from "@countersign/server";
 import { createBacktestThreads } from "../../packages/server/src/edge/backtest-threads.ts";
 import { newRequestCount } from "../../packages/server/src/edge/give-way.ts";
+import { median } from "../median.ts";
 import { beside, besideKey } from "./beside.ts";
 import { type Past, recordPast } from "./seed.ts";
 
@@ -42,7 +43,6 @@ const log = {
   warn: quiet,
   error: (fields: object, text: string) => console.error(text, fields),
 };
-const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 const stricter: Candidate = { thresholds: { escalate_at: 0.3, block_at: 0.8 } };
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { createClient } from "@countersign/sdk";
 import type { LoadOrder, LoadRequest } from "./load.ts";
 import { benchFacts, benchPolicies, measuredAction, payments } from "./policies.ts";
-import { type Started, start } from "./processes.ts";
+import type { Started } from "./processes.ts";
+import { startService } from "./service.ts";
 
 /** The running service and what to send it. */
 export interface CountersignTarget {
@@ -75,19 +76,10 @@ function writePack(directory: string): string {
 
 /** Starts the service in `directory` with an empty database and a live key; its one membrane is live, with the pack. */
 export async function startCountersign(directory: string): Promise<CountersignTarget> {
-  const data_dir = join(directory, "data");
-  const server = await start({
-    command: process.execPath,
-    args: [join(import.meta.dirname, "service.mjs"), writePack(directory)],
-    // No limit but the machine's is to be measured; everything else is as a user finds it, the request log included.
-    env: {
-      PORT: "0",
-      HOST: "127.0.0.1",
-      COUNTERSIGN_DATA_DIR: data_dir,
-      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000",
-    },
+  const server = await startService({
+    data_dir: join(directory, "data"),
     log: join(directory, "countersign.log"),
-    findUrl: (printed) => /^listening on (\S+)/m.exec(printed)?.[1] ?? null,
+    packs: writePack(directory),
   });
   const anonymous = createClient({ base_url: server.url });
   const { api_key, membrane_id } = await anonymous.quickstart({

@@ -7,6 +7,7 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { median } from "../median.ts";
 import { cerbosRequests, cerbosVersion, startCerbos } from "./cerbos.ts";
 import { type CountersignTarget, singleRequests, startCountersign } from "./countersign.ts";
 import type { LoadOrder, LoadRequest } from "./load.ts";
@@ -118,9 +119,6 @@ async function loopDelayMeter({ metric }: CountersignTarget): Promise<() => Prom
   const idle = await metric("nodejs_eventloop_lag_p50_seconds");
   return async () => Math.max(0, (await metric("nodejs_eventloop_lag_p99_seconds")) - idle) * 1000;
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 
 function summarize(target: Target, rounds: readonly Round[]): TargetReport {
   const of = (read: (round: Round) => number) => median(rounds.map(read));

@@ -4,7 +4,8 @@
  * beside one that drains 10,000.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { decisionLatency, median, type Stage, submission } from "./stage.ts";
+import { median } from "../median.ts";
+import { decisionLatency, type Stage, submission } from "./stage.ts";
 
 type Organization = Awaited<ReturnType<Stage["organization"]>>;
 

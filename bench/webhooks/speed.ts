@@ -6,7 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { deliveryHeaders } from "@countersign/core";
 import { Pool } from "undici";
 import { cpuOf } from "../http/processes.ts";
-import { decisionLatency, draftOf, median, type Stage } from "./stage.ts";
+import { median } from "../median.ts";
+import { decisionLatency, draftOf, type Stage } from "./stage.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 

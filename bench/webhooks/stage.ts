@@ -9,11 +9,9 @@ import { createClient } from "@countersign/sdk";
 import { attachEmbedded } from "@countersign/server";
 import pg from "pg";
 import { testCertificates } from "../../packages/server/src/testing/certificates.ts";
-import { start } from "../http/processes.ts";
+import { startService } from "../http/service.ts";
+import { median } from "../median.ts";
 import type { ReceiverNote } from "./receiver.ts";
-
-export const median = (numbers: readonly number[]) =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 /** The stage; `close` takes everything down. */
 export type Stage = Awaited<ReturnType<typeof openStage>>;
@@ -31,19 +29,13 @@ export async function openStage() {
   receiver.send(good);
   const data_dir = join(directory, "data");
   mkdirSync(data_dir);
-  const server = await start({
-    command: process.execPath,
-    args: [join(import.meta.dirname, "../http/service.mjs")],
+  const server = await startService({
+    data_dir,
+    log: join(directory, "countersign.log"),
     env: {
-      PORT: "0",
-      HOST: "127.0.0.1",
-      COUNTERSIGN_DATA_DIR: data_dir,
-      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000",
       COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
       NODE_EXTRA_CA_CERTS: join(directory, "ca.pem"),
     },
-    log: join(directory, "countersign.log"),
-    findUrl: (printed) => /^listening on (\S+)/m.exec(printed)?.[1] ?? null,
   });
   const connection = await attachEmbedded(data_dir);
   if (connection === null) throw new Error("the service has no embedded database");

@@ -1,0 +1,29 @@
+/** The service from the build, on embedded PostgreSQL with fsync, as a user starts it but for the limits of rates. */
+import { join } from "node:path";
+import { type Started, start } from "./processes.ts";
+
+/** What differs from benchmark to benchmark. */
+export interface ServiceOrder {
+  readonly data_dir: string;
+  readonly log: string;
+  /** A folder of packs in place of the released ones. */
+  readonly packs?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts it: no limit but the machine's is to be measured; everything else is as a user finds it, the request log included. */
+export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): Promise<Started> {
+  return start({
+    command: process.execPath,
+    args: [join(import.meta.dirname, "service.mjs"), ...(packs === undefined ? [] : [packs])],
+    env: {
+      PORT: "0",
+      HOST: "127.0.0.1",
+      COUNTERSIGN_DATA_DIR: data_dir,
+      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000,backtest=1000000",
+      ...env,
+    },
+    log,
+    findUrl: (printed) => /^listening on (\S+)/m.exec(printed)?.[1] ?? null,
+  });
+}
