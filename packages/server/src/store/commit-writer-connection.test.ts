@@ -1,5 +1,16 @@
-import { describe, expect, it } from "vitest";
-import { shareFlush } from "./commit-writer-connection.ts";
+import pg from "pg";
+import { afterEach, describe, expect, it } from "vitest";
+import { createClock } from "../edge/clock.ts";
+import { createIds } from "../edge/ids.ts";
+import { testDatabase } from "../testing/database.ts";
+import { decisionRows } from "../testing/decision-rows.ts";
+import { encode, orderOf } from "./commit-statement-lines.ts";
+import { connectCommit, shareFlush } from "./commit-writer-connection.ts";
+import { openClient } from "./connection.ts";
+import { createHead } from "./heads.ts";
+
+const { connection, db } = await testDatabase();
+const ids = createIds(createClock());
 
 describe("the barrier", () => {
   it("answers nobody by a flush that began before the call, and all that came during it by the next one", async () => {
@@ -28,5 +39,82 @@ describe("the barrier", () => {
     expect(failed).not.toHaveProperty("code");
     await durable();
     expect(n).toBe(2);
+  });
+});
+
+describe("a commit reaches the disk", () => {
+  const { query } = pg.Client.prototype;
+  afterEach(() => {
+    pg.Client.prototype.query = query;
+  });
+
+  /** Sessions that commit, and what they say from now on, in order; what `refuses` begins with fails. */
+  async function listened(refuses = "nothing at all") {
+    const org_id = ids.next("organization");
+    await db.tenant(org_id, (each) => createHead(each, org_id, "2026-11"));
+    const session = await connectCommit(connection)();
+    const said: string[] = [];
+    pg.Client.prototype.query = function (this: pg.Client, asked: string | { readonly name: string }) {
+      const words = typeof asked === "string" ? asked : asked.name.replace(/-(plain-)?decisions/, "");
+      if (words.startsWith(refuses)) return Promise.reject(new Error("refused"));
+      said.push(words);
+      return (query as (asked: unknown) => Promise<unknown>).call(this, asked);
+    } as never;
+    const rows = () => decisionRows(ids, org_id);
+    return {
+      rows,
+      commit: (again = false, each = rows()) => session.commit(orderOf([encode(each)], again)),
+      said: () => said.splice(0),
+      close: () => session.close(),
+    };
+  }
+
+  it("by itself while statements come one at a time, by the barrier while they come side by side", async () => {
+    const { commit, said, close } = await listened();
+    await commit();
+    expect(said()).toEqual(["commit", "flush-log"]);
+    await commit();
+    expect(said()).toEqual(["set synchronous_commit = on", "commit"]);
+    await commit();
+    expect(said()).toEqual(["commit"]);
+    await Promise.all([commit(), commit(), commit()]);
+    const [first, second, third, fourth, ...others] = said();
+    expect([first, second, third, fourth]).toEqual(["commit", "set synchronous_commit = off", "commit", "commit"]);
+    expect(new Set(others)).toEqual(new Set(["flush-log"]));
+    await commit();
+    await commit();
+    expect(said()).toEqual(["commit", "flush-log", "set synchronous_commit = on", "commit"]);
+    close();
+  });
+
+  it("by the barrier too where the answer rests on what others have committed", async () => {
+    const { commit, said, close, rows } = await listened();
+    const committed = rows();
+    await commit(false, committed);
+    await commit();
+    said();
+    expect(await commit(true, committed)).toHaveLength(1);
+    expect(said()).toEqual(["commit", "flush-log"]);
+    close();
+  });
+
+  it("as far as the database's owner wants it to go", async () => {
+    const owner = await openClient(connection, "countersign test");
+    const { rows } = await owner.query<{ name: string }>("select current_database() as name");
+    await owner.query(`alter database ${rows[0]?.name} set synchronous_commit = 'remote_apply'`);
+    const { commit, said, close } = await listened();
+    await commit();
+    await commit();
+    expect(said()).toContain("set synchronous_commit = remote_apply");
+    close();
+    await owner.query(`alter database ${rows[0]?.name} reset synchronous_commit`);
+    await owner.end();
+  });
+
+  it("or is not known to have, where the session was not told how", async () => {
+    const { commit, close } = await listened("set synchronous_commit");
+    await commit();
+    await expect(commit()).rejects.toThrow("refused");
+    close();
   });
 });

@@ -6,6 +6,10 @@
  * flushes the log, so everything that was committed before it began is on disk (and on synchronous standbys) when it
  * returns. One barrier answers all statements that ended while the last one was on its way.
  *
+ * While statements come one at a time nobody is there to gain from that, and the way to the second session and back is the
+ * longer one: then the first session flushes with its own commit (a lone decision's median 2.2 ms in place of 2.5; beside
+ * a drain of webhooks, where every way is longer, 4.4 in place of 5.3).
+ *
  * A barrier proves nothing about a server that crashed and came back in between: what was not flushed is gone then. So both
  * sessions are opened before the first statement and live and die together: a server that crashes takes every session
  * with it, and whoever has no barrier from the sessions it began with runs its batch again.
@@ -76,12 +80,21 @@ export function connectCommit(
       endSession(flusher);
     };
     try {
-      const durable = await openBarrier(runner, flusher);
+      const barrier = await openBarrier(runner, flusher);
+      let under_way = 0;
       return {
         async commit({ statement, values }) {
-          const result = await runner.query({ ...statements[statement], values: [...values], rowMode: "array" });
-          await durable();
-          return result.rows as unknown as CommitLine[];
+          under_way += 1;
+          try {
+            const own = barrier?.choose(under_way === 1);
+            const running = runner.query({ ...statements[statement], values: [...values], rowMode: "array" });
+            const [{ rows }, flushed = true] = await Promise.all([running, own]);
+            // Lines come for what was not written: that rests on commits of others, which may not be on disk.
+            if (!flushed || rows.length > 0) await barrier?.pass();
+            return rows as unknown as CommitLine[];
+          } finally {
+            under_way -= 1;
+          }
         },
         async openMonth(org_id, period) {
           await runner.query(openMonthStatement, [org_id, period]);
@@ -95,16 +108,44 @@ export function connectCommit(
   };
 }
 
-/** Where the server has no statement for a barrier, every commit flushes the log itself, and there is nothing to wait for. */
-async function openBarrier(runner: pg.Client, flusher: pg.Client): Promise<() => Promise<void>> {
+/** What stands between an executed statement and its answer. */
+interface Barrier {
+  /**
+   * To be called before each statement of the runner, which may be sent at once; `alone`: no other one is under way. Resolves
+   * with whether the statement's own commit flushes the log.
+   */
+  choose(alone: boolean): Promise<boolean>;
+  /** Resolves once everything that was committed before the call is on disk. */
+  pass(): Promise<void>;
+}
+
+/** Where the server has no statement for a barrier, every commit flushes the log itself: null, there is nothing to wait for. */
+async function openBarrier(runner: pg.Client, flusher: pg.Client): Promise<Barrier | null> {
   try {
     await flusher.query(barrierStatement);
   } catch (error) {
     if (sqlState(error) === null) throw error;
-    return () => Promise.resolve();
+    return null;
   }
+  // What the database's owner chose, which may be stronger than `on`.
+  const { rows } = await runner.query<{ synchronous_commit: string }>("show synchronous_commit");
+  const { synchronous_commit: chosen = "on" } = rows[0] ?? {};
   await runner.query("set synchronous_commit = off");
-  return shareFlush(() => flusher.query(barrierStatement));
+  let flushes = false;
+  let was_alone = false;
+  return {
+    async choose(alone) {
+      // Not for the first alone: under a load of a few clients that would be one change after another.
+      const wanted = alone && (flushes || was_alone);
+      was_alone = alone;
+      if (wanted !== flushes) {
+        flushes = wanted;
+        await runner.query(`set synchronous_commit = ${wanted ? chosen : "off"}`);
+      }
+      return wanted;
+    },
+    pass: shareFlush(() => flusher.query(barrierStatement)),
+  };
 }
 
 function endSession(client: pg.Client): void {

@@ -217,7 +217,7 @@ const dispatchStatement: QueueStatement = {
 };
 
 /** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
-const events_per_statement = 200;
+export const events_per_statement = 200;
 const deliveries_per_statement = 256;
 
 /** What a dispatch came to. */
@@ -240,13 +240,17 @@ export interface Dispatched {
 export async function dispatchEvents(
   db: Pick<Db, "queued">,
   terms: Room,
-  { next_id, created_at }: { readonly next_id: () => string; readonly created_at: string },
+  {
+    next_id,
+    created_at,
+    events_max = events_per_statement,
+  }: { readonly next_id: () => string; readonly created_at: string; readonly events_max?: number },
 ): Promise<Dispatched> {
   const ids = Array.from({ length: deliveries_per_statement }, next_id);
   const lines = await db.queued<Line & { events_left: boolean | null }>(dispatchStatement, [
     ...roomParams(terms),
     ids,
-    events_per_statement,
+    events_max,
     created_at,
   ]);
   const waiting: ReceiverKey[] = [];

@@ -8,18 +8,21 @@
  */
 import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
-import { attemptDelivery, type Ended, settleDeliveries } from "../operations/deliver-due.ts";
+import { attemptDelivery } from "../operations/deliver-due.ts";
 import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../operations/runtime.ts";
 import { remembering } from "../operations/sealer.ts";
 import {
   type ClaimedDelivery,
   claimDue,
   dispatchEvents,
+  events_per_statement,
   type ReceiverKey,
   type Room,
   receiverKey,
 } from "../store/delivery-queue.ts";
+import { createDispatchPace, events_as_places_come } from "./dispatch-pace.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
+import { createSettler } from "./settler.ts";
 
 /** Bounds of one node. */
 export interface DeliveryTerms {
@@ -52,10 +55,6 @@ const look_ms = { idle: 1_000, pending: 500 };
 /** Pokes within this time lead to one dispatch: a busy API pokes for every decision. */
 const dispatch_every_ms = 5;
 const claim_after_ends = 32;
-/** Nobody waits for a settlement, and one for many deliveries costs little more than one for one. */
-const settle_every_ms = 50;
-const settling_again_ms = 500;
-const settling_lanes = 3;
 const stop_wait_ms = 8_000;
 
 /** The loop, with its way to end: no new attempts, those under way finish or are left to another node's claim. */
@@ -79,7 +78,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   let look_wanted = true;
   let stopped = false;
   let ended_since_claim = 0;
-  let claiming = false;
+  let claiming: Promise<void> | null = null;
   /** The latest dispatch, and what it leased is begun. */
   let leasing: Promise<void> = Promise.resolve();
   let idle: () => void = () => undefined;
@@ -87,6 +86,9 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   let cancelDispatch: (() => void) | null = null;
   const dispatches = createLane(runtime, dispatch);
   const claims = createLane(runtime, claim);
+  const pace = createDispatchPace(timers, () => {
+    if (!stopped) dispatches.run();
+  });
 
   function room(): Room {
     const { slots, reserve, few, per_organization, lease_ms } = terms;
@@ -102,25 +104,39 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   }
 
   async function dispatch(): Promise<void> {
-    const made = { created_at: formatTimestampUs(clock.now_us()), next_id: () => ids.next("delivery") };
+    const few = pace.begin();
+    // A claim under way takes places that the rest of a burst is meant for.
+    if (few) await claiming?.catch(() => undefined);
+    const made = {
+      created_at: formatTimestampUs(clock.now_us()),
+      next_id: () => ids.next("delivery"),
+      events_max: few ? events_as_places_come : events_per_statement,
+    };
     // One of the two leases at a time: both would fill the same room.
-    const dispatching = dispatchEvents(db, claiming || stopped ? { ...room(), free: 0 } : room(), made);
+    const dispatching = dispatchEvents(db, claiming !== null || stopped ? { ...room(), free: 0 } : room(), made);
     leasing = dispatching.then(({ leased }) => leased.forEach(start)).catch(() => undefined);
-    const { waiting: more, events_left } = await dispatching;
+    const { leased, waiting: more, events_left } = await dispatching;
     await leasing;
-    for (const each of more) waiting.set(receiverKey(each), each);
+    for (const each of more) waiting.set(receiverKey(each), { ...each });
     if (more.length > 0) claims.run();
+    if (!events_left || stopped) return;
     // A part at a time: the first deliveries need not wait until the last event is dispatched.
-    if (events_left && !stopped) dispatches.run();
+    if (leased.length === 0 && more.length === 0) return dispatches.run();
+    pace.wait();
+    if (leased.some(hasPlaces)) dispatches.run();
+  }
+
+  /** It has room, and nothing that is known of waits for it. */
+  function hasPlaces(receiver: ReceiverKey): boolean {
+    return !waiting.has(receiverKey(receiver)) && shares.hasRoom(receiver);
   }
 
   async function claim(): Promise<void> {
-    claiming = true;
+    claiming = leasing.then(claimWanted);
     try {
-      await leasing;
-      await claimWanted();
+      await claiming;
     } finally {
-      claiming = false;
+      claiming = null;
     }
   }
 
@@ -129,30 +145,45 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     if (look_wanted) return claimOfAll();
     const receivers = [...waiting.values()].filter((each) => shares.hasRoom(each));
     if (receivers.length === 0) return;
-    const { deliveries } = await claimOf(receivers);
-    // Whoever got nothing while others did may have been out of turn.
-    if (deliveries.length === 0) for (const each of receivers) waiting.delete(receiverKey(each));
+    ended_since_claim = 0;
+    const offered = room();
+    const { deliveries } = await claimDue(db, offered, receivers);
+    deliveries.forEach(start);
+    for (const each of drained(offered, receivers, deliveries)) {
+      // Unless it was found to have more while the claim was under way.
+      if (waiting.get(receiverKey(each)) === each) waiting.delete(receiverKey(each));
+    }
+  }
+
+  /** The receivers that had room for more than was claimed: nothing else of theirs is due. */
+  function drained(offered: Room, receivers: readonly ReceiverKey[], claimed: readonly ReceiverKey[]): ReceiverKey[] {
+    if (claimed.length === 0) return [...receivers];
+    // Where a bound of the node or of the organization was met, whoever got less may have been out of turn.
+    if (claimed.length >= offered.free - offered.reserve) return [];
+    const { organizations } = shares.room();
+    const got = new Map<string, number>();
+    for (const each of claimed) got.set(receiverKey(each), (got.get(receiverKey(each)) ?? 0) + 1);
+    return receivers.filter((each) => {
+      if ((organizations[each.org_id] ?? 0) >= offered.per_organization) return false;
+      const [in_flight, share] = offered.receivers[receiverKey(each)] ?? [0, offered.per_webhook];
+      return (got.get(receiverKey(each)) ?? 0) < share - in_flight;
+    });
   }
 
   async function claimOfAll(): Promise<void> {
     look_wanted = false;
-    const { deliveries, due_in_ms } = await claimOf(null);
+    ended_since_claim = 0;
+    const { deliveries, due_in_ms } = await claimDue(db, room());
+    for (const each of deliveries) {
+      start(each);
+      const { org_id, webhook_id } = each;
+      waiting.set(receiverKey(each), { org_id, webhook_id });
+    }
     if (stopped || due_in_ms === null) return;
     cancelLook();
     // Overdue and not claimed: there is no room for it, or another node has it.
     const soon = due_in_ms > 0 && deliveries.length === 0;
     cancelLook = timers.after(soon ? Math.min(due_in_ms + 1, look_ms.pending) : look_ms.pending, look);
-  }
-
-  async function claimOf(receivers: readonly ReceiverKey[] | null) {
-    ended_since_claim = 0;
-    const claimed = await claimDue(db, room(), receivers);
-    for (const each of claimed.deliveries) {
-      start(each);
-      const { org_id, webhook_id } = each;
-      waiting.set(receiverKey(each), { org_id, webhook_id });
-    }
-    return claimed;
   }
 
   function start(claimed: ClaimedDelivery): void {
@@ -172,6 +203,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
       )
       .finally(() => {
         if (shares.in_flight === 0) idle();
+        pace.ended(hasPlaces(claimed));
         // Not at every end: one claim for several free places costs as much as for one.
         ended_since_claim += 1;
         if (waiting.size === 0) return;
@@ -184,19 +216,20 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     poke(receiver) {
       if (stopped) return;
       if (receiver !== undefined) {
-        waiting.set(receiverKey(receiver), receiver);
+        waiting.set(receiverKey(receiver), { ...receiver });
         claims.run();
         return;
       }
       cancelDispatch ??= timers.after(dispatch_every_ms, () => {
         cancelDispatch = null;
-        dispatches.run();
+        pace.poked();
       });
     },
     async stop() {
       stopped = true;
       cancelLook();
       cancelDispatch?.();
+      pace.begin();
       await Promise.all([dispatches.ended(), claims.ended()]);
       if (shares.in_flight > 0) {
         await new Promise<void>((resolve) => {
@@ -226,63 +259,5 @@ function createLane(runtime: DeliveryRuntime, work: () => Promise<void>): { run(
       running ??= runAll();
     },
     ended: async () => void (await running),
-  };
-}
-
-/** Settles in the background, all that has gathered for an organization in one transaction. */
-function createSettler(runtime: DeliveryRuntime): { add(ended: Ended): void; stop(): Promise<void> } {
-  const waiting = new Map<string, Ended[]>();
-  const settling = new Map<string, Promise<void>>();
-  let gathering: (() => void) | null = null;
-  let stopped = false;
-
-  function add(ended: Ended): void {
-    const { org_id } = ended.claimed;
-    const list = waiting.get(org_id);
-    if (list === undefined) waiting.set(org_id, [ended]);
-    else list.push(ended);
-    if (stopped) pump();
-    else gathering ??= runtime.timers.after(settle_every_ms, pump);
-  }
-
-  function pump(): void {
-    gathering?.();
-    gathering = null;
-    for (const [org_id, list] of waiting) {
-      if (settling.size >= settling_lanes) return;
-      if (settling.has(org_id)) continue;
-      waiting.delete(org_id);
-      settling.set(
-        org_id,
-        settleAll(org_id, list).finally(() => {
-          settling.delete(org_id);
-          if (waiting.size > 0) pump();
-        }),
-      );
-    }
-  }
-
-  async function settleAll(org_id: string, list: readonly Ended[]): Promise<void> {
-    for (;;) {
-      try {
-        await settleDeliveries(runtime, org_id, list);
-        for (const { settlement, duration_ms } of list) runtime.metrics.attempted(settlement.status, duration_ms);
-        return;
-      } catch (error) {
-        runtime.log.error({ err: error, org_id }, "settling deliveries failed");
-        if (stopped) return;
-        // Until then the leases hold; when they have run out the settlement is void, and the attempt happens again.
-        await new Promise<void>((resolve) => void runtime.timers.after(settling_again_ms, resolve));
-      }
-    }
-  }
-
-  return {
-    add,
-    async stop() {
-      stopped = true;
-      pump();
-      while (settling.size > 0) await Promise.all(settling.values());
-    },
   };
 }

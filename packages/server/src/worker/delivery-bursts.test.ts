@@ -1,0 +1,127 @@
+/** Bursts of events through the loop, against the database, with receivers that answer when the test says. */
+import { describe, expect, it } from "vitest";
+import { createClock } from "../edge/clock.ts";
+import { createIds } from "../edge/ids.ts";
+import { timers } from "../edge/timers.ts";
+import type { Db } from "../ports.ts";
+import { testDatabase } from "../testing/database.ts";
+import { testOrganization } from "../testing/http-node.ts";
+import { silentLog } from "../testing/silent-log.ts";
+import { listen } from "../testing/told.ts";
+import { type DeliveryTerms, delivery_terms, startDeliveries } from "./deliveries.ts";
+
+const { db } = await testDatabase();
+const clock = createClock();
+const ids = createIds(clock);
+const answer_ms = 3;
+
+/** An organization whose one webhook takes everything. */
+async function organization(): Promise<string> {
+  const { org_id } = await testOrganization(db);
+  await listen(db, org_id);
+  return org_id;
+}
+
+async function addEvents(org_id: string, count: number, event_type = "quota.exceeded"): Promise<void> {
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select $1, 'evt_' || gen_random_uuid(), $3, '{"data":{},"organization_id":"o"}', clock_timestamp() from generate_series(1, $2::integer)`,
+    [org_id, count, event_type],
+  );
+}
+
+/**
+ * The loop, without the looks that find what a lost wake-up left behind: only the first one. `claimed` counts the deliveries
+ * that were claimed after they were made. `hung` organizations never answer.
+ */
+function loop(hung: ReadonlySet<string> = new Set(), terms: DeliveryTerms = delivery_terms) {
+  const attempted: string[] = [];
+  let claimed = 0;
+  const counting: Pick<Db, "queued"> = {
+    async queued(statement, params) {
+      const rows = await db.queued<{ delivery_id: string | null }>(statement, params);
+      if (statement.name === "deliveries-claim") claimed += rows.filter((row) => row.delivery_id !== null).length;
+      return rows as never;
+    },
+  };
+  let looks = 0;
+  const deliveries = startDeliveries(
+    {
+      ids,
+      clock,
+      log: silentLog,
+      db: { ...db, ...counting } as Db,
+      metrics: { attempted: () => undefined },
+      timers: { after: (ms, run) => (ms >= 400 && ++looks > 0 ? () => undefined : timers.after(ms, run)) },
+      sealer: { open: () => "whsec_" } as never,
+      httpOut: {
+        post: (_: string, __: unknown, body: string) =>
+          new Promise((resolve) => {
+            attempted.push(body);
+            if (hung.has(JSON.parse(body).organization_id)) return;
+            setTimeout(() => resolve({ response_status: 200, error: null, duration_ms: answer_ms }), answer_ms);
+          }),
+      } as never,
+    },
+    terms,
+  );
+  return { deliveries, attempted, claimed: () => claimed, looks: () => looks };
+}
+
+const left = async (org_id: string) => {
+  const [row] = await db.query<{ events: number; pending: number }>(
+    `select (select count(*)::int from events where org_id = $1) as events,
+       (select count(*)::int from deliveries where org_id = $1 and status = 'pending') as pending`,
+    [org_id],
+  );
+  return row;
+};
+
+describe("a burst", () => {
+  it("is delivered to its end without another look, most of it without a claim", { timeout: 60_000 }, async () => {
+    const org_id = await organization();
+    await addEvents(org_id, 3_000);
+    const { deliveries, attempted, claimed, looks } = loop();
+    await expect.poll(() => attempted.length, { timeout: 30_000 }).toBe(3_000);
+    await expect.poll(() => left(org_id), { timeout: 10_000 }).toEqual({ events: 0, pending: 0 });
+    expect(looks()).toBeGreaterThan(0); // they were asked for, and did not come
+    expect(claimed()).toBeLessThan(1_500);
+    await deliveries.stop();
+  });
+
+  it("that comes while another is on its way is delivered too, also when no webhook hears of it", {
+    timeout: 60_000,
+  }, async () => {
+    const org_id = await organization();
+    await addEvents(org_id, 400);
+    const { deliveries, attempted } = loop();
+    await expect.poll(() => attempted.length, { timeout: 30_000, interval: 1 }).toBeGreaterThan(100);
+    await addEvents(org_id, 700, "unheard.of");
+    await addEvents(org_id, 400);
+    deliveries.poke();
+    await expect.poll(() => attempted.length, { timeout: 30_000 }).toBe(800);
+    await expect.poll(() => left(org_id), { timeout: 10_000 }).toEqual({ events: 0, pending: 0 });
+    await deliveries.stop();
+  });
+
+  it("for a receiver that never answers is dispatched to its end, and others behind it are told", {
+    timeout: 60_000,
+  }, async () => {
+    const [stuck, free] = [await organization(), await organization()];
+    for (const org_id of [stuck, free]) {
+      await db.query(
+        `insert into events (org_id, event_id, event_type, body, created_at)
+         select $1, 'evt_' || gen_random_uuid(), 'quota.exceeded', json_build_object('organization_id', $1::text), clock_timestamp()
+         from generate_series(1, 1000)`,
+        [org_id],
+      );
+    }
+    const { deliveries, attempted } = loop(new Set([stuck]));
+    const of = (org_id: string) => attempted.filter((body) => body.includes(org_id)).length;
+    await expect.poll(() => of(free), { timeout: 30_000 }).toBe(1_000);
+    await expect.poll(() => left(stuck), { timeout: 30_000 }).toEqual({ events: 0, pending: 1_000 });
+    expect(of(stuck)).toBe(delivery_terms.per_webhook.first);
+    await db.query("update deliveries set status = 'cancelled' where org_id = $1", [stuck]);
+    void deliveries.stop();
+  });
+});
