@@ -14,6 +14,17 @@ export interface Timers {
   after(wait_ms: number, run: () => void): () => void;
 }
 
+/** How work in the background gives way to requests. */
+export interface GiveWay {
+  /** A request came a moment ago. */
+  asked(): boolean;
+  /**
+   * To be awaited between two small pieces of work. Resolves at once while no requests come. After one came it resolves
+   * when none has come for a moment, at the latest when the work has rested long enough for its share.
+   */
+  rest(): Promise<void>;
+}
+
 /** The one source of identity and secrets. */
 export interface Ids {
   /** The kind's prefix and 26 Crockford base-32 characters, time-ordered and unique, e.g. `int_01K…`. */

@@ -1,6 +1,5 @@
 /** A thread of one backtest: its own session with the database, and nothing else of the service. */
 import { performance } from "node:perf_hooks";
-import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { replayRecorded, type Turn } from "../operations/replay-recorded.ts";
 import { isConnectionLost } from "../store/connection.ts";
@@ -13,6 +12,8 @@ const progress_ms = 200;
 /** A page takes the database about 10 ms: while the node is asked, decisions would wait for that, and pages are smaller. */
 const page_rows = 1_000;
 const page_rows_beside = 200;
+/** Nobody waits for a backtest. */
+const manners = { recent_ms: 10, pause_ms: 5, share: 1 / 8 };
 const quiet = () => undefined;
 
 function say(message: ThreadSays): void {
@@ -52,12 +53,7 @@ async function work({ job, connection, packs, requests, ...ports }: ThreadData):
     { tenant_sessions_max: 2, system_sessions_max: 1 },
   );
   const { turn, pass, close } = ring(ports);
-  const giveWay = createGiveWay(requests, {
-    now_ms: () => performance.now(),
-    worked_ms: () => performance.eventLoopUtilization().active,
-    sleep,
-    breathe,
-  });
+  const giveWay = createGiveWay(requests, manners);
   let told_ms = performance.now();
   try {
     const part = await replayRecorded(

@@ -9,6 +9,7 @@ import type { Log, Timers } from "../ports.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import type { ReceiverKey } from "../store/delivery-queue.ts";
 import type { Deliveries, DeliveryTerms } from "../worker/deliveries.ts";
+import type { RequestCount } from "./give-way.ts";
 import type { MasterKeys } from "./sealer.ts";
 import { type ThreadProgram, threadOptions, threadProgram } from "./thread-program.ts";
 
@@ -18,6 +19,8 @@ export interface DeliveryThreadData extends MasterKeys {
   readonly allow_http: boolean;
   readonly allow_cidrs: readonly string[];
   readonly terms?: DeliveryTerms;
+  /** What the node that it is for receives. */
+  readonly requests: RequestCount;
 }
 
 /** A line for the log, its errors written out. */

@@ -8,6 +8,7 @@ import { testDatabase } from "../testing/database.ts";
 import { serviceNode } from "../testing/service-node.ts";
 import { quick_terms, webhookOrganization } from "../testing/webhook-node.ts";
 import { type DeliveryThreadData, startDeliveryThread } from "./delivery-thread-host.ts";
+import { newRequestCount } from "./give-way.ts";
 import { createHttpOut } from "./http-out.ts";
 import type { ThreadProgram } from "./thread-program.ts";
 
@@ -32,10 +33,10 @@ async function threadedNode(data: Partial<DeliveryThreadData> = {}, program?: Th
   const rules = { allow_http: true, allow_networks: proxyTrust(allow_cidrs) };
   const node = await serviceNode(database, {
     httpOut: createHttpOut({ rules }),
-    deliveries: (runtime) =>
+    deliveries: (runtime, requests) =>
       startDeliveryThread(
         {
-          ...{ connection: database.connection, allow_http: true, allow_cidrs, ...keys },
+          ...{ connection: database.connection, requests, allow_http: true, allow_cidrs, ...keys },
           ...{ terms: quick_terms, ...data },
         },
         { log, timers: runtime.timers, metrics: { attempted: (status) => void counted.push(status) } },
@@ -140,7 +141,7 @@ test("a thread that dies is followed by another, each time after a second, until
       };
     },
   };
-  const data = { connection: database.connection, allow_http: true, allow_cidrs, ...keys };
+  const data = { connection: database.connection, requests: newRequestCount(), allow_http: true, allow_cidrs, ...keys };
   const thread = startDeliveryThread(data, { log, timers, metrics: { attempted: () => undefined } }, dying);
   for (let deaths = 1; deaths <= 3; deaths += 1) {
     await expect.poll(() => begun.length, patience).toBe(deaths);

@@ -7,9 +7,11 @@ import { openDb } from "../store/db.ts";
 import { startDeliveries } from "../worker/deliveries.ts";
 import { createClock } from "./clock.ts";
 import type { DeliveryThreadData, DeliveryThreadHears, DeliveryThreadSays, LogLine } from "./delivery-thread-host.ts";
+import { createGiveWay } from "./give-way.ts";
 import { createHttpOut } from "./http-out.ts";
 import { createIds } from "./ids.ts";
 import { createSealer } from "./sealer.ts";
+import { standBack } from "./stand-back.ts";
 import { timers } from "./timers.ts";
 
 type Attempted = Extract<DeliveryThreadSays, { kind: "attempted" }>["attempts"][number];
@@ -44,14 +46,36 @@ function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void
   };
 }
 
-function run({ connection, allow_http, allow_cidrs, master_key, other_master_keys, terms }: DeliveryThreadData): void {
+/** A decision is waited for, a delivery is not; but deliveries have to keep up with decisions. */
+const manners = { recent_ms: 3, pause_ms: 1, share: 1 / 2 };
+
+function run({
+  connection,
+  allow_http,
+  allow_cidrs,
+  master_key,
+  other_master_keys,
+  terms,
+  requests,
+}: DeliveryThreadData): void {
+  standBack();
   const clock = createClock();
   const db = openDb(connection, log, { tenant_sessions_max: 1, system_sessions_max: 1 });
   const httpOut = createHttpOut({ rules: { allow_http, allow_networks: proxyTrust(allow_cidrs) } });
   const sealer = createSealer(master_key, other_master_keys);
   const metrics = { attempted: attemptedBatches() };
   const deliveries = startDeliveries(
-    { timers, db, ids: createIds(clock), clock, metrics, log, sealer, httpOut },
+    {
+      timers,
+      db,
+      ids: createIds(clock),
+      clock,
+      metrics,
+      log,
+      sealer,
+      httpOut,
+      giveWay: createGiveWay(requests, manners),
+    },
     terms,
   );
 

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { createGiveWay, newRequestCount } from "./give-way.ts";
 
+const manners = { recent_ms: 10, pause_ms: 5, share: 1 / 8 };
+
 /** A thread on a clock of its own: `work` takes time, so does sleeping, nothing else does. */
 function thread() {
   let now_ms = 1_000;
@@ -12,7 +14,7 @@ function thread() {
     for (; (arrivals[arrived] ?? Number.POSITIVE_INFINITY) <= now_ms; arrived += 1) Atomics.add(requests, 0, 1);
     return now_ms;
   };
-  const { asked, rest } = createGiveWay(requests, {
+  const { asked, rest } = createGiveWay(requests, manners, {
     now_ms: count,
     worked_ms: () => worked_ms,
     breathe: async () => undefined,
@@ -46,7 +48,7 @@ test("requests that came before it began do not hold it back", async () => {
   Atomics.add(requests, 0, 7);
   const never = async () => expect.unreachable();
   const pace = { now_ms: () => 0, worked_ms: () => 0, breathe: async () => undefined, sleep: never };
-  await createGiveWay(requests, pace).rest();
+  await createGiveWay(requests, manners, pace).rest();
 });
 
 test("after a request it rests until that one has probably been answered, then works on at once", async () => {

@@ -1,14 +1,20 @@
 /** Work in a thread that gives way to the requests which its node answers. */
+import { performance } from "node:perf_hooks";
+import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
+import type { GiveWay } from "../ports.ts";
 
 /** Requests that a node has received; its threads share the count. It wraps around. */
 export type RequestCount = Int32Array<SharedArrayBuffer>;
 
-/** A request is under way for about as long as this after it came: most are answered within it. */
-const recent_ms = 10;
-/** Between two looks while requests come. */
-const pause_ms = 5;
-/** Under unbroken traffic work still goes on for this share of the time. */
-const share = 1 / 8;
+/** How much a thread gives way. */
+export interface Manners {
+  /** A request is under way for about as long as this after it came: most are answered within it. */
+  readonly recent_ms: number;
+  /** Between two looks while requests come. */
+  readonly pause_ms: number;
+  /** Under unbroken traffic work still goes on for this share of the time. */
+  readonly share: number;
+}
 
 /** What waiting needs; in a thread: the monotonic clock, `setTimeout` and `setImmediate` as promises. */
 interface Pace {
@@ -22,23 +28,24 @@ interface Pace {
   readonly breathe: () => Promise<unknown>;
 }
 
+/** Of the thread that calls it. */
+const pace_of_thread: Pace = {
+  now_ms: () => performance.now(),
+  worked_ms: () => performance.eventLoopUtilization().active,
+  sleep,
+  breathe,
+};
+
 export function newRequestCount(): RequestCount {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** How a thread gives way. */
-export interface GiveWay {
-  /** A request came a moment ago. */
-  asked(): boolean;
-  /**
-   * To be awaited between two small pieces of work. Resolves at once while no requests come. After one came it resolves
-   * when none has come for a moment, at the latest when the thread has rested long enough for its share.
-   */
-  rest(): Promise<void>;
-}
-
 /** Begins with the next request: what came before holds nobody back. */
-export function createGiveWay(requests: RequestCount, { now_ms, worked_ms, sleep, breathe }: Pace): GiveWay {
+export function createGiveWay(
+  requests: RequestCount,
+  { recent_ms, pause_ms, share }: Manners,
+  { now_ms, worked_ms, sleep, breathe }: Pace = pace_of_thread,
+): GiveWay {
   let seen = Atomics.load(requests, 0);
   let last_ms = Number.NEGATIVE_INFINITY;
   let rested_for_ms = worked_ms();

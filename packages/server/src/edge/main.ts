@@ -79,7 +79,8 @@ export async function startService(
       mailer,
       console: await loadConsole(),
       spans: tracing,
-      deliveries: (runtime) => startDeliveryThread({ connection: database.connection, ...receivers }, runtime),
+      deliveries: (runtime, requests) =>
+        startDeliveryThread({ connection: database.connection, requests, ...receivers }, runtime),
     });
     try {
       await node.app.listen({ host: config.host, port: config.port });

@@ -32,7 +32,7 @@ import { startWorker } from "../worker/tick.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
 import { createBacktestThreads } from "./backtest-threads.ts";
 import type { Config } from "./config.ts";
-import { newRequestCount } from "./give-way.ts";
+import { newRequestCount, type RequestCount } from "./give-way.ts";
 import { createOpenId } from "./open-id.ts";
 import type { PackLibrary } from "./pack-files.ts";
 import { createPasskeyChecks } from "./passkey-checks.ts";
@@ -60,7 +60,7 @@ export interface NodeParts {
   /** The built console; absent or null: none is served. */
   readonly console?: ConsoleFiles | null;
   /** Starts the loop over deliveries somewhere else; absent: it runs in this thread, on these terms (tests, simulation). */
-  readonly deliveries?: (runtime: DeliveryRuntime) => Deliveries;
+  readonly deliveries?: (runtime: DeliveryRuntime, requests: RequestCount) => Deliveries;
   /** Tests only. */
   readonly deliveryTerms?: DeliveryTerms;
   /** Tests only: another program for the threads of backtests. */
@@ -167,7 +167,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
   const timeLimits = startTimeLimits(runtime);
-  deliveries = parts.deliveries?.(runtime) ?? startDeliveries(runtime, parts.deliveryTerms);
+  deliveries = parts.deliveries?.(runtime, requests) ?? startDeliveries(runtime, parts.deliveryTerms);
   mails = startMails(runtime);
 
   return {

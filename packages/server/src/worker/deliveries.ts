@@ -11,6 +11,7 @@ import { formatTimestampUs } from "@countersign/core";
 import { attemptDelivery } from "../operations/deliver-due.ts";
 import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../operations/runtime.ts";
 import { remembering } from "../operations/sealer.ts";
+import type { GiveWay } from "../ports.ts";
 import {
   type ClaimedDelivery,
   claimDue,
@@ -65,14 +66,16 @@ export interface Deliveries extends DeliveryLoop {
 /** What the loop needs of the node. */
 export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | "log" | "sealer" | "httpOut"> & {
   readonly metrics: DeliveryMetrics;
+  /** Undefined: to nobody. */
+  readonly giveWay?: GiveWay;
 };
 
 /** Starts the loop. */
 export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = delivery_terms): Deliveries {
-  const { timers, db, ids, clock } = runtime;
+  const { timers, db, ids, clock, giveWay } = runtime;
   const sending = { ...runtime, sealer: remembering(runtime.sealer) };
   const shares = new ReceiverShares(terms.per_webhook);
-  const settler = createSettler(runtime);
+  const settler = createSettler(runtime, politely);
   /** Receivers that may have more due than was claimed. */
   const waiting = new Map<string, ReceiverKey>();
   let look_wanted = true;
@@ -107,6 +110,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     const few = pace.begin();
     // A claim under way takes places that the rest of a burst is meant for.
     if (few) await claiming?.catch(() => undefined);
+    await politely();
     const made = {
       created_at: formatTimestampUs(clock.now_us()),
       next_id: () => ids.next("delivery"),
@@ -114,7 +118,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     };
     // One of the two leases at a time: both would fill the same room.
     const dispatching = dispatchEvents(db, claiming !== null || stopped ? { ...room(), free: 0 } : room(), made);
-    leasing = dispatching.then(({ leased }) => leased.forEach(start)).catch(() => undefined);
+    leasing = dispatching.then(({ leased }) => startAll(leased)).catch(() => undefined);
     const { leased, waiting: more, events_left } = await dispatching;
     await leasing;
     for (const each of more) waiting.set(receiverKey(each), { ...each });
@@ -145,10 +149,11 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     if (look_wanted) return claimOfAll();
     const receivers = [...waiting.values()].filter((each) => shares.hasRoom(each));
     if (receivers.length === 0) return;
+    await politely();
     ended_since_claim = 0;
     const offered = room();
     const { deliveries } = await claimDue(db, offered, receivers);
-    deliveries.forEach(start);
+    await startAll(deliveries);
     for (const each of drained(offered, receivers, deliveries)) {
       // Unless it was found to have more while the claim was under way.
       if (waiting.get(receiverKey(each)) === each) waiting.delete(receiverKey(each));
@@ -160,13 +165,14 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     if (claimed.length === 0) return [...receivers];
     // Where a bound of the node or of the organization was met, whoever got less may have been out of turn.
     if (claimed.length >= offered.free - offered.reserve) return [];
-    const { organizations } = shares.room();
-    const got = new Map<string, number>();
-    for (const each of claimed) got.set(receiverKey(each), (got.get(receiverKey(each)) ?? 0) + 1);
+    const of_receiver = countBy(claimed, receiverKey);
+    const of_organization = countBy(claimed, ({ org_id }) => org_id);
     return receivers.filter((each) => {
-      if ((organizations[each.org_id] ?? 0) >= offered.per_organization) return false;
+      const { org_id } = each;
+      const in_organization = (offered.organizations[org_id] ?? 0) + (of_organization.get(org_id) ?? 0);
+      if (in_organization >= offered.per_organization) return false;
       const [in_flight, share] = offered.receivers[receiverKey(each)] ?? [0, offered.per_webhook];
-      return (got.get(receiverKey(each)) ?? 0) < share - in_flight;
+      return (of_receiver.get(receiverKey(each)) ?? 0) < share - in_flight;
     });
   }
 
@@ -174,16 +180,25 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     look_wanted = false;
     ended_since_claim = 0;
     const { deliveries, due_in_ms } = await claimDue(db, room());
-    for (const each of deliveries) {
-      start(each);
-      const { org_id, webhook_id } = each;
-      waiting.set(receiverKey(each), { org_id, webhook_id });
-    }
+    for (const { org_id, webhook_id } of deliveries)
+      waiting.set(receiverKey({ org_id, webhook_id }), { org_id, webhook_id });
+    await startAll(deliveries);
     if (stopped || due_in_ms === null) return;
     cancelLook();
     // Overdue and not claimed: there is no room for it, or another node has it.
     const soon = due_in_ms > 0 && deliveries.length === 0;
     cancelLook = timers.after(soon ? Math.min(due_in_ms + 1, look_ms.pending) : look_ms.pending, look);
+  }
+
+  async function politely(): Promise<void> {
+    if (giveWay?.asked()) await giveWay.rest();
+  }
+
+  async function startAll(leased: readonly ClaimedDelivery[]): Promise<void> {
+    for (const each of leased) {
+      await politely();
+      start(each);
+    }
   }
 
   function start(claimed: ClaimedDelivery): void {
@@ -240,6 +255,12 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
       await settler.stop();
     },
   };
+}
+
+function countBy<T>(all: readonly T[], key: (each: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const each of all) counts.set(key(each), (counts.get(key(each)) ?? 0) + 1);
+  return counts;
 }
 
 /** Runs work one at a time: asked for while it runs, it runs once more. Failures are logged; the next look tries again. */

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { timers } from "../edge/timers.ts";
-import type { Db } from "../ports.ts";
+import type { Db, GiveWay } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { listen } from "../testing/told.ts";
-import { type DeliveryTerms, delivery_terms, startDeliveries } from "./deliveries.ts";
+import { delivery_terms, startDeliveries } from "./deliveries.ts";
 
 const { db } = await testDatabase();
 const clock = createClock();
@@ -34,7 +34,7 @@ async function addEvents(org_id: string, count: number, event_type = "quota.exce
  * The loop, without the looks that find what a lost wake-up left behind: only the first one. `claimed` counts the deliveries
  * that were claimed after they were made. `hung` organizations never answer.
  */
-function loop(hung: ReadonlySet<string> = new Set(), terms: DeliveryTerms = delivery_terms) {
+function loop({ hung = new Set(), giveWay }: { hung?: ReadonlySet<string>; giveWay?: GiveWay } = {}) {
   const attempted: string[] = [];
   let claimed = 0;
   const counting: Pick<Db, "queued"> = {
@@ -45,26 +45,24 @@ function loop(hung: ReadonlySet<string> = new Set(), terms: DeliveryTerms = deli
     },
   };
   let looks = 0;
-  const deliveries = startDeliveries(
-    {
-      ids,
-      clock,
-      log: silentLog,
-      db: { ...db, ...counting } as Db,
-      metrics: { attempted: () => undefined },
-      timers: { after: (ms, run) => (ms >= 400 && ++looks > 0 ? () => undefined : timers.after(ms, run)) },
-      sealer: { open: () => "whsec_" } as never,
-      httpOut: {
-        post: (_: string, __: unknown, body: string) =>
-          new Promise((resolve) => {
-            attempted.push(body);
-            if (hung.has(JSON.parse(body).organization_id)) return;
-            setTimeout(() => resolve({ response_status: 200, error: null, duration_ms: answer_ms }), answer_ms);
-          }),
-      } as never,
-    },
-    terms,
-  );
+  const deliveries = startDeliveries({
+    ...(giveWay === undefined ? {} : { giveWay }),
+    ids,
+    clock,
+    log: silentLog,
+    db: { ...db, ...counting } as Db,
+    metrics: { attempted: () => undefined },
+    timers: { after: (ms, run) => (ms >= 400 && ++looks > 0 ? () => undefined : timers.after(ms, run)) },
+    sealer: { open: () => "whsec_" } as never,
+    httpOut: {
+      post: (_: string, __: unknown, body: string) =>
+        new Promise((resolve) => {
+          attempted.push(body);
+          if (hung.has(JSON.parse(body).organization_id)) return;
+          setTimeout(() => resolve({ response_status: 200, error: null, duration_ms: answer_ms }), answer_ms);
+        }),
+    } as never,
+  });
   return { deliveries, attempted, claimed: () => claimed, looks: () => looks };
 }
 
@@ -116,12 +114,29 @@ describe("a burst", () => {
         [org_id],
       );
     }
-    const { deliveries, attempted } = loop(new Set([stuck]));
+    const { deliveries, attempted } = loop({ hung: new Set([stuck]) });
     const of = (org_id: string) => attempted.filter((body) => body.includes(org_id)).length;
     await expect.poll(() => of(free), { timeout: 30_000 }).toBe(1_000);
     await expect.poll(() => left(stuck), { timeout: 30_000 }).toEqual({ events: 0, pending: 1_000 });
     expect(of(stuck)).toBe(delivery_terms.per_webhook.first);
     await db.query("update deliveries set status = 'cancelled' where org_id = $1", [stuck]);
     void deliveries.stop();
+  });
+
+  it("gives way to requests before every attempt and every statement, and still comes to its end", async () => {
+    const org_id = await organization();
+    await addEvents(org_id, 300);
+    let rests = 0;
+    const giveWay = {
+      asked: () => true,
+      rest: async () => {
+        rests += 1;
+      },
+    };
+    const { deliveries, attempted } = loop({ giveWay });
+    await expect.poll(() => left(org_id), { timeout: 30_000 }).toEqual({ events: 0, pending: 0 });
+    expect(attempted).toHaveLength(300);
+    expect(rests).toBeGreaterThan(300);
+    await deliveries.stop();
   });
 });

@@ -14,9 +14,10 @@ export interface Settler {
   stop(): Promise<void>;
 }
 
-/** Creates a settler. */
+/** Creates a settler; `politely` is awaited before each settlement. */
 export function createSettler(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log"> & { readonly metrics: DeliveryMetrics },
+  politely: () => Promise<void>,
 ): Settler {
   const waiting = new Map<string, Ended[]>();
   const settling = new Map<string, Promise<void>>();
@@ -52,6 +53,7 @@ export function createSettler(
   async function settleAll(org_id: string, list: readonly Ended[]): Promise<void> {
     for (;;) {
       try {
+        await politely();
         await settleDeliveries(runtime, org_id, list);
         for (const { settlement, duration_ms } of list) runtime.metrics.attempted(settlement.status, duration_ms);
         return;
