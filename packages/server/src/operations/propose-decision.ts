@@ -14,7 +14,7 @@ import {
   parseTimestampUs,
   wouldApproveIf,
 } from "@countersign/core";
-import type { DecisionRows } from "../store/commit-writer-rows.ts";
+import type { DecisionRows, IdempotencyRow } from "../store/commit-writer-rows.ts";
 import { readReadyOverride } from "../store/overrides.ts";
 import type { ContextSubject } from "../store/stored-context.ts";
 import type { Caller } from "./caller.ts";
@@ -25,7 +25,7 @@ import type { Runtime } from "./runtime.ts";
 
 /** A decision that is not yet committed. */
 export interface Proposal {
-  readonly rows: Omit<DecisionRows, "idempotency">;
+  readonly rows: DecisionRows;
 }
 
 /**
@@ -38,6 +38,7 @@ export async function proposeDecision(
   state: OrgState,
   request: { readonly submission: IntentSubmission; readonly mode: "shadow" | undefined },
   pulled: Pulled | null,
+  idempotency: IdempotencyRow | null,
 ): Promise<Proposal> {
   const { submission } = request;
   const { intent } = submission;
@@ -132,6 +133,7 @@ export async function proposeDecision(
       audit: decisionAudit(runtime.ids, decision, caller.actor, decided.shadow_reasons, not_pulled),
       events: state.webhooks > 0 ? [decisionEvent(runtime.ids, caller.org_id, decision, now_us)] : [],
       override_id,
+      idempotency,
     },
   };
 }

@@ -81,29 +81,31 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
     return by_agent >= agentMax || by_key >= keyMax;
   }
 
+  /** As `enter`, for rows that open a review. */
+  async function enterToWait<T>(rows: DecisionRows, commit: () => Promise<T>): Promise<T> {
+    const { agent_id, lineage_id, mode } = rows.intent;
+    const agent = standingOf(agentMax, rows.org_id, mode, "agent", agent_id);
+    const key = standingOf(keyMax, rows.org_id, mode, "key", lineage_id);
+    const both = [agent, key];
+    for (const each of both) {
+      each.entered += 1;
+      each.under_way += 1;
+    }
+    try {
+      if (both.every(hasRoom)) return await commit();
+      await count(rows, agent, key);
+      if (both.every(hasRoom)) return await commit();
+      return await doorOf(rows.org_id)(async () => {
+        if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
+        return commit();
+      });
+    } finally {
+      for (const each of both) each.under_way -= 1;
+    }
+  }
+
   return {
-    async enter(rows, commit) {
-      if (rows.escalation === null) return commit();
-      const { agent_id, lineage_id, mode } = rows.intent;
-      const agent = standingOf(agentMax, rows.org_id, mode, "agent", agent_id);
-      const key = standingOf(keyMax, rows.org_id, mode, "key", lineage_id);
-      const both = [agent, key];
-      for (const each of both) {
-        each.entered += 1;
-        each.under_way += 1;
-      }
-      try {
-        if (both.every(hasRoom)) return await commit();
-        await count(rows, agent, key);
-        if (both.every(hasRoom)) return await commit();
-        return await doorOf(rows.org_id)(async () => {
-          if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
-          return commit();
-        });
-      } finally {
-        for (const each of both) each.under_way -= 1;
-      }
-    },
+    enter: (rows, commit) => (rows.escalation === null ? commit() : enterToWait(rows, commit)),
   };
 }
 

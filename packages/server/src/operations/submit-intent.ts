@@ -71,14 +71,14 @@ export async function submitIntent(
     const pulled = state.source === null ? null : await pull(state);
     let proposal: Proposal;
     try {
-      proposal = await proposeDecision(runtime, current, state, request, pulled);
+      proposal = await proposeDecision(runtime, current, state, request, pulled, idempotency);
     } catch (error) {
       // A commit would find an outdated state; a refusal has no commit, and the membrane may have been made since.
       if (restsOnState(error) && (await runtime.orgStates.isOutdated(caller.org_id, state))) continue;
       throw error;
     }
-    await request.turn?.come;
-    const rows = { ...proposal.rows, idempotency };
+    if (request.turn !== undefined) await request.turn.come;
+    const { rows } = proposal;
     const outcome = await runtime.reviewQueues.enter(rows, () => {
       const committing = runtime.writer.commit(rows);
       request.turn?.over();
@@ -86,11 +86,11 @@ export async function submitIntent(
     });
     switch (outcome.outcome) {
       case "committed":
-        if (proposal.rows.events.length > 0) runtime.deliveries.poke();
-        countDecided(runtime, caller.org_id, proposal.rows.intent, started_us);
+        if (rows.events.length > 0) runtime.deliveries.poke();
+        countDecided(runtime, caller.org_id, rows.intent, started_us);
         return {
-          intent_id: proposal.rows.intent.intent_id,
-          decision_text: proposal.rows.intent.decision,
+          intent_id: rows.intent.intent_id,
+          decision_text: rows.intent.decision,
           replayed: false,
         };
       case "duplicate":

@@ -36,8 +36,9 @@ export const genesisRoot: string = "0".repeat(64);
 /** Makes the row. Throws TypeError when `data` holds what JSON cannot. Costs 4 µs, 2 of them SHA-256. */
 export function auditRow(ids: Ids, entry: AuditEntry): AuditRow {
   const { intent_id, type, actor, at } = entry;
-  const unhashed = { audit_id: ids.next("audit"), intent_id, type, actor, at, data: canonicalJson(entry.data) };
-  return { ...unhashed, hash: auditHash(unhashed) };
+  const row = { audit_id: ids.next("audit"), intent_id, type, actor, at, data: canonicalJson(entry.data), hash: "" };
+  row.hash = auditHash(row); // written into it: a spread copy of every row cost as much as its hash
+  return row;
 }
 
 /** The hash of a row. `data` is its canonical JSON text; the members are written in canonical order. */
