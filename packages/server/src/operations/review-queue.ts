@@ -17,7 +17,7 @@ import { readIdempotencyKey } from "../store/idempotency.ts";
 /** The doors of one node to all review queues. */
 export interface ReviewQueues {
   /** Runs `commit` where these rows open no review, or one that there is room for. Faults: review_queue_full. */
-  enter<T>(rows: DecisionRows, commit: () => Promise<T>): Promise<T>;
+  enter<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T>;
 }
 
 const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
@@ -82,7 +82,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
   }
 
   /** As `enter`, for rows that open a review. */
-  async function enterToWait<T>(rows: DecisionRows, commit: () => Promise<T>): Promise<T> {
+  async function enterToWait<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T> {
     const { agent_id, lineage_id, mode } = rows.intent;
     const agent = standingOf(agentMax, rows.org_id, mode, "agent", agent_id);
     const key = standingOf(keyMax, rows.org_id, mode, "key", lineage_id);
@@ -92,12 +92,12 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
       each.under_way += 1;
     }
     try {
-      if (both.every(hasRoom)) return await commit();
+      if (both.every(hasRoom)) return await commit(rows);
       await count(rows, agent, key);
-      if (both.every(hasRoom)) return await commit();
+      if (both.every(hasRoom)) return await commit(rows);
       return await doorOf(rows.org_id)(async () => {
         if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
-        return commit();
+        return commit(rows);
       });
     } finally {
       for (const each of both) each.under_way -= 1;
@@ -105,7 +105,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
   }
 
   return {
-    enter: (rows, commit) => (rows.escalation === null ? commit() : enterToWait(rows, commit)),
+    enter: (rows, commit) => (rows.escalation === null ? commit(rows) : enterToWait(rows, commit)),
   };
 }
 

@@ -7,7 +7,7 @@
 
 import type { IntentSubmission } from "@countersign/contract";
 import { canonicalJson, Fault, sha256Hex } from "@countersign/core";
-import type { CommitOutcome, IdempotencyRow } from "../store/commit-writer-rows.ts";
+import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../store/commit-writer-rows.ts";
 import { readFirstAnswer } from "../store/intents.ts";
 import { announceQuotaExceeded } from "./announce-quota-exceeded.ts";
 import type { Caller } from "./caller.ts";
@@ -64,6 +64,12 @@ export async function submitIntent(
   }
   const idempotency = idempotencyOf(caller, request);
   const pull = pullContext(runtime, caller.org_id, request.submission);
+  // It holds no rows: thousands that wait for their commit would keep theirs twice.
+  const commit = (rows: DecisionRows): Promise<CommitOutcome> => {
+    const committing = runtime.writer.commit(rows);
+    request.turn?.over();
+    return committing;
+  };
   let current = caller;
   let lost_races = 0;
   for (let attempt = 1; attempt <= attempts_max + lost_races; attempt += 1) {
@@ -78,21 +84,14 @@ export async function submitIntent(
       throw error;
     }
     if (request.turn !== undefined) await request.turn.come;
-    const { rows } = proposal;
-    const outcome = await runtime.reviewQueues.enter(rows, () => {
-      const committing = runtime.writer.commit(rows);
-      request.turn?.over();
-      return committing;
-    });
+    const { intent_id, decision: decision_text, verdict, mode } = proposal.rows.intent;
+    const tells = proposal.rows.events.length > 0;
+    const outcome = await runtime.reviewQueues.enter(proposal.rows, commit);
     switch (outcome.outcome) {
       case "committed":
-        if (rows.events.length > 0) runtime.deliveries.poke();
-        countDecided(runtime, caller.org_id, rows.intent, started_us);
-        return {
-          intent_id: rows.intent.intent_id,
-          decision_text: rows.intent.decision,
-          replayed: false,
-        };
+        if (tells) runtime.deliveries.poke();
+        countDecided(runtime, caller.org_id, { verdict, mode }, started_us);
+        return { intent_id, decision_text, replayed: false };
       case "duplicate":
         return await replay(runtime, caller, idempotency, outcome);
       case "override_spent":
@@ -121,7 +120,7 @@ export async function submitIntent(
 function countDecided(
   { metrics, latencies, clock }: Runtime,
   org_id: string,
-  { verdict, mode }: Proposal["rows"]["intent"],
+  { verdict, mode }: Pick<DecisionRows["intent"], "verdict" | "mode">,
   started_us: number,
 ): void {
   const now_us = clock.now_us();
