@@ -13,7 +13,7 @@ const progress_ms = 200;
 const page_rows = 1_000;
 const page_rows_beside = 200;
 /** Nobody waits for a backtest. */
-const manners = { recent_ms: 10, pause_ms: 5, share: 1 / 8 };
+const manners = { recent_ms: 10, pause_ms: 5, share: 1 / 8, rest_ms_max: 1_000 };
 const quiet = () => undefined;
 
 function say(message: ThreadSays): void {

@@ -14,6 +14,8 @@ export interface Manners {
   readonly pause_ms: number;
   /** Under unbroken traffic work still goes on for this share of the time. */
   readonly share: number;
+  /** One rest is no longer than this, whatever was worked before it, while nobody asked too. */
+  readonly rest_ms_max: number;
 }
 
 /** What waiting needs; in a thread: the monotonic clock, `setTimeout` and `setImmediate` as promises. */
@@ -43,7 +45,7 @@ export function newRequestCount(): RequestCount {
 /** Begins with the next request: what came before holds nobody back. */
 export function createGiveWay(
   requests: RequestCount,
-  { recent_ms, pause_ms, share }: Manners,
+  { recent_ms, pause_ms, share, rest_ms_max }: Manners,
   { now_ms, worked_ms, sleep, breathe }: Pace = pace_of_thread,
 ): GiveWay {
   let seen = Atomics.load(requests, 0);
@@ -62,10 +64,14 @@ export function createGiveWay(
     asked,
     async rest() {
       const ended_ms = now_ms();
-      const rest_ms = (worked_ms() - rested_for_ms) * (1 / share - 1);
+      const rest_ms = Math.min((worked_ms() - rested_for_ms) * (1 / share - 1), rest_ms_max);
       await breathe();
+      // Less than one pause is owed on: a pause for each of many small pieces would be many times their work.
+      if (rest_ms < pause_ms) return;
       while (asked() && now_ms() - ended_ms < rest_ms) await sleep(pause_ms);
-      rested_for_ms = worked_ms();
+      // What it rested longer than it owed, by part of a pause, is for what comes next.
+      const over_ms = Math.min(Math.max(now_ms() - ended_ms - rest_ms, 0), pause_ms);
+      rested_for_ms = worked_ms() + over_ms / (1 / share - 1);
     },
   };
 }

@@ -127,20 +127,25 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client): Promise<Barri
     if (sqlState(error) === null) throw error;
     return null;
   }
-  // What the database's owner chose, which may be stronger than `on`.
-  const { rows } = await runner.query<{ synchronous_commit: string }>("show synchronous_commit");
-  const { synchronous_commit: chosen = "on" } = rows[0] ?? {};
   await runner.query("set synchronous_commit = off");
   let flushes = false;
   let was_alone = false;
+  let refused: unknown = null;
   return {
     async choose(alone) {
+      if (refused !== null) throw refused;
       // Not for the first alone: under a load of a few clients that would be one change after another.
       const wanted = alone && (flushes || was_alone);
       was_alone = alone;
       if (wanted !== flushes) {
         flushes = wanted;
-        await runner.query(`set synchronous_commit = ${wanted ? chosen : "off"}`);
+        try {
+          // What the database's owner chose, which may be stronger than `on`.
+          await runner.query(wanted ? "reset synchronous_commit" : "set synchronous_commit = off");
+        } catch (error) {
+          refused = error;
+          throw error;
+        }
       }
       return wanted;
     },

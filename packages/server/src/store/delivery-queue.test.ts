@@ -129,6 +129,32 @@ test("events are dispatched in turns: behind a burst of one organization another
   await emptied();
 });
 
+test("however few events a dispatch is for, every organization has a turn", async () => {
+  const busy = await Promise.all(Array.from({ length: 70 }, () => organization(1)));
+  for (const { org_id } of busy) await addEvents(org_id, 2);
+  const late = await organization(1);
+  await addEvents(late.org_id, 1);
+  const { leased, events_left } = await dispatchEvents(db, { ...roomy, free: 500 }, { ...made, events_max: 64 });
+  expect(leased).toHaveLength(71);
+  expect(byOrganization(leased)[late.org_id]).toBe(1);
+  expect(events_left).toBe(true);
+  await db.query("delete from events");
+  await emptied();
+});
+
+test("a claim says when another node had some of what it would have taken", async () => {
+  const { org_id } = await organization(1);
+  await addEvents(org_id, 5);
+  await dispatchAll();
+  await db.system(async (query) => {
+    await query("select 1 from deliveries where org_id = $1 limit 2 for update", [org_id]);
+    expect(await claimDue(db, roomy)).toMatchObject({ deliveries: { length: 3 }, passed_over: true });
+  });
+  expect(await claimDue(db, roomy)).toMatchObject({ deliveries: { length: 2 }, passed_over: false });
+  expect(await claimDue(db, roomy)).toMatchObject({ deliveries: { length: 0 }, passed_over: false });
+  await emptied();
+});
+
 test("eight nodes that dispatch at once make each delivery once, and leave nothing", async () => {
   const organizations = await Promise.all([1, 2, 3].map(() => organization(2)));
   for (const { org_id } of organizations) await addEvents(org_id, 300);
@@ -191,5 +217,5 @@ test("a claim of named receivers leases theirs only, and says nothing about when
   expect(byWebhook(deliveries)).toEqual({ [named]: 3 });
   expect(due_in_ms).toBeNull();
   await emptied();
-  expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due_in_ms: null });
+  expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due_in_ms: null, passed_over: false });
 });

@@ -121,8 +121,8 @@ const claimStatement: QueueStatement = {
   from claimed c left join lateral (
     select w.url, w.secret_sealed from webhooks w where w.org_id = c.org_id and w.webhook_id = c.webhook_id and w.active limit 1) w on true
   union all
-  select null, null, null, null, null, null, null, null, null, null, null, null,
-    (extract(epoch from min(due_at) - (select at from clock)) * 1000)::float8 from walked where $9::json is null`,
+  select null, null, null, null, null, null, null, null, (select count(*) from chosen) - (select count(*) from locked), null, null, null,
+    (extract(epoch from min(due_at) - (select at from clock)) * 1000)::float8 from walked`,
 };
 
 /** What a claim came to. */
@@ -130,6 +130,8 @@ export interface Claimed {
   readonly deliveries: ClaimedDelivery[];
   /** Until the earliest of all pending deliveries was due when the claim began; negative: overdue, null: nothing is pending. */
   readonly due_in_ms: number | null;
+  /** Another node had some of what would have been claimed, so there may be more. */
+  readonly passed_over: boolean;
 }
 
 /**
@@ -145,8 +147,13 @@ export async function claimDue(
   const targets = receivers === null ? null : JSON.stringify(receivers);
   const lines = await db.queued<Line & { due_in_ms: number | null }>(claimStatement, [...roomParams(terms), targets]);
   const deliveries = lines.filter((line) => line.delivery_id !== null) as unknown as ClaimedDelivery[];
-  return { deliveries, due_in_ms: lines.find((line) => line.delivery_id === null)?.due_in_ms ?? null };
+  const about = lines.find((line) => line.delivery_id === null);
+  return { deliveries, due_in_ms: about?.due_in_ms ?? null, passed_over: Number(about?.number ?? 0) > 0 };
 }
+
+/** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
+export const events_per_statement = 200;
+const deliveries_per_statement = 256;
 
 /** An event goes when it is dispatched. Ids begin with their time, so the oldest are found along the primary key. */
 const dispatchStatement: QueueStatement = {
@@ -163,7 +170,9 @@ const dispatchStatement: QueueStatement = {
     from walked w cross join lateral (
       select o.ctid as place_of, o.event_id from events o where o.org_id = w.org_id
       order by o.event_id limit (select events from share)) e),
-  chosen as materialized (select place_of, round from offered order by round, event_id limit $10::integer),
+  chosen as materialized (
+    select place_of, round from offered order by round, event_id
+    limit greatest($10::integer, least((select count(*) from walked), ${events_per_statement}))),
   taken as materialized (
     select l.* from chosen c cross join lateral (
       select e.ctid, e.org_id, e.event_id, e.event_type, e.intent_id, e.escalation_id, left(e.body::text, -1) as body,
@@ -215,10 +224,6 @@ const dispatchStatement: QueueStatement = {
     exists(select 1 from later) or (exists(select 1 from taken) and (
       (select count(*) from chosen) = $10::integer or exists(select 1 from offered where round = (select events from share))))`,
 };
-
-/** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
-export const events_per_statement = 200;
-const deliveries_per_statement = 256;
 
 /** What a dispatch came to. */
 export interface Dispatched {

@@ -150,19 +150,20 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     const receivers = [...waiting.values()].filter((each) => shares.hasRoom(each));
     if (receivers.length === 0) return;
     await politely();
+    if (stopped) return;
     ended_since_claim = 0;
     const offered = room();
-    const { deliveries } = await claimDue(db, offered, receivers);
+    const { deliveries, passed_over } = await claimDue(db, offered, receivers);
     await startAll(deliveries);
-    for (const each of drained(offered, receivers, deliveries)) {
-      // Unless it was found to have more while the claim was under way.
-      if (waiting.get(receiverKey(each)) === each) waiting.delete(receiverKey(each));
-    }
+    if (passed_over) return;
+    // Unless it was found to have more while the claim was under way.
+    const gone = drained(offered, receivers, deliveries).filter((each) => waiting.get(receiverKey(each)) === each);
+    for (const each of gone) waiting.delete(receiverKey(each));
+    if (gone.some(hasPlaces)) pace.ended(true);
   }
 
   /** The receivers that had room for more than was claimed: nothing else of theirs is due. */
   function drained(offered: Room, receivers: readonly ReceiverKey[], claimed: readonly ReceiverKey[]): ReceiverKey[] {
-    if (claimed.length === 0) return [...receivers];
     // Where a bound of the node or of the organization was met, whoever got less may have been out of turn.
     if (claimed.length >= offered.free - offered.reserve) return [];
     const of_receiver = countBy(claimed, receiverKey);
