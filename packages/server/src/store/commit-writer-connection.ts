@@ -74,7 +74,7 @@ export function connectCommit(
   }
 
   return async () => {
-    const [runner, flusher] = await Promise.all([openSession(commitSession), openSession("select 1")]);
+    const [runner, flusher] = await Promise.all([openSession(commitSession), openSession("reset synchronous_commit")]);
     const close = (): void => {
       endSession(runner);
       endSession(flusher);
