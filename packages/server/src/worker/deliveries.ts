@@ -76,7 +76,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   const sending = { ...runtime, sealer: remembering(runtime.sealer) };
   const shares = new ReceiverShares(terms.per_webhook);
   const settler = createSettler(runtime, politely);
-  /** Receivers that may have more due than was claimed. */
+  /** Receivers that may have more due than was claimed; another object each time that is found. */
   const waiting = new Map<string, ReceiverKey>();
   let look_wanted = true;
   let stopped = false;
@@ -121,7 +121,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     leasing = dispatching.then(({ leased }) => startAll(leased)).catch(() => undefined);
     const { leased, waiting: more, events_left } = await dispatching;
     await leasing;
-    for (const each of more) waiting.set(receiverKey(each), { ...each });
+    for (const each of more) waiting.set(receiverKey(each), each);
     if (more.length > 0) claims.run();
     if (!events_left || stopped) return;
     // A part at a time: the first deliveries need not wait until the last event is dispatched.
@@ -181,8 +181,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     look_wanted = false;
     ended_since_claim = 0;
     const { deliveries, due_in_ms } = await claimDue(db, room());
-    for (const { org_id, webhook_id } of deliveries)
-      waiting.set(receiverKey({ org_id, webhook_id }), { org_id, webhook_id });
+    for (const each of deliveries) waiting.set(receiverKey(each), { org_id: each.org_id, webhook_id: each.webhook_id });
     await startAll(deliveries);
     if (stopped || due_in_ms === null) return;
     cancelLook();
