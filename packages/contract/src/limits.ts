@@ -103,6 +103,8 @@ export const limits = {
   password_chars_max: 1_024,
   session_idle_seconds: 86_400,
   session_lifetime_seconds: 604_800,
+  /** How young a session must be to register another way in (authenticator, passkey). */
+  session_fresh_seconds: 900,
   session_mfa_seconds: 600,
   session_mfa_failures_max: 5,
   /** Of all logins of one person that could still be going on. */

@@ -38,6 +38,11 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   payload_too_large: ["This is too large", "Send less than 1 MB."],
 };
 
+/** Where `details` say more closely what is wrong than the code does. */
+const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
+  session_too_old: ["Sign out and in again first", "You have been signed in for a while."],
+};
+
 /** The advice for anything that was thrown. */
 export function adviceOn(error: unknown): Advice {
   if (error instanceof ConnectionError) {
@@ -48,7 +53,8 @@ export function adviceOn(error: unknown): Advice {
     };
   }
   if (error instanceof ApiError) {
-    const [title, todo] = byCode[error.code] ?? [error.message, "Check what you entered and try again."];
+    const closely = byDetail[String(error.details[0]?.["code"])];
+    const [title, todo] = closely ?? byCode[error.code] ?? [error.message, "Check what you entered and try again."];
     const details = error.details
       .slice(0, 5)
       .flatMap((each) => (typeof each["message"] === "string" ? [each["message"]] : []));

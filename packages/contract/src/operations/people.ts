@@ -37,6 +37,9 @@ const done = { 204: { description: "Done.", schema: null } } as const;
 const mailed = {
   202: { description: "Answered alike whether or not the address is known; a mail says more.", schema: null },
 } as const;
+const fresh =
+  `403 with a session that began more than ${limits.session_fresh_seconds / 60} minutes ago: signing in again begins ` +
+  "another. A stolen cookie must not leave a way in behind.";
 const tag = "People";
 const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body_bytes_max } as const;
 const { body_bytes_max: _, ...postEmpty } = post;
@@ -198,10 +201,10 @@ export const peopleOperations = {
     ...postEmpty,
     path: "/v1/auth/totp/enrol",
     summary: "Begin to set up TOTP",
-    description: "Replaces a seed that was not confirmed. The second factor is asked for only once it is confirmed.",
+    description: `Replaces a seed that was not confirmed. The second factor is asked for only once it is confirmed. ${fresh}`,
     auth: "session",
     answers: { 200: { description: "The seed, shown once.", schema: TotpEnrolment } },
-    refuses: ["state_conflict"],
+    refuses: ["state_conflict", "forbidden"],
     delivered: true,
   },
   confirmTotp: {
@@ -244,10 +247,10 @@ export const peopleOperations = {
     ...postEmpty,
     path: "/v1/auth/passkeys/registration/options",
     summary: "Begin to register a passkey",
-    description: "409 where the service is not reached by a name: browsers have no passkeys for IP addresses.",
+    description: `409 where the service is not reached by a name: browsers have no passkeys for IP addresses. ${fresh}`,
     auth: "session",
     answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
-    refuses: ["state_conflict"],
+    refuses: ["state_conflict", "forbidden"],
     delivered: true,
   },
   finishPasskeyRegistration: {

@@ -16,13 +16,24 @@ import { deleteTokensOf, insertToken, takeToken } from "../store/person-tokens.t
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
-import { type Begun, beginSession, type Client, newToken, personCalling, tokenHash } from "./session.ts";
+import {
+  type Begun,
+  beginSession,
+  type Client,
+  newToken,
+  personCalling,
+  requireFreshSession,
+  tokenHash,
+} from "./session.ts";
 
 type Needed = Pick<Runtime, "db" | "clock" | "ids" | "passkeys">;
 
 const name_default = "Passkey";
 
-/** What the browser is to make a passkey with. A new challenge replaces one that the person has not answered yet. */
+/**
+ * What the browser is to make a passkey with. A new challenge replaces one that the person has not answered yet.
+ * Faults: forbidden when the session began too long ago.
+ */
 export async function beginPasskeyRegistration(
   runtime: Needed,
   caller: Caller,
@@ -31,6 +42,7 @@ export async function beginPasskeyRegistration(
   const { org_id, user_id, session_id } = personCalling(caller);
   const challenge = newToken(runtime);
   const { person, known } = await runtime.db.system(async (query) => {
+    await requireFreshSession(runtime, query, org_id, session_id);
     await deleteTokensOf(query, "passkey", org_id, user_id);
     const subject = { use: "register", user_id, session_id };
     await insertToken(query, "passkey", tokenHash(challenge), org_id, subject, challengeEnd(runtime));

@@ -12,6 +12,7 @@ import {
   noteSeen,
   type PresentedSession,
   readSession,
+  readSessionBegin,
   listSessions as readSessions,
   sessionStands,
 } from "../store/sessions.ts";
@@ -122,6 +123,24 @@ export function personCalling(caller: Caller): { org_id: string; user_id: string
   const { org_id, user_id, session_id } = caller;
   if (user_id === null || session_id === null) throw new Fault("forbidden");
   return { org_id, user_id, session_id };
+}
+
+/**
+ * Refuses what would leave another way in behind (authenticator, passkey) to a session that began long ago: whoever has
+ * stolen its cookie could stay after it has ended. Faults: forbidden (too old), missing_api_key (it ended meanwhile).
+ */
+export async function requireFreshSession(
+  { clock }: Pick<Runtime, "clock">,
+  query: Query,
+  org_id: string,
+  session_id: string,
+): Promise<void> {
+  const began_us = await readSessionBegin(query, org_id, session_id);
+  if (began_us === undefined) throw new Fault("missing_api_key");
+  if (clock.now_us() - began_us <= limits.session_fresh_seconds * us_per_second) return;
+  const minutes = limits.session_fresh_seconds / 60;
+  const message = `Sign in again: a new way to sign in is added within ${minutes} minutes of signing in.`;
+  throw new Fault("forbidden", { details: [{ path: "", code: "session_too_old", message }] });
 }
 
 /** The caller's own sessions, newest first. */

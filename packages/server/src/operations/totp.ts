@@ -17,7 +17,14 @@ import {
 import { countMfaFailure, sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
-import { type Begun, type Client, endSessions, personCalling, replaceSessions } from "./session.ts";
+import {
+  type Begun,
+  type Client,
+  endSessions,
+  personCalling,
+  replaceSessions,
+  requireFreshSession,
+} from "./session.ts";
 
 const period_seconds = 30;
 /** 119 bits; in base32 the 32 characters that authenticators expect. */
@@ -81,13 +88,17 @@ async function useTotp(
   return useTotpStep(query, person.org_id, person.user_id, step);
 }
 
-/** Makes a seed that a first code has to confirm. Faults: state_conflict when the second factor is on. */
+/**
+ * Makes a seed that a first code has to confirm.
+ * Faults: state_conflict when the second factor is on, forbidden when the session began too long ago.
+ */
 export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpEnrolment> {
-  const { org_id, user_id } = personCalling(caller);
+  const { org_id, user_id, session_id } = personCalling(caller);
   const seed = runtime.ids.secret(seed_chars);
   return runtime.db.tenant(org_id, async (query) => {
     const person = await personOf(query, org_id, user_id);
     if (person.mfa_enabled) throw new Fault("state_conflict");
+    await requireFreshSession(runtime, query, org_id, session_id);
     await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, totpContext(person)));
     const totp = totpOf(seed, person.email);
     return { secret: totp.secret.base32, uri: totp.toString() };

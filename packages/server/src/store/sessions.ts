@@ -11,7 +11,6 @@ export interface PresentedSession {
   readonly mfa_pending: boolean;
   readonly mfa_failures: number;
   readonly role: Role;
-  readonly created_us: number;
   readonly last_seen_us: number;
   readonly expires_at: string;
   readonly expires_us: number;
@@ -37,7 +36,7 @@ const microseconds = (column: string) => `(extract(epoch from ${column}) * 10000
 /** The session with this token (hex of its SHA-256), whatever its age. System scope. */
 export async function readSession(query: Query, token_sha256: string): Promise<PresentedSession | undefined> {
   const [session] = await query<PresentedSession>(
-    `select s.org_id, s.session_id, s.user_id, s.mfa_pending, s.mfa_failures, p.role, ${microseconds("s.created_at")} as created_us,
+    `select s.org_id, s.session_id, s.user_id, s.mfa_pending, s.mfa_failures, p.role,
        ${microseconds("s.last_seen_at")} as last_seen_us, s.expires_at, ${microseconds("s.expires_at")} as expires_us, h.auth_epoch
      from session_index i
      join sessions s on s.org_id = i.org_id and s.session_id = i.session_id
@@ -53,6 +52,15 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
 export async function sessionStands(query: Query, org_id: string, session_id: string): Promise<boolean> {
   const rows = await query("select from sessions where org_id = $1 and session_id = $2", [org_id, session_id]);
   return rows.length > 0;
+}
+
+/** When a session began, in microseconds since 1970; undefined: it has ended. */
+export async function readSessionBegin(query: Query, org_id: string, session_id: string): Promise<number | undefined> {
+  const [row] = await query<{ created_us: number }>(
+    `select ${microseconds("created_at")} as created_us from sessions where org_id = $1 and session_id = $2`,
+    [org_id, session_id],
+  );
+  return row?.created_us;
 }
 
 /** Writes a session. System scope. */

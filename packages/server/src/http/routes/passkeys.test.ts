@@ -114,6 +114,21 @@ describe("registering", () => {
     expect((await register(cookie, authenticator.create(newest))).status).toBe(201);
   });
 
+  test("is begun only with a session that began lately; signing in again is enough", async () => {
+    const { cookie, email, authenticator } = await somebody();
+    const begin = (cookie: string) => send("POST", "/v1/auth/passkeys/registration/options", { cookie });
+    offset_us += (limits.session_fresh_seconds - 30) * 1_000_000;
+    const begun = (await begin(cookie)).json.options;
+    offset_us += 30 * 1_000_000;
+    const refused = await begin(cookie);
+    expect([refused.status, refused.code]).toEqual([403, "forbidden"]);
+    expect(refused.json.error.details).toMatchObject([{ code: "session_too_old" }]);
+    // What was begun in time is finished.
+    expect((await register(cookie, authenticator.create(begun))).status).toBe(201);
+    const again = await send("POST", "/v1/auth/login", { body: { email, password } });
+    expect((await begin(again.cookie as string)).status).toBe(200);
+  });
+
   test("a challenge is of one session and one use: others' and logins' do not serve", async () => {
     const [mine, other] = [await somebody(), await somebody()];
     const stolen = mine.authenticator.create(await options(mine.cookie));

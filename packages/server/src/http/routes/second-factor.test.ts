@@ -204,6 +204,24 @@ describe("second factor", () => {
   });
 });
 
+test("an authenticator is set up only with a session that began lately, on every node; signing in again is enough", async () => {
+  const { email, cookie } = await nodes.signedUp();
+  const begin = (cookie: string, base: string) => nodes.send("POST", "/v1/auth/totp/enrol", { cookie }, base);
+  nodes.advance(limits.session_fresh_seconds - 30);
+  for (const base of [nodes.url, nodes.other]) expect((await begin(cookie, base)).status).toBe(200);
+  nodes.advance(30);
+  for (const base of [nodes.url, nodes.other]) {
+    const refused = await begin(cookie, base);
+    expect([refused.status, refused.code]).toEqual([403, "forbidden"]);
+    const message = "Sign in again: a new way to sign in is added within 15 minutes of signing in.";
+    expect(refused.json.error.details).toEqual([{ path: "", code: "session_too_old", message }]);
+  }
+  // Nothing else is refused to it.
+  expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
+  const again = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
+  expect((await begin(again.cookie as string, nodes.url)).status).toBe(200);
+});
+
 describe("a session that is ended while it is to be replaced", () => {
   type Session = Awaited<ReturnType<typeof nodes.signedUp>>["session"];
 
