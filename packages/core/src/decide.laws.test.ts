@@ -145,6 +145,19 @@ describe("laws of deciding", () => {
     );
   });
 
+  test("nor does it by using up the budget of the others, where nothing is modified", () => {
+    const plainSpec = spec(["block", "escalate", "none"], ["fire", "escalate", "block", "skip"], true);
+    const budget = fc.integer({ min: 0, max: 60 });
+    fc.assert(
+      fc.property(policies(plainSpec), blockSpec, situation, budget, (given, added, on, cost_budget) => {
+        const before = decide(inputOf(given, on)).content.verdict;
+        const after = decide(inputOf([policy("a-block", added), ...given], { ...on, cost_budget })).content.verdict;
+        expect(stricter(after, before)).toBe(after);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
   test("the order of policies, fact sources and overrides never matters", () => {
     const shuffled = policies(anySpec).chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),

@@ -29,16 +29,21 @@ export function decide(input: DecideInput): Decided {
 /** The decision that a judgement of this input comes to, with its reasons, its terms and how long it holds. */
 export function inWords(input: DecideInput, judgement: Judgement): Decided {
   const { policySet, membrane, now_us } = input;
-  const { verdict, action, prepared, content, round, plan, stoppers, lift } = judgement;
+  const { verdict, action, prepared, content, round, plan, modified, stoppers, lift } = judgement;
   const sceneFor = (seen: Content | null): Scenes => scenesOf(input, prepared, action, seen);
   const risk = combineRisk(judgement.contributions);
-  const shown = shownContent(round.votes, content);
+  const voices = modified === null ? round.votes : [...round.votes, ...modified.round.votes];
+  const shown = shownContent(voices, content);
   const reasons = reasonsOf(plan.votes, lift, shown === content ? judgement.scenes : sceneFor(shown));
-  if (judgement.modified !== null) reasons.push(...reasonsOf(stoppers, lift, judgement.modified));
+  if (modified !== null && stoppers.length > 0) {
+    const changed = shownContent(voices, plan.content);
+    reasons.push(...reasonsOf(stoppers, lift, changed === plan.content ? modified.scenes : sceneFor(changed)));
+  }
   for (const vote of judgement.membrane_votes) reasons.push(membraneReason(vote, risk));
   const votes = stoppers.length === 0 ? plan.votes : [...plan.votes, ...stoppers];
   const isModified = plan.modifications.length > 0 && (verdict === "approve_modified" || verdict === "escalate");
-  const until_us = validUntilUs(input.facts, now_us, policySet, prepared, round, decidingPolicies(verdict, votes));
+  const rounds = modified === null ? [round] : [round, modified.round];
+  const until_us = validUntilUs(input.facts, now_us, policySet, prepared, rounds, decidingPolicies(verdict, votes));
   return {
     content: {
       verdict,

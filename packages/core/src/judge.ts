@@ -45,7 +45,7 @@ export interface Judgement {
   readonly contributions: readonly RiskContribution[];
   readonly plan: Plan;
   /** The modified action; null where it was not evaluated. */
-  readonly modified: Scenes | null;
+  readonly modified: { readonly scenes: Scenes; readonly round: Round } | null;
   /** Votes against the modified action that the submitted one did not have. */
   readonly stoppers: readonly PlacedVote[];
   readonly membrane_votes: readonly MembraneVote[];
@@ -79,13 +79,15 @@ export function judge(input: DecideInput): Judgement {
   const plan = planOf(round.votes, content);
   const membrane_votes = membraneVotes(input, contributions, lift);
   let verdict = verdictOf(plan.votes, membrane_votes, lift);
-  let modified: Scenes | null = null;
+  let modified: Judgement["modified"] = null;
   let stoppers: readonly PlacedVote[] = none;
   // Also when people are to decide: what they approve is the modified action, and a block of that must not wait for them.
   if (plan.modifications.length > 0 && verdict !== "block") {
-    modified = scenesOf(input, prepared, action, plan.content);
-    const again = evaluateRound(policySet.live, round.candidates, modified, now_us);
-    stoppers = again.votes.filter(({ placed, vote }) => stops(vote, lift) && !hasSaid(plan.votes, placed, vote));
+    const changed = scenesOf(input, prepared, action, plan.content);
+    modified = { scenes: changed, round: evaluateRound(policySet.live, round.candidates, changed, now_us) };
+    stoppers = modified.round.votes.filter(
+      ({ placed, vote }) => stops(vote, lift) && !hasSaid(plan.votes, placed, vote),
+    );
     for (const { vote } of stoppers) verdict = stricter(verdict, vote.effect as Verdict);
   }
   return {
@@ -118,7 +120,7 @@ export function saidBy({ plan, stoppers, lift, membrane_votes }: Judgement): Sai
 }
 
 function pathsOf(vote: Vote): readonly string[] {
-  return vote.unknowns.length === 0 ? none : unknownFacts(vote).map(({ path }) => path);
+  return vote.unknowns.length === 0 && vote.lacking.length === 0 ? none : unknownFacts(vote).map(({ path }) => path);
 }
 
 /** Whether a vote is a reason. */
@@ -148,6 +150,7 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
   const plan = planChanges(
     content ?? {},
     votes.flatMap(({ vote }) => vote.requests),
+    votes.flatMap(({ vote }) => vote.policy.hides),
   );
   if (plan.kind === "planned" && plan.operations.length > 0) {
     return { votes, modifications: plan.operations as Modification[], content: plan.content };

@@ -40,11 +40,13 @@ interface Change extends ChangeRequest {
  * `remove` beats `redact`, both beat whatever else is asked for at or below their place; of several caps the least
  * counts, of several floors the greatest. Two different values for one place, a place inside another, a cap below a
  * floor, a cap on what is no number, and a value that carries elsewhere what another rule hides are conflicts. What is
- * already as asked for makes no operation. Source: policies.md §3 rule 5.
+ * already as asked for makes no operation. `also_hidden` is kept from people without being changed.
+ * Source: policies.md §3 rule 5.
  */
 export function planChanges(
   content: Readonly<Record<string, unknown>>,
   requests: readonly ChangeRequest[],
+  also_hidden: readonly ChangeRequest[] = [],
 ): ChangePlan {
   const changes = requests.map((request): Change => ({ ...request, names: pointerNames(request.path) })).sort(byPlace);
   const hiding = changes.filter((change) => change.op === "remove" || change.op === "redact");
@@ -53,8 +55,8 @@ export function planChanges(
     (change) => !hiding.includes(change) && !hides.some((hide) => isWithin(change.names, hide.names)),
   );
 
-  if (hides.length > 0 && values.length > 0) {
-    const hidden = hiddenTexts(content, hideContent(content, hides));
+  if ((hides.length > 0 || also_hidden.length > 0) && values.length > 0) {
+    const hidden = hiddenTexts(content, hideContent(content, [...hides, ...also_hidden]));
     const telling = values.find(({ value }) => holdsHidden(value, hidden));
     if (telling !== undefined) return conflict(telling.path, "the value holds what another rule hides", [telling]);
   }

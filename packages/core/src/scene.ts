@@ -37,7 +37,7 @@ export function scenesOf(
   content: Content | null,
 ): (profile: number) => Scene {
   const made: Scene[] = [];
-  const raw = rawView(input.facts);
+  const raw = rawView(input.facts, unknown);
   const seconds = Math.floor(input.now_us / us_per_second);
   const now = new Timestamp(seconds, (input.now_us - seconds * us_per_second) * 1000);
   const view = (facts: SceneBindings["facts"]): View => {
@@ -50,7 +50,7 @@ export function scenesOf(
     if (known !== undefined) return known;
     const ages = prepared.limits[profile];
     if (ages === undefined) throw new RangeError(`no staleness profile ${profile}`);
-    const fresh = freshView(input.facts, raw, ages, input.now_us, (path) => unknown(path, "stale"));
+    const fresh = freshView(input.facts, raw, ages, input.now_us, unknown);
     const scene: Scene = {
       fresh: view(fresh),
       raw: fresh === raw ? null : view(raw),

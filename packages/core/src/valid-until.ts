@@ -6,7 +6,7 @@ import { candidate_states, type Round } from "./round.ts";
 
 /**
  * The moment at which the first of the facts behind a decision grows stale, in microseconds; null when none does.
- * `deciding` narrows the facts to those of some policies; with null all that were evaluated count. Facts that were
+ * `rounds` are of the action as submitted and, if it was evaluated, as modified. `deciding` narrows the facts to those of some policies; with null all that were evaluated count. Facts that were
  * stale already do not: what rests on them is bad news, and bad news does not expire. Which facts a policy used is read
  * off its expressions, and only `when` counts where the rule did not apply.
  * Source: policies.md §3 rule 7.
@@ -16,7 +16,7 @@ export function validUntilUs(
   now_us: number,
   policySet: PolicySet,
   prepared: PreparedMembrane,
-  round: Round,
+  rounds: readonly Round[],
   deciding: ReadonlySet<PlacedPolicy> | null,
 ): number | null {
   const seen = new Uint8Array(policySet.slots.length);
@@ -35,12 +35,14 @@ export function validUntilUs(
       }
     }
   };
-  for (let i = 0; i < round.candidates.length; i += 1) {
-    const placed = round.group.placed[round.candidates[i] as number] as PlacedPolicy;
-    const state = round.states[i];
-    if (state === candidate_states.not_in_force || (deciding !== null && !deciding.has(placed))) continue;
-    look(placed.when_slots);
-    if (state !== candidate_states.not_applicable) look(placed.require_slots);
+  for (const { group, candidates, states } of rounds) {
+    for (let i = 0; i < candidates.length; i += 1) {
+      const placed = group.placed[candidates[i] as number] as PlacedPolicy;
+      const state = states[i];
+      if (state === candidate_states.not_in_force || (deciding !== null && !deciding.has(placed))) continue;
+      look(placed.when_slots);
+      if (state !== candidate_states.not_applicable) look(placed.require_slots);
+    }
   }
   return earliest === Infinity ? null : earliest;
 }

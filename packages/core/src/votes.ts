@@ -1,10 +1,19 @@
-import type { Cause } from "@countersign/cel";
+import type { Cause, Program } from "@countersign/cel";
 import { type PullFailure, pullFailures } from "@countersign/contract";
 import type { Reason } from "./decision.ts";
 import { jsonValue } from "./json-value.ts";
 import type { ChangeRequest } from "./modify.ts";
 import type { CompiledPolicy } from "./policy/compile.ts";
-import { bindVariables, evaluateOn, type Finding, type Scene, valueShown } from "./policy/evaluate.ts";
+import {
+  bindVariables,
+  causesOf,
+  evaluateOn,
+  type Finding,
+  mergeCauses,
+  type Scene,
+  type View,
+  valueShown,
+} from "./policy/evaluate.ts";
 import { clipMessage, shownValue } from "./policy/message.ts";
 
 /** What one policy says about the action. */
@@ -20,32 +29,42 @@ export interface Vote {
   readonly risk: number;
   /** Why its changes cannot be made, for its message. */
   readonly obstacle: string | null;
+  /** The facts without which its changes cannot be computed. */
+  readonly lacking: readonly Cause[];
 }
 
 const noRequests: readonly ChangeRequest[] = Object.freeze([]);
+const noCauses: readonly Cause[] = Object.freeze([]);
 
 /**
  * The vote of a finding, or null when the policy stands aside. `on_unknown` decides for what could not be evaluated:
  * `fire` as if it fired, `escalate`, `block`, or `skip`: no vote and no risk, save that a rule which only adds risk
- * still adds half of it. Running out of budget is never skipped: else a large payload would switch rules off.
+ * still adds half of it. Running out of budget never loosens: else a large payload would switch rules off.
  * Source: policies.md §3 rules 4 and 6.
  */
 export function voteOf(finding: Finding, scene: Scene): Vote | null {
   const { policy, unknowns } = finding;
-  if (finding.state === "fired") return cast(policy, unknowns, scene, riskOf(policy, scene));
-  const half = riskOf(policy, scene) / 2;
+  const risk = riskOf(policy, scene);
+  if (finding.state === "fired") return cast(policy, unknowns, scene, risk);
+  const out_of_budget = unknowns.some(({ reason }) => reason === "cost");
+  if (out_of_budget && policy.on_unknown !== "fire") return plain(policy, unknowns, leastOutOfBudget(policy), risk);
+  const half = risk / 2;
   switch (policy.on_unknown) {
     case "fire":
-      return cast(policy, unknowns, scene, half);
+      return cast(policy, unknowns, scene, out_of_budget ? risk : half);
     case "escalate":
     case "block":
       return plain(policy, unknowns, policy.on_unknown, half);
     case "skip":
-      if (unknowns.some((cause) => cause.reason === "cost")) return plain(policy, unknowns, "escalate", half);
       return policy.effect === "none" ? plain(policy, unknowns, "none", half) : null;
     default:
       return policy.on_unknown satisfies never;
   }
+}
+
+/** What a rule says that ran out of budget: at least what it would have said had it fired, and at least `escalate`. */
+function leastOutOfBudget({ effect, on_unknown }: CompiledPolicy): "escalate" | "block" {
+  return effect === "block" || on_unknown === "block" ? "block" : "escalate";
 }
 
 /** The vote of a modification that could not be made. Source: policies.md §3 rule 5 "a conflict → escalate". */
@@ -54,7 +73,7 @@ export function obstructed(vote: Vote, obstacle: string): Vote {
 }
 
 function plain(policy: CompiledPolicy, unknowns: readonly Cause[], effect: Reason["effect"], risk: number): Vote {
-  return { policy, unknowns, effect, requests: noRequests, otherwise: effect, risk, obstacle: null };
+  return { policy, unknowns, effect, requests: noRequests, otherwise: effect, risk, obstacle: null, lacking: noCauses };
 }
 
 function cast(policy: CompiledPolicy, unknowns: readonly Cause[], scene: Scene, risk: number): Vote {
@@ -69,6 +88,7 @@ function cast(policy: CompiledPolicy, unknowns: readonly Cause[], scene: Scene, 
     otherwise,
     risk,
     obstacle: null,
+    lacking: noCauses,
   };
   const requests: ChangeRequest[] = [];
   for (const step of policy.modify) {
@@ -80,7 +100,11 @@ function cast(policy: CompiledPolicy, unknowns: readonly Cause[], scene: Scene, 
     bindVariables(policy, scene.fresh.bindings);
     const result = evaluateOn(step.value, scene.fresh, scene.options);
     const value = result.kind === "value" ? jsonValue(result.value) : undefined;
-    if (value === undefined) return obstructed(vote, `the value for ${step.path} cannot be computed`);
+    if (value === undefined) {
+      const lacking = causesOf(result);
+      const because = lacking.length === 0 ? "" : `, because ${lacking.slice(0, 8).map(said).join(", ")}`;
+      return obstructed({ ...vote, lacking }, `the value for ${step.path} cannot be computed${because}`);
+    }
     requests.push({ ...request, value });
   }
   return { ...vote, requests };
@@ -93,11 +117,23 @@ function modifiesInstead(policy: CompiledPolicy, scene: Scene): boolean {
   return result.kind === "value" && result.value === true;
 }
 
-/** A risk that cannot be computed counts as half of the greatest: unknowns have half weight. */
+/**
+ * A risk that cannot be computed counts as half of the greatest: unknowns have half weight. One that rests on stale facts
+ * does as well, or as what they say where that is more: their good news is missing. Out of budget it is the greatest.
+ */
 function riskOf(policy: CompiledPolicy, scene: Scene): number {
   if (typeof policy.risk === "number") return policy.risk;
-  const value = valueShown(policy.risk, policy, scene);
-  return typeof value === "number" && !Number.isNaN(value) ? Math.min(Math.max(value, 0), 1) : 0.5;
+  const fresh = riskOn(policy, policy.risk, scene.fresh, scene);
+  if (fresh.known || scene.raw === null) return fresh.risk;
+  return Math.max(fresh.risk, riskOn(policy, policy.risk, scene.raw, scene).risk);
+}
+
+function riskOn(policy: CompiledPolicy, program: Program, view: View, scene: Scene): { risk: number; known: boolean } {
+  bindVariables(policy, view.bindings);
+  const result = evaluateOn(program, view, scene.options);
+  if (result.kind === "value" && typeof result.value === "number" && !Number.isNaN(result.value))
+    return { risk: Math.min(Math.max(result.value, 0), 1), known: true };
+  return { risk: causesOf(result).some(({ reason }) => reason === "cost") ? 1 : 0.5, known: false };
 }
 
 /**
@@ -118,17 +154,19 @@ export function reasonOf(given: Vote, scene: Scene): Reason {
 }
 
 /** What kept it from being definite, as a reason tells it: a bounded number, of bounded length. */
-export function unknownFacts({ unknowns }: Vote): Reason["unknown_facts"] {
-  if (unknowns.length === 0) return [];
-  return unknowns.slice(0, 64).map(({ path, reason }) => ({ path: path.slice(0, 256), reason: reason.slice(0, 64) }));
+export function unknownFacts({ unknowns, lacking }: Vote): Reason["unknown_facts"] {
+  const all = lacking.length === 0 ? unknowns : mergeCauses(unknowns, lacking);
+  if (all.length === 0) return [];
+  return all.slice(0, 64).map(({ path, reason }) => ({ path: path.slice(0, 256), reason: reason.slice(0, 64) }));
 }
 
 /** What is missing after the context source gave nothing may be missing because of that. */
 function withSource(vote: Vote, reason: PullFailure): Vote {
-  const unknowns = vote.unknowns.map((cause) =>
-    cause.reason === "missing" && cause.path.startsWith("facts.") ? { ...cause, reason } : cause,
-  );
-  return { ...vote, unknowns };
+  const sourced = (causes: readonly Cause[]): readonly Cause[] =>
+    causes.map((cause) =>
+      cause.reason === "missing" && cause.path.startsWith("facts.") ? { ...cause, reason } : cause,
+    );
+  return { ...vote, unknowns: sourced(vote.unknowns), lacking: sourced(vote.lacking) };
 }
 
 function messageOf({ policy, unknowns, obstacle }: Vote, scene: Scene): string {

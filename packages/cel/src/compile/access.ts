@@ -2,7 +2,7 @@ import type { Type } from "../check/type.ts";
 import type { Place } from "../syntax/ast.ts";
 import { mapGet } from "../value/equal.ts";
 import { LazyObject } from "../value/lazy.ts";
-import { combine, NonValue, Unknown, unknown } from "../value/unknown.ts";
+import { combine, isAbsence, NonValue, Unknown, unknown } from "../value/unknown.ts";
 import { isMap, isRecord, mapKey, Optional, Uint, type Value } from "../value/value.ts";
 import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
@@ -111,11 +111,6 @@ function hasSlow(o: Value, key: string, operand: Code, f: Frame): Value {
 function hasValue(v: Value): Value {
   if (isAbsence(v)) return false;
   return v instanceof NonValue ? (v as Value) : true;
-}
-
-/** True when the only thing known against a value is that it is missing or null. */
-function isAbsence(v: Value): boolean {
-  return v instanceof Unknown && v.causes.every((c) => c.reason === "missing" || c.reason === "null");
 }
 
 /** `operand[index]` and `operand[?index]`. */

@@ -1,5 +1,5 @@
 import { BOOL, type Type } from "../check/type.ts";
-import { equal, mapGet } from "../value/equal.ts";
+import { equal, hasKey } from "../value/equal.ts";
 import { LazyObject } from "../value/lazy.ts";
 import { combine, type Failure, merge, NonValue, SPENT, type Unknown, unknown } from "../value/unknown.ts";
 import { CelMap, isMap, type Value } from "../value/value.ts";
@@ -172,7 +172,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     }
     return unsure ?? false;
   }
-  if (isMap(container)) return mapGet(container, x) !== undefined;
+  if (isMap(container)) return hasKey(container, x) as Value;
   if (container instanceof LazyObject) return typeof x === "string" && container.has(x);
   return combine([x, container]) ?? blame(container, b, f);
 }

@@ -1,7 +1,7 @@
 import type { Type } from "../check/type.ts";
 import type { Fold } from "../syntax/ast.ts";
-import { mapGet, mapKeys } from "../value/equal.ts";
-import { combine, Failure, merge, NonValue, SPENT, type Unknown } from "../value/unknown.ts";
+import { mapGet, mapKeys, presentKeys } from "../value/equal.ts";
+import { combine, Failure, isNonValue, merge, NonValue, SPENT, type Unknown } from "../value/unknown.ts";
 import { CelMap, isMap, type MapKey, mapKey, Optional, type Value } from "../value/value.ts";
 import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
@@ -51,7 +51,8 @@ function stepsOf(range: Code, two: boolean, f: Frame): Steps | Unknown | Failure
   const r = range.run(f);
   if (Array.isArray(r)) return two ? { first: r.map((_, i) => BigInt(i)), second: r } : { first: r, second: null };
   if (!isMap(r)) return blame(r, range, f);
-  const keys = mapKeys(r);
+  const keys = presentKeys(r);
+  if (isNonValue(keys)) return keys;
   f.charge(keys.length);
   return { first: keys, second: two ? keys.map((k) => mapGet(r, k) as Value) : null };
 }

@@ -1,7 +1,7 @@
 import { BOOL, optionalOf, parameter } from "../check/type.ts";
 import { type FunctionDeclaration, overload } from "../library.ts";
 import { Duration } from "../value/duration.ts";
-import { mapSize } from "../value/equal.ts";
+import { mapKeys } from "../value/equal.ts";
 import { Failure } from "../value/unknown.ts";
 import { isMap, Optional, Uint, type Value } from "../value/value.ts";
 
@@ -13,7 +13,7 @@ function isZero(v: Value): boolean {
   if (Array.isArray(v) || v instanceof Uint8Array) return v.length === 0;
   if (v instanceof Uint) return v.unsigned === 0n;
   if (v instanceof Duration) return v.seconds === 0 && v.nanos === 0;
-  return isMap(v) && mapSize(v) === 0;
+  return isMap(v) && mapKeys(v).length === 0;
 }
 
 /** The `optional` extension: `optional.of(x)`, `optional.ofNonZeroValue(x)`, `optional.none()`, `or`, `orValue`, `value`, `hasValue`. */

@@ -1,7 +1,7 @@
 import { BOOL, BYTES, DYN, INT, listOf, mapOf, parameter, STRING, typeOf } from "../check/type.ts";
 import { type FunctionDeclaration, overload } from "../library.ts";
-import { codePointCount, mapSize } from "../value/equal.ts";
-import { Failure } from "../value/unknown.ts";
+import { codePointCount, presentKeys } from "../value/equal.ts";
+import { Failure, isNonValue, type Unknown } from "../value/unknown.ts";
 import { isMap, TypeValue, type Value } from "../value/value.ts";
 import { matchCost, PATTERN_MAX, pattern } from "./regex.ts";
 import { typeNameOf } from "./type-names.ts";
@@ -9,17 +9,19 @@ import { typeNameOf } from "./type-names.ts";
 const A = parameter("A");
 const B = parameter("B");
 
-function size(call: { charge(n: number): void }, x: Value): number | undefined {
+function size(call: { charge(n: number): void }, x: Value): number | Unknown | Failure | undefined {
   if (typeof x === "string") {
     call.charge(x.length >> 6);
     return codePointCount(x);
   }
   if (Array.isArray(x) || x instanceof Uint8Array) return x.length;
-  return isMap(x) ? mapSize(x) : undefined;
+  if (!isMap(x)) return undefined;
+  const keys = presentKeys(x);
+  return isNonValue(keys) ? keys : keys.length;
 }
 
-function asInt(n: number | undefined): bigint | undefined {
-  return n === undefined ? undefined : BigInt(n);
+function asInt(n: number | Unknown | Failure | undefined): Value | undefined {
+  return typeof n === "number" ? BigInt(n) : n;
 }
 
 /** `size`, `type`, `dyn` and the string functions of the standard library. */

@@ -1,5 +1,6 @@
 import { compareDurations, Duration } from "./duration.ts";
 import { compareTimestamps, Timestamp } from "./timestamp.ts";
+import { type Failure, isAbsence, isNonValue, merge, type Unknown } from "./unknown.ts";
 import { CelMap, isMap, isRecord, mapKey, Optional, TypeValue, Uint, type Value } from "./value.ts";
 
 /** Something that is charged for work; see `Frame.charge`. */
@@ -75,9 +76,33 @@ function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean 
   return true;
 }
 
-/** How many entries a map has. */
-export function mapSize(m: CelMap | Readonly<Record<string, Value>>): number {
+/** How many entries a map has, those included that must not be used. */
+export function mapSize(m: AnyMap): number {
   return m instanceof CelMap ? m.entries.size : Object.keys(m).length;
+}
+
+/**
+ * The keys that a map surely has. One whose value is marked as missing or null is not there, as `has` says; one whose
+ * value is marked otherwise (stale, say) may be there or not, which makes the whole unknown.
+ */
+export function presentKeys(m: AnyMap): Value[] | Unknown | Failure {
+  const keys = mapKeys(m);
+  if (m instanceof CelMap) return keys;
+  let unsure: Unknown | Failure | null = null;
+  let absent = false;
+  for (const value of Object.values(m)) {
+    if (!isNonValue(value)) continue;
+    if (isAbsence(value)) absent = true;
+    else unsure = unsure === null ? value : merge(unsure, value);
+  }
+  return unsure ?? (absent ? keys.filter((key) => !isAbsence(m[key as string])) : keys);
+}
+
+/** Whether a map has a key; where only a marker stands under it, what `presentKeys` says of such a key. */
+export function hasKey(m: AnyMap, key: Value): boolean | Unknown | Failure {
+  const value = mapGet(m, key);
+  if (!isNonValue(value)) return value !== undefined;
+  return isAbsence(value) ? false : value;
 }
 
 /** The keys of a map, in their order. */

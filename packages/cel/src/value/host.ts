@@ -1,6 +1,6 @@
 import type { Charged } from "./equal.ts";
 import { LazyObject } from "./lazy.ts";
-import { Failure, NonValue, SPENT, type Unknown } from "./unknown.ts";
+import { Failure, isAbsence, NonValue, SPENT, type Unknown } from "./unknown.ts";
 import { CelMap, isRecord, Optional, Uint, type Value } from "./value.ts";
 
 /** Something that stops a copy. */
@@ -17,7 +17,7 @@ class Stop extends Error {
  * A value as the host gets it: containers are copied, so that nothing done to a result reaches the bindings.
  *
  * int and uint become number, or bigint beyond the safe range; a map becomes an object when all keys are strings, else a
- * Map. An unknown inside a container makes the whole unknown.
+ * Map. An entry that is marked as missing or null is left out; any other unknown inside a container makes the whole unknown.
  */
 export function toHost(value: Value, f: Charged): unknown {
   // Most results that are no value are one at the top: throwing costs a stack trace, 5 µs each.
@@ -53,7 +53,10 @@ function copy(v: Value, f: Charged, depth: number): unknown {
   if (v instanceof Optional) return v.present ? Optional.of(copy(v.held, f, depth + 1) as Value) : v;
   if (v instanceof CelMap) return copyMap(v, f, depth);
   if (v instanceof LazyObject) throw new Stop(new Failure("a lazy object cannot be a result"));
-  if (isRecord(v)) return objectOf(Object.entries(v).map(([key, x]) => [key, copy(x, f, depth + 1)]));
+  if (isRecord(v)) {
+    const entries = Object.entries(v).filter(([, x]) => !isAbsence(x));
+    return objectOf(entries.map(([key, x]) => [key, copy(x, f, depth + 1)]));
+  }
   if (v instanceof NonValue) throw new Stop(v as Unknown | Failure);
   return v;
 }

@@ -62,6 +62,11 @@ export function isNonValue(v: unknown): v is Unknown | Failure {
   return v instanceof NonValue;
 }
 
+/** True when the only thing known against a value is that it is missing or null. */
+export function isAbsence(v: unknown): boolean {
+  return v instanceof Unknown && v.causes.every((c) => c.reason === "missing" || c.reason === "null");
+}
+
 /** Both operands' causes; an unknown outweighs a failure, since its fact might make the failure irrelevant. */
 export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Failure {
   // What a cut-off evaluation happened to have seen is no reason.

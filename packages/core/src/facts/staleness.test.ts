@@ -4,10 +4,10 @@ import { mergeFacts } from "./merge.ts";
 import { freshUntilUs, freshView, rawView, resolveLimits } from "./staleness.ts";
 
 const us = (text: string): number => parseTimestampUs(text) ?? Number.NaN;
-const marker = (path: string): string => `stale:${path}`;
+const marker = (path: string, reason: string): string => `${reason}:${path}`;
 const view = (facts: object, as_of: string, now: string, ...layers: Record<string, number>[]) => {
   const merged = mergeFacts([{ source: "inline", received_us: us(as_of), document: { facts } }]);
-  return freshView(merged, rawView(merged), resolveLimits(layers), us(now), marker);
+  return freshView(merged, rawView(merged, marker), resolveLimits(layers), us(now), marker);
 };
 const noon = "2026-11-18T12:00:00Z";
 
@@ -26,7 +26,7 @@ describe("staleness", () => {
       { source: "org", received_us: 0, document: { facts: { [category]: { [field]: "x" } } } },
     ]);
     const limits = resolveLimits([]);
-    const raw = rawView(merged);
+    const raw = rawView(merged, marker);
     expect(freshView(merged, raw, limits, seconds * 1e6, marker)).toBe(raw);
     expect(freshView(merged, raw, limits, seconds * 1e6 + 1, marker)[category][field]).toBe(
       `stale:facts.${category}.${field}`,
@@ -75,8 +75,10 @@ describe("staleness", () => {
     ).toBe("authorized");
   });
 
-  test("null and future facts are never stale", () => {
-    expect(view({ security: { siem_ref: null } }, noon, "2027-01-01T00:00:00Z").security["siem_ref"]).toBeNull();
+  test("null facts are marked as null, however old; future facts are never stale", () => {
+    const given = { security: { siem_ref: null, other: null } };
+    const marked = { siem_ref: "null:facts.security.siem_ref", other: "null:facts.security.other" };
+    expect(view(given, noon, "2027-01-01T00:00:00Z").security).toEqual(marked);
     expect(view({ security: { siem_ref: "a" } }, noon, "2026-11-18T11:56:00Z").security["siem_ref"]).toBe("a");
   });
 
@@ -85,7 +87,7 @@ describe("staleness", () => {
       { source: "org", received_us: us("2026-11-18T11:00:00Z"), document: { facts: { security: { siem_ref: "a" } } } },
       { source: "inline", received_us: us(noon), document: { facts: { security: { constructor: 1, other: 2 } } } },
     ]);
-    const fresh = freshView(merged, rawView(merged), resolveLimits([]), us(noon), marker);
+    const fresh = freshView(merged, rawView(merged, marker), resolveLimits([]), us(noon), marker);
     expect(fresh.security).toEqual({ siem_ref: "stale:facts.security.siem_ref", constructor: 1, other: 2 });
   });
 });

@@ -135,20 +135,40 @@ export type FactBindings = { readonly [category in FactCategoryName]: Readonly<R
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** The raw view: every fact as it was given, whatever its age. */
-export function rawView(facts: MergedFacts): FactBindings {
+/** What stands in a view in place of a fact that must not be used. */
+export type Marker = (path: string, reason: "null" | "stale") => unknown;
+
+/** The raw view: every fact as it was given, whatever its age; one that is null is what `marker` gives for it. */
+export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
+  const given = (category: FactCategoryName): Readonly<Record<string, unknown>> =>
+    markNull(facts[category]?.values ?? empty, category, marker);
   return {
-    environmental: facts.environmental?.values ?? empty,
-    entity_state: facts.entity_state?.values ?? empty,
-    regulatory: facts.regulatory?.values ?? empty,
-    organizational: facts.organizational?.values ?? empty,
-    identity: facts.identity?.values ?? empty,
-    security: facts.security?.values ?? empty,
+    environmental: given("environmental"),
+    entity_state: given("entity_state"),
+    regulatory: given("regulatory"),
+    organizational: given("organizational"),
+    identity: given("identity"),
+    security: given("security"),
   };
 }
 
+/** Null counts as missing, also where an expression asks a category for its keys. */
+function markNull(
+  values: Readonly<Record<string, unknown>>,
+  category: FactCategoryName,
+  marker: Marker,
+): Readonly<Record<string, unknown>> {
+  let marked: Record<string, unknown> | null = null;
+  for (const field in values) {
+    if (values[field] !== null) continue;
+    marked ??= { ...values };
+    marked[field] = marker(`facts.${category}.${field}`, "null");
+  }
+  return marked ?? values;
+}
+
 /**
- * The fresh view: like `raw`, but every stale fact is what `marker(path)` gives for it. Returns `raw` itself when
+ * The fresh view: like `raw`, but every stale fact is what `marker` gives for it. Returns `raw` itself when
  * nothing is stale, so that callers can tell by identity.
  */
 export function freshView(
@@ -156,14 +176,14 @@ export function freshView(
   raw: FactBindings,
   limits: FactLimits,
   now_us: number,
-  marker: (path: string) => unknown,
+  marker: Marker,
 ): FactBindings {
   let view: Record<FactCategoryName, Readonly<Record<string, unknown>>> | null = null;
   for (const category of factCategoryNames) {
     const found = facts[category];
     if (found === undefined || isSurelyFresh(found, limits[category], category, now_us)) continue;
-    const values = markStale(found, limits[category], category, now_us, marker);
-    if (values === found.values) continue;
+    const values = markStale(found, raw[category], limits[category], category, now_us, marker);
+    if (values === raw[category]) continue;
     view ??= { ...raw };
     view[category] = values;
   }
@@ -182,10 +202,11 @@ function isSurelyFresh(
 
 function markStale(
   found: CategoryFacts,
+  raw: Readonly<Record<string, unknown>>,
   limits: CategoryLimits,
   category: FactCategoryName,
   now_us: number,
-  marker: (path: string) => unknown,
+  marker: Marker,
 ): Readonly<Record<string, unknown>> {
   let marked: Record<string, unknown> | null = null;
   for (const field of Object.keys(found.values)) {
@@ -193,8 +214,8 @@ function markStale(
     if (value === null || value === undefined) continue;
     const origin = found.origins !== null && Object.hasOwn(found.origins, field) ? found.origins[field] : found.origin;
     if (origin === undefined || !isStale(limits, category, field, origin.as_of_us, now_us)) continue;
-    marked ??= { ...found.values };
-    marked[field] = marker(`facts.${category}.${field}`);
+    marked ??= { ...raw };
+    marked[field] = marker(`facts.${category}.${field}`, "stale");
   }
-  return marked ?? found.values;
+  return marked ?? raw;
 }

@@ -30,11 +30,20 @@ import { aiDisclosed, aiVoice } from "./voice.ts";
 /** Without a clock every date is infinitely long ago and every deadline over: doubt never helps a consent. */
 const nowMs = (call: CallContext): number => call.now?.toMilliseconds() ?? Number.POSITIVE_INFINITY;
 
-/** A map that an expression made, as the plain record that functions read; numbers of other kinds as numbers. */
+/** What an expression made of a kind that JSON does not have: an int or uint, a map, a list of those. */
+const isOwnKind = (value: unknown): boolean =>
+  typeof value === "bigint" ||
+  value instanceof Uint ||
+  value instanceof CelMap ||
+  (Array.isArray(value) && value.some(isOwnKind));
+
+/** A value as functions read it, which is as JSON: ints as numbers (where they are exact), maps as plain records. */
 const plain = (value: unknown): unknown => {
-  if (value instanceof Uint) return Number(value.unsigned);
-  if (!(value instanceof CelMap)) return value;
-  const pairs = [...value.entries.values()];
+  if (!isOwnKind(value)) return value;
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (value instanceof Uint) return plain(value.unsigned);
+  if (Array.isArray(value)) return value.map(plain);
+  const pairs = [...(value as CelMap).entries.values()];
   return Object.fromEntries(pairs.map(([key, inner]) => [String(key), plain(inner)]));
 };
 

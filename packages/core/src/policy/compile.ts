@@ -129,7 +129,12 @@ export function compilePolicy(
     suppresses: spec.suppresses ?? [],
     max_age_seconds: age.length > 0 ? Object.fromEntries(age) : null,
     when_facts: facts(spec.when),
-    require_facts: facts(spec.require, spec.modify_when, ...(spec.modify ?? []).map((step) => step.value)),
+    require_facts: facts(
+      spec.require,
+      spec.modify_when,
+      ...(spec.modify ?? []).map((step) => step.value),
+      typeof spec.risk?.add === "string" ? spec.risk.add : undefined,
+    ),
     explain: spec.explain ?? true,
   };
 }

@@ -124,7 +124,8 @@ export function causesOf(result: Result): readonly Cause[] {
   return result.kind === "error" ? [{ path: "", reason: result.message.slice(0, 64) }] : [];
 }
 
-function mergeCauses(a: readonly Cause[], b: readonly Cause[]): readonly Cause[] {
+/** Both, each once, in order. */
+export function mergeCauses(a: readonly Cause[], b: readonly Cause[]): readonly Cause[] {
   const known = new Set(a.map((cause) => `${cause.path}\0${cause.reason}`));
   return [...a, ...b.filter((cause) => !known.has(`${cause.path}\0${cause.reason}`))].sort(byPath);
 }
