@@ -11,7 +11,8 @@ export const helpOfCode: Readonly<Record<DiagnosticCode, string>> = {
   undeclared_function: "Use a function of CEL or one of the domain functions, such as documented(x) or daysSince(x).",
   wrong_argument: "Give the function what it takes, converted where needed: string(x), double(x), int(x).",
   wrong_operand: "Give both sides one type, converted where needed: string(x), double(x), int(x).",
-  wrong_result: "Make it true or false: compare it with something.",
+  wrong_result:
+    "A condition is true or false: compare it with something. A risk or a bound is a double: write 1.0, or double(x).",
   macro: "Write it like list.exists(x, x == 1) or has(params.amount).",
   pattern: "Write the pattern in RE2 syntax; it has no lookahead and no back-references.",
   unguarded: "Ask with has() before, or let on_unknown decide.",

@@ -177,8 +177,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     async close() {
       stopping = true;
       waits.stop();
-      await Promise.all([backtests.stop(), app.close()]);
-      await Promise.all([worker.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()]);
+      // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
+      const loops = [worker.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
+      await Promise.all([backtests.stop(), app.close(), ...loops]);
       await writer.close();
       await uses.flush();
       windows.close();

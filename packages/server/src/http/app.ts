@@ -31,6 +31,8 @@ const headBytesMax = 16_384;
 /** A request has to be complete after this long: nobody keeps a connection by sending a byte now and then. */
 const requestTimeout_ms = 30_000;
 const headersTimeout_ms = 10_000;
+/** When the service stops, what is in flight has so long; a whole service ends within 10 s. */
+const answeringAtEnd_ms = 4_000;
 /** Longer than the idle time-out of the usual load balancers, which otherwise send into a connection that just closed. */
 const keepAliveTimeout_ms = 72_000;
 
@@ -66,15 +68,16 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request, socket) => refuseBytes(deps, new Error("CONNECT"), socket as Socket));
 
-  // Node closes what is idle when the service stops, once. A connection that was still sending a body then, which was
-  // refused unread, becomes idle later and would be waited for until its keep-alive time is over.
-  let stopping = false;
-  app.addHook("preClose", async () => {
-    stopping = true;
+  const connections = new Set<HttpSocket>();
+  server.on("connection", (socket: HttpSocket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
   });
-  function outlive(request: IncomingMessage): void {
-    if (!request.complete) request.once("close", () => stopping && setImmediate(() => server.closeIdleConnections()));
-  }
+  // Node would wait for connections that send nothing or go on with another request, and close what is idle only once.
+  app.addHook("preClose", async () => {
+    for (const socket of connections) endAfterAnswer(socket);
+    setTimeout(() => server.closeAllConnections(), answeringAtEnd_ms).unref();
+  });
 
   const paths: { readonly pattern: RegExp; readonly methods: string[] }[] = [];
   for (const [id, operation] of deliveredOperations) {
@@ -89,7 +92,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
       onRequest: (request, reply) => {
         reply.hijack();
-        void serve(deps, route, exchangeOf(request, reply)).then(() => outlive(request.raw));
+        void serve(deps, route, exchangeOf(request, reply));
       },
       handler: unreachable,
     });
@@ -131,6 +134,15 @@ type HttpSocket = Socket & {
   readonly _httpMessage?: ServerResponse | null;
   readonly parser?: { readonly incoming?: IncomingMessage | null } | null;
 };
+
+/** Closes a connection as soon as all that it has asked for is answered: now, where it has asked for nothing. */
+function endAfterAnswer(socket: HttpSocket): void {
+  const answering = socket._httpMessage ?? undefined;
+  if (answering === undefined) return socket.destroySoon();
+  // Of requests one behind the other only the last answer may say that there is no other.
+  if (socket.parser?.incoming === answering.req && !answering.headersSent) answering.shouldKeepAlive = false;
+  answering.once("close", () => setImmediate(() => endAfterAnswer(socket)));
+}
 
 /**
  * Answers bytes that are no request, with the error object and a log line like everything else. Requests before them on

@@ -34,16 +34,8 @@ export async function attemptDelivery(
 ): Promise<Ended> {
   const { org_id, delivery_id, webhook_id, event_type, body, number, url, secret_sealed } = claimed;
   const at_us = runtime.clock.now_us();
-  const at = formatTimestampUs(at_us);
-  const outcomes = withoutGaps(claimed.outcomes, Math.min(number - 1, limits.delivery_attempts_max), at);
-  const attempts = Math.min(number, limits.delivery_attempts_max);
-  const ends = (status: Settlement["status"], all: readonly AttemptRecord[], wait_ms = 0, duration_ms = 0): Ended => ({
-    claimed,
-    duration_ms,
-    settlement: { delivery_id, attempts, status, outcomes: all, wait_ms },
-  });
-  if (number > limits.delivery_attempts_max) return ends("failed", outcomes);
-  if (url === null || secret_sealed === null) return ends("cancelled", outcomes);
+  if (number > limits.delivery_attempts_max) return withoutAttempt(claimed, "failed", at_us);
+  if (url === null || secret_sealed === null) return withoutAttempt(claimed, "cancelled", at_us);
 
   const manual_retry = claimed.original_delivery_id !== null;
   const delivery = { delivery_id, event_type, body, manual_retry };
@@ -53,15 +45,48 @@ export async function attemptDelivery(
   } catch {
     // Told to the organization in the failed record: nothing that waiting would mend.
   }
-  const { duration_ms, ...result } =
+  const result =
     secret === null ? unsealable : await runtime.httpOut.post(url, deliveryHeaders(delivery, secret, at_us), body);
+  return afterwards(claimed, at_us, result, waits_ms);
+}
+
+/** What an attempt comes to that the service does not wait for any more, because it stops. */
+export function abandonedAttempt(
+  { clock }: Pick<Runtime, "clock">,
+  claimed: ClaimedDelivery,
+  started_us: number,
+  waits_ms?: readonly number[],
+): Ended {
+  const duration_ms = Math.max(0, Math.round((clock.now_us() - started_us) / 1000));
+  return afterwards(claimed, started_us, { response_status: null, error: interrupted, duration_ms }, waits_ms);
+}
+
+/** The end of an attempt that began at `at_us` and came to `result`. */
+function afterwards(
+  claimed: ClaimedDelivery,
+  at_us: number,
+  { duration_ms, ...result }: Omit<AttemptRecord, "number" | "at">,
+  waits_ms?: readonly number[],
+): Ended {
+  const { delivery_id, number } = claimed;
+  const at = formatTimestampUs(at_us);
   const after = afterAttempt(number, result, waits_ms);
-  return ends(
-    after.status,
-    [...outcomes, { number, at, ...result, duration_ms }],
-    after.status === "pending" ? after.wait_ms : 0,
+  const outcomes = [...withoutGaps(claimed.outcomes, number - 1, at), { number, at, ...result, duration_ms }];
+  const wait_ms = after.status === "pending" ? after.wait_ms : 0;
+  return {
+    claimed,
     duration_ms,
-  );
+    settlement: { delivery_id, attempts: number, status: after.status, outcomes, wait_ms },
+  };
+}
+
+/** The end of a delivery of which nothing is sent any more. */
+function withoutAttempt(claimed: ClaimedDelivery, status: Settlement["status"], now_us: number): Ended {
+  const { delivery_id, number } = claimed;
+  const attempts = Math.min(number, limits.delivery_attempts_max);
+  const begun = Math.min(number - 1, limits.delivery_attempts_max);
+  const outcomes = withoutGaps(claimed.outcomes, begun, formatTimestampUs(now_us));
+  return { claimed, duration_ms: 0, settlement: { delivery_id, attempts, status, outcomes, wait_ms: 0 } };
 }
 
 /** Attempts that were begun and never settled get a record too: the process was killed while they ran. */

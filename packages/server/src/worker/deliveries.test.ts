@@ -249,4 +249,18 @@ describe("crashes", () => {
     await closed;
     expect((await org.deliveries()).map(({ status }) => status)).toEqual(["delivered"]);
   });
+
+  test("a stop does not wait for a receiver that never answers: the attempt is settled as interrupted, and the next is due", async () => {
+    const receiver = await testReceiver(() => undefined);
+    const node = await webhookNode(database, { deliveryTerms: { ...quick_terms, waits_ms: [60_000, 60_000] } });
+    const org = await webhookOrganization(database, node.url);
+    await org.register(receiver.url);
+    await org.submit();
+    await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(1);
+    await node.close();
+    expect(await org.deliveries()).toMatchObject([{ status: "pending", attempts: 1 }]);
+    const error = "The service stopped during this attempt; whether it arrived is not known.";
+    const [settled] = await db.query("select outcomes from deliveries where org_id = $1", [org.org_id]);
+    expect(settled).toMatchObject({ outcomes: [{ number: 1, error }] });
+  });
 });

@@ -8,7 +8,7 @@
  */
 import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
-import { attemptDelivery } from "../operations/deliver-due.ts";
+import { abandonedAttempt, attemptDelivery } from "../operations/deliver-due.ts";
 import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../operations/runtime.ts";
 import { remembering } from "../operations/sealer.ts";
 import type { GiveWay } from "../ports.ts";
@@ -56,9 +56,10 @@ const look_ms = { idle: 1_000, pending: 500 };
 /** Pokes within this time lead to one dispatch: a busy API pokes for every decision. */
 const dispatch_every_ms = 5;
 const claim_after_ends = 32;
-const stop_wait_ms = 8_000;
+/** A whole service ends within 10 s; an attempt may take as long by itself. */
+const stop_wait_ms = 4_000;
 
-/** The loop, with its way to end: no new attempts, those under way finish or are left to another node's claim. */
+/** The loop, with its way to end: no new attempts; those under way finish, or after a while are settled as interrupted. */
 export interface Deliveries extends DeliveryLoop {
   stop(): Promise<void>;
 }
@@ -78,6 +79,8 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   const settler = createSettler(runtime, politely);
   /** Receivers that may have more due than was claimed; another object each time that is found. */
   const waiting = new Map<string, ReceiverKey>();
+  /** Attempts under way, and when each began. */
+  const underway = new Map<ClaimedDelivery, number>();
   let look_wanted = true;
   let stopped = false;
   let ended_since_claim = 0;
@@ -203,10 +206,11 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
 
   function start(claimed: ClaimedDelivery): void {
     shares.begin(claimed);
+    underway.set(claimed, clock.now_us());
     attemptDelivery(sending, claimed, terms.waits_ms)
       .then(
         (ended) => {
-          settler.add(ended);
+          if (underway.has(claimed)) settler.add(ended);
           const { status } = ended.settlement;
           shares.end(claimed, status === "cancelled" ? null : status === "delivered", ended.duration_ms);
         },
@@ -217,6 +221,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
         },
       )
       .finally(() => {
+        underway.delete(claimed);
         if (shares.in_flight === 0) idle();
         pace.ended(hasPlaces(claimed));
         // Not at every end: one claim for several free places costs as much as for one.
@@ -252,6 +257,10 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
           timers.after(stop_wait_ms, resolve);
         });
       }
+      // Their leases would hold up the next attempts for longer than the waits between them.
+      for (const [claimed, began_us] of underway)
+        settler.add(abandonedAttempt(runtime, claimed, began_us, terms.waits_ms));
+      underway.clear();
       await settler.stop();
     },
   };

@@ -1,0 +1,107 @@
+/** What is connected when a node stops. Source: api.md §1. */
+import { Agent, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { testDatabase } from "../testing/database.ts";
+import { call, testOrganization } from "../testing/http-node.ts";
+import { serviceNode } from "../testing/service-node.ts";
+
+const database = await testDatabase();
+const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
+
+/** A node, and an organization whose intent waits for a person. */
+async function node() {
+  const started = await serviceNode(database);
+  const { api_key } = await (await testOrganization(database.db)).key();
+  return { ...started, api_key };
+}
+
+/** A raw connection that has sent `text`; `closed` once the other side has ended it. */
+async function connected(
+  url: string,
+  text: string,
+): Promise<{ socket: Socket; said: () => string; closed: Promise<void> }> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  let said = "";
+  socket.on("data", (chunk) => {
+    said += chunk;
+  });
+  socket.on("error", () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
+  socket.write(text);
+  return { socket, said: () => said, closed };
+}
+
+/** Whether a promise is settled by now. */
+async function settled(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  void promise.then(() => {
+    done = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  return done;
+}
+
+test.each([
+  ["nothing", ""],
+  ["half a head", "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A"],
+])("a connection that has sent %s is closed at once", async (_, text) => {
+  const { url, close, app } = await node();
+  const { closed } = await connected(url, text);
+  await expect
+    .poll(() => new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count))))
+    .toBe(1);
+  const closing = close();
+  await closed;
+  await closing;
+});
+
+test("requests in flight on connections that are kept are answered, and their connections end with the answer", async () => {
+  const { url, close, api_key } = await node();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const body = JSON.stringify(submission);
+  const headers = { "X-API-Key": api_key, "Content-Type": "application/json", "Content-Length": body.length };
+  const answer = new Promise<{ status: number | undefined; connection: string | undefined }>((resolve, reject) => {
+    const sent = request(`${url}/v1/intents`, { method: "POST", agent, headers }, (response) => {
+      response
+        .resume()
+        .once("end", () => resolve({ status: response.statusCode, connection: response.headers.connection }));
+    });
+    sent.once("error", reject);
+    sent.write(body.slice(0, 10));
+    // The rest comes when the node is stopping already.
+    setTimeout(() => sent.end(body.slice(10)), 300);
+  });
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  const closing = close();
+  expect(await settled(closing)).toBe(false);
+  expect(await answer).toEqual({ status: 201, connection: "close" });
+  await closing;
+  await expect(call(url, "GET", "/v1/me", { key: api_key })).rejects.toThrow();
+});
+
+test("requests one behind the other are all answered before their connection ends", async () => {
+  const { url, close, api_key } = await node();
+  const body = JSON.stringify(submission);
+  const post = `POST /v1/intents HTTP/1.1\r\nHost: x\r\nX-API-Key: ${api_key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const { said, closed } = await connected(url, post.repeat(3));
+  await expect.poll(said).toContain("HTTP/1.1 201");
+  await close();
+  await closed;
+  expect(said().match(/HTTP\/1\.1 201/g)).toHaveLength(3);
+});
+
+test("a body that never comes is waited for a while, and then the node ends all the same", async () => {
+  const { url, close, api_key } = await node();
+  const head = `POST /v1/intents HTTP/1.1\r\nHost: x\r\nX-API-Key: ${api_key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+  const { closed } = await connected(url, head);
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  const closing = close();
+  expect(await settled(closing)).toBe(false);
+  await closing;
+  await closed;
+});
