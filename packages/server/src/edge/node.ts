@@ -67,6 +67,9 @@ export interface NodeParts {
   readonly backtestThread?: ThreadProgram;
 }
 
+/** What is in flight when the service stops has so long to be answered; a whole service ends within 10 s. */
+const answering_ms_max = 4_000;
+
 const openModeWarning =
   "OPEN MODE: no API key was ever created, so whoever calls from this machine is admin without a key; the first key ends this";
 
@@ -179,7 +182,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       waits.stop();
       // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
       const loops = [worker.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
+      const cancel = timers.after(answering_ms_max, () => app.server.closeAllConnections());
       await Promise.all([backtests.stop(), app.close(), ...loops]);
+      cancel();
       await writer.close();
       await uses.flush();
       windows.close();

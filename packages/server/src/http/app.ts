@@ -31,8 +31,6 @@ const headBytesMax = 16_384;
 /** A request has to be complete after this long: nobody keeps a connection by sending a byte now and then. */
 const requestTimeout_ms = 30_000;
 const headersTimeout_ms = 10_000;
-/** When the service stops, what is in flight has so long; a whole service ends within 10 s. */
-const answeringAtEnd_ms = 4_000;
 /** Longer than the idle time-out of the usual load balancers, which otherwise send into a connection that just closed. */
 const keepAliveTimeout_ms = 72_000;
 
@@ -76,7 +74,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   // Node would wait for connections that send nothing or go on with another request, and close what is idle only once.
   app.addHook("preClose", async () => {
     for (const socket of connections) endAfterAnswer(socket);
-    setTimeout(() => server.closeAllConnections(), answeringAtEnd_ms).unref();
   });
 
   const paths: { readonly pattern: RegExp; readonly methods: string[] }[] = [];
@@ -138,7 +135,7 @@ type HttpSocket = Socket & {
 /** Closes a connection as soon as all that it has asked for is answered: now, where it has asked for nothing. */
 function endAfterAnswer(socket: HttpSocket): void {
   const answering = socket._httpMessage ?? undefined;
-  if (answering === undefined) return socket.destroySoon();
+  if (answering === undefined) return void socket.destroySoon();
   // Of requests one behind the other only the last answer may say that there is no other.
   if (socket.parser?.incoming === answering.req && !answering.headersSent) answering.shouldKeepAlive = false;
   answering.once("close", () => setImmediate(() => endAfterAnswer(socket)));

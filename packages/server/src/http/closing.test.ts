@@ -1,5 +1,6 @@
 /** What is connected when a node stops. Source: api.md §1. */
-import { Agent, request } from "node:http";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
@@ -35,13 +36,13 @@ async function connected(
   return { socket, said: () => said, closed };
 }
 
-/** Whether a promise is settled by now. */
+/** Whether a promise is settled a turn of the event loop later. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   void promise.then(() => {
     done = true;
   });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await new Promise((resolve) => setImmediate(resolve));
   return done;
 }
 
@@ -60,26 +61,21 @@ test.each([
 });
 
 test("requests in flight on connections that are kept are answered, and their connections end with the answer", async () => {
-  const { url, close, api_key } = await node();
+  const { url, close, app, api_key } = await node();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
   const body = JSON.stringify(submission);
   const headers = { "X-API-Key": api_key, "Content-Type": "application/json", "Content-Length": body.length };
-  const answer = new Promise<{ status: number | undefined; connection: string | undefined }>((resolve, reject) => {
-    const sent = request(`${url}/v1/intents`, { method: "POST", agent, headers }, (response) => {
-      response
-        .resume()
-        .once("end", () => resolve({ status: response.statusCode, connection: response.headers.connection }));
-    });
-    sent.once("error", reject);
-    sent.write(body.slice(0, 10));
-    // The rest comes when the node is stopping already.
-    setTimeout(() => sent.end(body.slice(10)), 300);
-  });
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  const sent = request(`${url}/v1/intents`, { method: "POST", agent, headers });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.write(body.slice(0, 10));
+  await once(app.server, "request");
   const closing = close();
   expect(await settled(closing)).toBe(false);
-  expect(await answer).toEqual({ status: 201, connection: "close" });
+  sent.end(body.slice(10));
+  const [answer] = await answered;
+  answer.resume();
+  expect([answer.statusCode, answer.headers.connection]).toEqual([201, "close"]);
   await closing;
   await expect(call(url, "GET", "/v1/me", { key: api_key })).rejects.toThrow();
 });
@@ -96,10 +92,11 @@ test("requests one behind the other are all answered before their connection end
 });
 
 test("a body that never comes is waited for a while, and then the node ends all the same", async () => {
-  const { url, close, api_key } = await node();
+  const { url, close, app, api_key } = await node();
   const head = `POST /v1/intents HTTP/1.1\r\nHost: x\r\nX-API-Key: ${api_key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+  const asked = once(app.server, "request");
   const { closed } = await connected(url, head);
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  await asked;
   const closing = close();
   expect(await settled(closing)).toBe(false);
   await closing;

@@ -1,7 +1,7 @@
 /** The only file that gives an answer a status of 400 or more. Source: contract §2.8 and §7, api.md §2. */
 import { type ErrorCode, errorCodes } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
-import { isConnectionLost } from "../store/connection.ts";
+import { isConnectionLost, isOutOfTime } from "../store/connection.ts";
 
 /** A refusal as it goes over the wire. */
 export interface Refusal {
@@ -24,10 +24,13 @@ const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> 
   unavailable: { "retry-after": "1" },
 };
 
-/** The fault that an error means: faults are themselves, a lost database is `unavailable`, all else is our own failure. */
+/**
+ * The fault that an error means: faults are themselves, a lost database and one that is too slow are `unavailable`, all
+ * else is our own failure.
+ */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
-  return new Fault(isConnectionLost(error) ? "unavailable" : "internal_error", { cause: error });
+  return new Fault(isConnectionLost(error) || isOutOfTime(error) ? "unavailable" : "internal_error", { cause: error });
 }
 
 /** The answer to a fault. Nothing of `internal` or `cause` is in it. */

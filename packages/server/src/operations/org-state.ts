@@ -57,12 +57,24 @@ export interface OrgStates {
 const organizationsMax = 2_000;
 /** A state is read again after this long even when nothing seems to have changed; it bounds memory, not correctness. */
 const maxAge_ms = 10 * 60_000;
-const subjectsMax = 2_000;
+/** Of stored documents, of all organizations together: values take several times the room of their text. */
+const documents_bytes_max = 32 * 1_048_576;
+/** What a subject without a document counts as, and each document besides its text. */
+const entry_bytes = 256;
 /** An organization with more stored documents than this is asked subject by subject. */
 const listedSubjectsMax = 10_000;
 
 /** Compiles (and keeps) the policy set of a membrane's packs and the organization's own policies. */
 type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => PolicySet;
+
+/** Stored documents, and subjects known to have none (null). */
+type Documents = LRUCache<string, { readonly document: StoredContext | null }>;
+
+/** The part of them that one state may use: what was read for another is older or newer. */
+interface Kept {
+  readonly documents: Documents;
+  readonly prefix: string;
+}
 
 /** An organization's own policies in force, under what they are made of. */
 interface OwnPolicies {
@@ -73,11 +85,16 @@ interface OwnPolicies {
 /** Creates the cache. */
 export function createOrgStates(db: Db, policySetOf: PolicySetOf): OrgStates {
   const own = new LRUCache<string, OwnPolicies>({ max: organizationsMax });
+  const documents: Documents = new LRUCache({
+    maxSize: documents_bytes_max,
+    sizeCalculation: ({ document }) => entry_bytes + (document?.bytes ?? 0),
+  });
+  let states_read = 0;
   const states = new LRUCache<string, Promise<OrgState>>({ max: organizationsMax, ttl: maxAge_ms });
   const resolved = new WeakMap<OrgState, Promise<OrgState>>();
 
   function load(org_id: string): Promise<OrgState> {
-    const loading = readOrgState(db, org_id, policySetOf, own);
+    const loading = readOrgState(db, org_id, policySetOf, own, { documents, prefix: `${states_read++} ` });
     states.set(org_id, loading);
     loading.then(
       (state) => resolved.set(state, loading),
@@ -106,6 +123,7 @@ async function readOrgState(
   org_id: string,
   policySetOf: PolicySetOf,
   known: LRUCache<string, OwnPolicies>,
+  kept: Kept,
 ): Promise<OrgState> {
   const { head, membranes, own, source, subjects } = await db.tenant(org_id, async (query) => {
     // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
@@ -131,7 +149,7 @@ async function readOrgState(
     ...head,
     source,
     membrane: (id) => deciding.get(id ?? ""),
-    storedContext: contextReader(db, org_id, subjects),
+    storedContext: contextReader(db, org_id, subjects, kept),
   };
 }
 
@@ -152,12 +170,16 @@ async function readOwnPolicies(
 }
 
 /**
- * Keeps what was read, absence included, for as long as the state lives. `subjects` are those that have a document: most
+ * Keeps what was read, absence included, for as long as the state lives and there is room. `subjects` are those that have a document: most
  * intents name a target that has none, and a look at the database for each was half of what a decision cost. Null: too
  * many to list.
  */
-function contextReader(db: Db, org_id: string, subjects: ReadonlySet<string> | null): OrgState["storedContext"] {
-  const kept = new LRUCache<string, { readonly document: StoredContext | null }>({ max: subjectsMax });
+function contextReader(
+  db: Db,
+  org_id: string,
+  subjects: ReadonlySet<string> | null,
+  { documents, prefix }: Kept,
+): OrgState["storedContext"] {
   return async (asked) => {
     const found: StoredContext[] = [];
     const missing: ContextSubject[] = [];
@@ -165,7 +187,7 @@ function contextReader(db: Db, org_id: string, subjects: ReadonlySet<string> | n
     for (const subject of asked) {
       const key = `${subject.scope} ${subjectKey(subject)}`;
       if (subjects?.has(key) === false) continue;
-      const entry = kept.get(key);
+      const entry = documents.get(prefix + key);
       if (entry === undefined) missing.push(subject);
       else if (entry.document !== null) found.push(entry.document);
     }
@@ -175,7 +197,7 @@ function contextReader(db: Db, org_id: string, subjects: ReadonlySet<string> | n
     for (const subject of missing) {
       const key = `${subject.scope} ${subjectKey(subject)}`;
       const document = byKey.get(key) ?? null;
-      kept.set(key, { document });
+      documents.set(prefix + key, { document });
       if (document !== null) found.push(document);
     }
     return found;

@@ -34,7 +34,7 @@ export async function getIntent(
   return { intent: intentRecord(row), facts: shownFacts(row.facts as MergedFacts), decision: decisionOf(row) };
 }
 
-/** Intents, newest first. Faults: invalid_request (cursor), forbidden (a key of one agent asks for another). */
+/** Intents, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor), forbidden (a key of one agent asks for another). */
 export async function listOwnIntents(
   runtime: Runtime,
   caller: Caller,
@@ -52,10 +52,10 @@ export async function listOwnIntents(
     ...(caller.agent_id === null ? {} : { agent_id: caller.agent_id }),
     ...(caller.role === "agent" && caller.scope === "org" ? { lineage_id: caller.lineage_id ?? undefined } : {}),
   };
-  const rows = await runtime.db.tenant(caller.org_id, (query) =>
+  const { rows, more } = await runtime.db.tenant(caller.org_id, (query) =>
     listIntents(query, caller.org_id, own, before, limit + 1),
   );
-  const cut = page(rows, limit, (row) => row.intent_id);
+  const cut = page(rows, limit, (row) => row.intent_id, more);
   return { rows: cut.rows.map(listItem), next_cursor: cut.next_cursor };
 }
 

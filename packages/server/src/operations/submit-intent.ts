@@ -35,9 +35,15 @@ export interface SubmissionAnswer {
   readonly replayed: boolean;
 }
 
-/** Times that a decision is computed before the service gives up against a storm of changes. */
-const attempts_max = 6;
-/** Races for an override that one submission may lose on top. */
+/**
+ * For how long a decision is computed again against a storm of changes. By time, not by number: beside a client that pushes
+ * facts without a pause nine of ten attempts are outdated when they come to be committed (measured), and each takes
+ * milliseconds.
+ */
+const deciding_us_max = 5_000_000;
+/** Where each takes longer than that: so many times all the same. */
+const attempts_min = 6;
+/** Races for an override that one submission may lose. */
 const lost_races_max = 100;
 
 /**
@@ -72,7 +78,11 @@ export async function submitIntent(
   };
   let current = caller;
   let lost_races = 0;
-  for (let attempt = 1; attempt <= attempts_max + lost_races; attempt += 1) {
+  let attempts = 0;
+  const goesOn = (): boolean =>
+    lost_races <= lost_races_max &&
+    (attempts - lost_races < attempts_min || runtime.clock.now_us() - started_us < deciding_us_max);
+  for (; goesOn(); attempts += 1) {
     const state = await runtime.orgStates.get(caller.org_id);
     const pulled = state.source === null ? null : await pull(state);
     let proposal: Proposal;
@@ -97,7 +107,7 @@ export async function submitIntent(
       case "override_spent":
         // Another retry was first. There may be a further override of the same action, so look again; each loss is
         // somebody's win, and there are no more wins than overrides.
-        lost_races = Math.min(lost_races + 1, lost_races_max);
+        lost_races += 1;
         break;
       case "quota_exceeded":
         throw await quotaFault(runtime, caller, request, outcome);
@@ -112,7 +122,7 @@ export async function submitIntent(
     }
   }
   throw new Fault("unavailable", {
-    internal: `decided ${attempts_max} times and found outdated each time`,
+    internal: `decided ${attempts} times and found outdated each time`,
     headers: { "retry-after": "1" },
   });
 }

@@ -93,6 +93,11 @@ export function isConnectionLost(error: unknown): boolean {
   );
 }
 
+/** Whether the server broke a statement off because it took too long. */
+export function isOutOfTime(error: unknown): boolean {
+  return sqlState(error) === "57014";
+}
+
 /** Whether the server gave up a transaction only because of others; running it again may succeed. */
 export function isConflict(error: unknown): boolean {
   const state = sqlState(error);

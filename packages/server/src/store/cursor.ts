@@ -23,17 +23,29 @@ export function idPlace(kind: IdKind): (place: string) => boolean {
   return (place) => pattern.test(place);
 }
 
-/** Cuts a page out of `limit + 1` fetched rows: the rows, and the cursor of the next page or null on the last one. */
+/**
+ * Cuts a page out of `limit + 1` fetched rows: the rows, and the cursor of the next page or null on the last one. `more`:
+ * fewer were fetched than there are, because of their size.
+ */
 export function page<Row>(
   rows: Row[],
   limit: number,
   place: (row: Row) => string,
+  more = false,
 ): { rows: Row[]; next_cursor: string | null } {
-  const last = rows[limit - 1];
-  return rows.length > limit && last !== undefined
-    ? { rows: rows.slice(0, limit), next_cursor: encodeCursor(place(last)) }
-    : { rows, next_cursor: null };
+  const kept = rows.length > limit ? rows.slice(0, limit) : rows;
+  const last = kept.at(-1);
+  return {
+    rows: kept,
+    next_cursor: last !== undefined && (more || rows.length > limit) ? encodeCursor(place(last)) : null,
+  };
 }
+
+/**
+ * Bytes of what callers sent, after which a page of a list ends although more rows were asked for: 200 rows of a MiB each
+ * would be held three times over, as rows, values and text.
+ */
+export const page_bytes_max = 4 * 1_048_576;
 
 /** Rows of a page when the caller names no limit. */
 export const pageLimitDefault = limits.list_limit_default;

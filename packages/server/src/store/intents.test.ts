@@ -44,7 +44,7 @@ afterAll(() => writer.close());
 
 const place = (intent_id: string) => stored.findIndex((rows) => rows.intent.intent_id === intent_id) + 1;
 const list = async (filter: IntentFilter, before: string | null = null, limit = 50) =>
-  (await db.tenant(org_id, (query) => listIntents(query, org_id, filter, before, limit))).map((row) =>
+  (await db.tenant(org_id, (query) => listIntents(query, org_id, filter, before, limit))).rows.map((row) =>
     place(row.intent_id),
   );
 const intentOf = (day: number) => (stored[day - 1] as DecisionRows).intent;

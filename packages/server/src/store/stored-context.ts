@@ -16,6 +16,8 @@ export interface StoredContext {
   readonly subject: string;
   readonly document: ContextDocument;
   readonly received_at: string;
+  /** Of the document's text. */
+  readonly bytes: number;
 }
 
 /** An index entry of PostgreSQL holds 2,704 bytes, and a target may have 4 KiB of name. */
@@ -42,7 +44,7 @@ export async function readStoredContext(
   subjects: readonly ContextSubject[],
 ): Promise<StoredContext[]> {
   return query<StoredContext>(
-    `select scope, subject, document, received_at from stored_context
+    `select scope, subject, document, received_at, octet_length(document::text) as bytes from stored_context
      where org_id = $1 and (scope, subject) in (select * from unnest($2::text[], $3::text[]))`,
     [org_id, subjects.map((each) => each.scope), subjects.map(subjectKey)],
   );

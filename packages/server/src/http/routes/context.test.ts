@@ -159,6 +159,21 @@ describe("deciding with pushed facts", () => {
     expect(await factOf(admin, "round", undefined, second)).toBeUndefined();
   });
 
+  test("a client that pushes facts without a pause keeps nobody's decision from being made", async () => {
+    let done = false;
+    let pushed = 0;
+    const pushing = (async () => {
+      for (; !done; pushed += 1) await put(`/v1/context/targets/busy/${pushed % 50}`, document({ siem_ref: "x" }));
+    })();
+    const submitted = await Promise.all(
+      Array.from({ length: 30 }, () => call(url, "POST", "/v1/intents", { key: admin, body: { intent } })),
+    );
+    done = true;
+    await pushing;
+    expect(pushed).toBeGreaterThan(0);
+    expect(submitted.map(({ status }) => status)).toEqual(Array(30).fill(201));
+  });
+
   test("stale good news is missing, stale bad news still counts", async () => {
     const as_of = { security: new Date(Date.now() - 6 * 60_000).toISOString() };
     const run = async (prompt_injection_detected: boolean) => {

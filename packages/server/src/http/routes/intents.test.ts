@@ -308,6 +308,27 @@ describe("reading", () => {
     }
   });
 
+  test("a page of large intents ends after 4 MiB, and its cursor leads on: none is left out", async () => {
+    const own = await testOrganization(db);
+    const key = (await own.key()).api_key;
+    const ids: string[] = [];
+    for (let n = 0; n < 9; n += 1) {
+      // Compressible: what it takes on disk says nothing about what it takes here.
+      const payload = { content: { text: "x".repeat(n === 4 ? 10 : 1_000_000) } };
+      ids.unshift((await submit(key, { intent: { ...intent, payload } })).json.intent_id);
+    }
+    const pages: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? "" : `&cursor=${cursor}`;
+      const { json } = await call(url, "GET", `/v1/intents?limit=8${query}`, { key });
+      pages.push(json.intents.map((each: { intent_id: string }) => each.intent_id));
+      cursor = json.next_cursor;
+    } while (cursor !== null);
+    expect(pages.flat()).toEqual(ids);
+    expect(pages.map((page) => page.length)).toEqual([6, 3]);
+  });
+
   test("keys of agents see their own intents only; what others own answers like what does not exist", async () => {
     const made = await submit(admin, { intent });
     const mine = (await org.key({ role: "agent" })).api_key;

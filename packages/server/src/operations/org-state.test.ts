@@ -1,0 +1,51 @@
+/** How much of stored documents is kept in memory. Source: api.md §5. */
+import { expect, test } from "vitest";
+import type { Db } from "../ports.ts";
+import { writeStoredContext } from "../store/stored-context.ts";
+import { testDatabase } from "../testing/database.ts";
+import { testOrganization } from "../testing/http-node.ts";
+import { createOrgStates } from "./org-state.ts";
+
+const { db } = await testDatabase();
+
+test("documents are kept up to a number of bytes, of all organizations together, and read again where they had to go", async () => {
+  let reads = 0;
+  const counting: Db = {
+    ...db,
+    tenant: (org_id, work) =>
+      db.tenant(org_id, (query) =>
+        work((text, params) => {
+          if (text.includes("octet_length(document::text)")) reads += 1;
+          return query(text, params);
+        }),
+      ),
+  };
+  const states = createOrgStates(counting, () => ({}) as never);
+  const filler = "x".repeat(1_000_000);
+  const targets = async (count: number) => {
+    const { org_id } = await testOrganization(db);
+    const subjects = Array.from(
+      { length: count },
+      (_, n) => ({ scope: "target", type: "t", identifier: `${n}` }) as const,
+    );
+    await db.tenant(org_id, async (query) => {
+      for (const subject of subjects) {
+        const document = { contract_version: "1", facts: { security: { filler } } } as never;
+        await writeStoredContext(query, org_id, subject, document, new Date().toISOString(), null);
+      }
+    });
+    const state = await states.get(org_id);
+    return async () => {
+      for (const subject of subjects) expect(await state.storedContext([subject])).toHaveLength(1);
+    };
+  };
+  const few = await targets(5);
+  await few();
+  expect(reads).toBe(5);
+  await few();
+  expect(reads).toBe(5);
+  const many = await targets(40);
+  await many();
+  await few();
+  expect(reads).toBe(5 + 40 + 5);
+});
