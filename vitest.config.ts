@@ -12,7 +12,7 @@ export default defineConfig({
       "scripts/**/*.test.ts",
     ],
     globalSetup: ["packages/server/src/testing/global-setup.ts"],
-    setupFiles: ["scripts/property-seed.ts"],
+    setupFiles: ["scripts/property-seed.ts", "scripts/clean-up-after-file.ts"],
     pool: "forks",
     // More than two cores need: many tests wait, for processes, receivers and time limits.
     maxWorkers: 3,

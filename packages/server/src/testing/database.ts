@@ -1,16 +1,11 @@
 /** A database per test file: cloned from the run's migrated template, dropped when the file is done. */
 import { randomBytes } from "node:crypto";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import { type ConnectionOptions, openClient } from "../store/connection.ts";
 import { type Database, type DbOptions, openDb } from "../store/db.ts";
 import { silentLog } from "./silent-log.ts";
 import { databaseOf, dropDatabase, type TestServerAccess } from "./test-server.ts";
-
-/** Undone in reverse order when the file is done. Vitest forgets hooks that are registered inside hooks, so there is one, here. */
-const cleanups: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup();
-});
+import { whenFileIsDone } from "./when-file-is-done.ts";
 
 /** A database that nobody else uses. */
 export interface TestDatabase {
@@ -27,7 +22,7 @@ export async function testDatabase(options: DbOptions = {}): Promise<TestDatabas
   const access = await testServer();
   const connection = await createDatabase(access, access.template);
   const db = openDb(connection, silentLog, options);
-  cleanups.push(() => db.close());
+  whenFileIsDone(() => db.close());
   return { connection, db };
 }
 
@@ -48,6 +43,6 @@ async function createDatabase(access: TestServerAccess, template: string): Promi
   const locale = template === "template0" ? "encoding 'UTF8' lc_collate 'C' lc_ctype 'C'" : "";
   await client.query(`create database ${name} owner "${access.owner}" template ${template} ${locale}`);
   await client.end();
-  cleanups.push(() => dropDatabase(access.admin, name));
+  whenFileIsDone(() => dropDatabase(access.admin, name));
   return databaseOf(access.admin, name, access.owner);
 }
