@@ -14,6 +14,8 @@ export default defineConfig({
     globalSetup: ["packages/server/src/testing/global-setup.ts"],
     setupFiles: ["scripts/property-seed.ts", "scripts/clean-up-after-file.ts"],
     pool: "forks",
+    // Files of one worker share their modules: importing the service anew for each took as much time as half of the tests.
+    isolate: false,
     // More than two cores need: many tests wait, for processes, receivers and time limits.
     maxWorkers: 3,
     // Far beyond what any test takes: many start processes, and machines are busy.
