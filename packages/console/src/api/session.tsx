@@ -3,8 +3,10 @@ import { type CallerInfo, type Role, roleMeets } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { ApiError } from "@countersign/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
+import { onOtherTab, tellOtherTabs } from "../browser/other-tabs.ts";
 import { forgetDrafts, keepKey, keptKey } from "../browser/storage.ts";
+import { useToasts } from "../parts/toasts.tsx";
 import { connect } from "./connection.ts";
 
 /** The session as every page sees it. */
@@ -27,32 +29,61 @@ export interface Session {
 
 const SessionContext = createContext<Session | null>(null);
 
+/** Names the caller among all that there are: a page and what it has read are one caller's. */
+export function callerName({ org_id, type, id }: CallerInfo): string {
+  return `${org_id} ${type} ${id}`;
+}
+
+/** Who this key, or without one the browser's session, speaks for; null: nobody. */
+async function whoWith(apiKey: string | null): Promise<CallerInfo | null> {
+  try {
+    return await connect(apiKey, () => undefined).getCaller();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
+    throw error;
+  }
+}
+
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient();
+  const toasts = useToasts();
   const [apiKey, setApiKey] = useState(keptKey);
+  /** The last caller that this tab was used as; null: nobody yet, or the change is this tab's own doing. */
+  const last = useRef<CallerInfo | null>(null);
   const onRefused = useCallback(() => void queries.invalidateQueries({ queryKey: ["caller"] }), [queries]);
   const client = useMemo(() => connect(apiKey, onRefused), [apiKey, onRefused]);
   const caller = useQuery({
     queryKey: ["caller", apiKey === null ? "cookie" : "key"],
-    queryFn: async () => {
-      try {
-        return await connect(apiKey, () => undefined).getCaller();
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 401) return null;
-        throw error;
+    queryFn: async ({ signal }) => {
+      const found = await whoWith(apiKey);
+      if (signal.aborted) return found;
+      if (found === null || last.current === null || callerName(found) !== callerName(last.current)) {
+        queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "caller" });
+        if (found !== null && last.current !== null)
+          toasts.told(
+            "Another person is signed in",
+            `The session of this browser has changed hands. What this page shows and does is theirs now, in ${found.org_name}.`,
+          );
       }
+      last.current = found ?? last.current;
+      return found;
     },
     staleTime: 60_000,
+    // Where no word came from another tab, coming back to this one is early enough.
+    refetchOnWindowFocus: "always",
   });
+  const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
+  // A key speaks for this tab alone, whatever becomes of the session.
+  useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
 
   const use = useCallback(
     async (next: string | null) => {
       keepKey(next);
       setApiKey(next);
-      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "caller" });
-      await queries.resetQueries({ queryKey: ["caller"] });
+      last.current = null;
+      await lookAgain();
     },
-    [queries],
+    [lookAgain],
   );
 
   const session = useMemo<Session>(
@@ -67,6 +98,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await use(next);
       },
       async refresh() {
+        tellOtherTabs();
         await use(apiKey);
       },
       async signOut() {
@@ -74,6 +106,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         if (apiKey === null) {
           // Signed out here even when the service does not answer: its cookie then ends with its own time.
           await client.logout().catch(() => undefined);
+          tellOtherTabs();
         }
         await use(null);
       },

@@ -1,17 +1,19 @@
-/** Messages that come and go. Errors stay until they are read. */
+/** Messages that come and go. All but good ones stay until they are read. */
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { Data } from "./data.tsx";
 
 interface Toast {
   readonly id: number;
-  readonly tone: "good" | "bad";
+  readonly tone: "good" | "plain" | "bad";
   readonly title: string;
   readonly text: string | null;
 }
 
 export interface Toasts {
   done(title: string, text?: string): void;
+  /** What happened without anybody's doing in this page. */
+  told(title: string, text: string): void;
   failed(error: unknown): void;
 }
 
@@ -33,6 +35,7 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
   const toasts = useMemo<Toasts>(
     () => ({
       done: (title, text) => show({ tone: "good", title, text: text ?? null }),
+      told: (title, text) => show({ tone: "plain", title, text }),
       failed: (error) => {
         const { title, todo, request_id } = adviceOn(error);
         show({ tone: "bad", title, text: request_id === null ? todo : `${todo} (request ${request_id})` });

@@ -1,7 +1,7 @@
 /** The frame around every page of somebody who is signed in. */
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { useSession } from "../api/session.tsx";
+import { callerName, useSession } from "../api/session.tsx";
 import { applyTheme, chosenTheme, type Theme } from "../browser/theme.ts";
 import { SignInPage } from "../pages/sign-in.tsx";
 import { Data } from "../parts/data.tsx";
@@ -52,7 +52,8 @@ export function Frame() {
     return <SignInPage />;
   }
   return (
-    <div className="shell">
+    // Another caller gets pages of its own: nothing that was being looked at or written goes on.
+    <div className="shell" key={callerName(caller)}>
       <a className="skip" href="#main">
         Skip to the page
       </a>

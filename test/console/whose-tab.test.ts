@@ -1,0 +1,74 @@
+/** Whose a tab is: the tabs of one browser share one session, and none goes on as somebody who has left. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Watched } from "./chromium.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { type Person, password } from "./people.ts";
+import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`whose a tab is${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  let ann: Person;
+  /** A reviewer of another organization. */
+  let bob: Person;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 40 }));
+    ann = await console_.join(seeded.admin, "ann@example.com", "admin");
+    const bakery = await api<{ api_key: string }>(console_.url, null, "POST", "/v1/onboarding/quickstart", {
+      org_name: "Lighthouse Bakery",
+      email: "bakery@example.com",
+      description: "answers customers",
+    });
+    bob = await console_.join(bakery.api_key, "bob@example.com", "reviewer");
+  }, test_timeout_ms);
+
+  /** Ann with her organization's decisions before her. */
+  const annAtDecisions = async (): Promise<Watched> => {
+    const watched = await console_.open({ session: ann.session });
+    await watched.page.goto("/decisions");
+    await watched.page.getByRole("cell", { name: "support-bot" }).waitFor();
+    return watched;
+  };
+  const isBobs = async ({ page }: Watched) => {
+    await page.getByText("Another person is signed in").waitFor();
+    await page.getByRole("banner").getByText("Lighthouse Bakery").waitFor();
+    await page.getByText("No decisions yet").waitFor();
+    expect(await page.locator("body").textContent()).not.toMatch(/Harbour Goods|support-bot/);
+    expect(await page.getByRole("link", { name: "API keys" }).count()).toBe(0);
+  };
+
+  test("when somebody else signs in in another tab, it shows theirs alone and says so", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const watched = await annAtDecisions();
+    const other = await watched.context.newPage();
+    await other.goto("/");
+    await other.getByRole("button", { name: "Sign out", exact: true }).click();
+    await other.getByRole("heading", { name: "Sign in" }).waitFor();
+    await watched.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await other.getByLabel("E-mail", { exact: true }).fill(bob.email);
+    await other.getByLabel("Password").fill(password);
+    await other.getByRole("button", { name: "Sign in", exact: true }).click();
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+    await isBobs(watched);
+    // Bob's own tab has nothing to be told.
+    expect(await other.getByText("Another person is signed in").count()).toBe(0);
+    expect(watched.wrongs).toEqual([]);
+    await watched.context.close();
+  });
+
+  test("when the session has become somebody else's without a word, it notices once it is looked at again", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    ann = await console_.join(seeded.admin, "anna@example.com", "admin");
+    const watched = await annAtDecisions();
+    const [name = "", value = ""] = bob.session.split("=");
+    await watched.context.addCookies([{ name, value, url: console_.url, httpOnly: true, sameSite: "Lax" }]);
+    await watched.page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await isBobs(watched);
+    expect(watched.wrongs).toEqual([]);
+    await watched.context.close();
+  });
+});
