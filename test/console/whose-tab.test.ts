@@ -1,6 +1,6 @@
 /** Whose a tab is: the tabs of one browser share one session, and none goes on as somebody who has left. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Watched } from "./chromium.ts";
+import { paste, type Watched } from "./chromium.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
 import { type Person, password } from "./people.ts";
 import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
@@ -70,5 +70,42 @@ describe.skipIf(whyNot !== null)(`whose a tab is${whyNot === null ? "" : `: ${wh
     await isBobs(watched);
     expect(watched.wrongs).toEqual([]);
     await watched.context.close();
+  });
+
+  test("a sign-out that failed says so and keeps what was being written; one that works forgets it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { session } = await console_.join(seeded.admin, "andy@example.com", "admin");
+    const { page, wrongs, context } = await console_.open({ session });
+    await page.goto("/policies/new");
+    const editor = page.locator("[data-editor]");
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    await paste(editor, "half: written");
+    const drafts = () => page.evaluate<string[]>("Object.keys(sessionStorage)");
+    await expect.poll(drafts).toHaveLength(1);
+    const leave = page.getByRole("button", { name: "Sign out", exact: true });
+    const failures = [
+      [{ status: 503, body: '{"error":{"code":"unavailable"}}' }, "The service cannot reach its database"],
+      [{ status: 429, headers: { "retry-after": "40" }, body: "" }, "Try again in 40 seconds"],
+      [null, "The service does not answer"],
+    ] as const;
+    for (const [answer, why] of failures) {
+      await page.route("**/v1/auth/logout", (route) =>
+        answer === null ? route.abort("connectionreset") : route.fulfill(answer),
+      );
+      await leave.click();
+      const message = page.getByRole("region", { name: "Messages" });
+      await message.getByText("You may still be signed in").waitFor();
+      await message.getByText(why).waitFor();
+      expect(await drafts()).toHaveLength(1);
+      expect(await page.getByRole("heading", { name: "Write a policy" }).count()).toBe(1);
+      await page.unroute("**/v1/auth/logout");
+    }
+    await leave.click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await drafts()).toEqual([]);
+    expect(wrongs).toEqual([]);
+    await context.close();
   });
 });

@@ -24,6 +24,7 @@ export interface Session {
   signIn(api_key: string): Promise<void>;
   /** Looks again who we are: after a login or logout by cookie. */
   refresh(): Promise<void>;
+  /** Throws what the service says to it: then the session may go on, and what was being written is kept. */
   signOut(): Promise<void>;
 }
 
@@ -102,12 +103,11 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await use(apiKey);
       },
       async signOut() {
-        forgetDrafts();
         if (apiKey === null) {
-          // Signed out here even when the service does not answer: its cookie then ends with its own time.
-          await client.logout().catch(() => undefined);
+          await client.logout();
           tellOtherTabs();
         }
+        forgetDrafts();
         await use(null);
       },
     }),

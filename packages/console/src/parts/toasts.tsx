@@ -12,7 +12,7 @@ interface Toast {
 
 export interface Toasts {
   done(title: string, text?: string): void;
-  /** What happened without anybody's doing in this page. */
+  /** What is neither done nor an error as it came; stays until it is read. */
   told(title: string, text: string): void;
   failed(error: unknown): void;
 }

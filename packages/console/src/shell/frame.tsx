@@ -1,11 +1,14 @@
 /** The frame around every page of somebody who is signed in. */
+import { useMutation } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
+import { adviceOn } from "../api/advice.ts";
 import { callerName, useSession } from "../api/session.tsx";
 import { applyTheme, chosenTheme, type Theme } from "../browser/theme.ts";
 import { SignInPage } from "../pages/sign-in.tsx";
 import { Data } from "../parts/data.tsx";
 import { Failed, Loading } from "../parts/states.tsx";
+import { useToasts } from "../parts/toasts.tsx";
 import { ConnectionBanner, Mark } from "./mark.tsx";
 import { Nav } from "./nav.tsx";
 
@@ -29,6 +32,14 @@ function ThemeButton() {
 
 export function Frame() {
   const { caller, opening, trouble, hasKey, signOut, refresh } = useSession();
+  const toasts = useToasts();
+  const leave = useMutation({
+    mutationFn: signOut,
+    onError: (error) => {
+      const { title, todo } = adviceOn(error);
+      toasts.told("You may still be signed in", `${title}. ${todo}`);
+    },
+  });
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
@@ -80,7 +91,7 @@ export function Frame() {
         </span>
         <ThemeButton />
         {caller.type !== "open_mode" && (
-          <button type="button" className="button small" onClick={() => void signOut()}>
+          <button type="button" className="button small" disabled={leave.isPending} onClick={() => leave.mutate()}>
             {hasKey ? "Forget key" : "Sign out"}
           </button>
         )}
