@@ -50,6 +50,45 @@ describe.skipIf(whyNot !== null)(`interruptions${whyNot === null ? "" : `: ${why
     await context.close();
   });
 
+  test("reasons, changed parameters and a group's comment outlive a session that ends, until their dialog is closed", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = [];
+    for (const amount_usd of [961, 962])
+      raised.push(
+        await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent: "bot-drafts" })),
+      );
+    const { session } = await console_.join(seeded.admin, "olga@example.com", "operator");
+    const { page, wrongs, context } = await console_.open({ session });
+    const cookies = await context.cookies();
+    const dialog = page.getByRole("dialog");
+    const one = `/escalations/${raised[0]?.decision.escalation_id}`;
+    for (const [path, button, label, text] of [
+      [one, /^With changes/, "Parameters as JSON", '{"amount_usd": 100}'],
+      [one, "Reassign", "Reason", "they know the customer"],
+      [one, "Cancel review", "Reason", "asked twice"],
+      ["/review?agent_id=bot-drafts", "Rule on all 2", "Comment on each", "all of the outage"],
+    ] as const) {
+      const open = async () => {
+        await page.getByRole("button", { name: button }).click();
+        return dialog.getByLabel(label);
+      };
+      await page.goto(path);
+      const untouched = await (await open()).inputValue();
+      await dialog.getByLabel(label).fill(text);
+      await context.clearCookies();
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+      await context.addCookies(cookies);
+      await page.goto(path);
+      expect(await (await open()).inputValue(), String(button)).toBe(text);
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+      expect(await (await open()).inputValue(), String(button)).toBe(untouched);
+    }
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("of one case in two tabs the second to be ruled on hears how the first ended it", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -9,13 +9,16 @@ export function useDraftName(what: string): string {
   return `${caller?.org_id}.${caller?.id}.${what}`;
 }
 
-/** A text that is being written: the text, how it changes, and that it was sent or dropped. */
-export function useDraft(what: string): readonly [text: string, write: (text: string) => void, drop: () => void] {
+/** A text that is being written, from `initial` on: the text, how it changes, and that it was sent or dropped. */
+export function useDraft(
+  what: string,
+  initial = "",
+): readonly [text: string, write: (text: string) => void, drop: () => void] {
   const name = useDraftName(what);
-  const [text, setText] = useState(() => keptDraft(name) ?? "");
+  const [text, setText] = useState(() => keptDraft(name) ?? initial);
   const write = (next: string) => {
     setText(next);
-    keepDraft(name, next === "" ? null : next);
+    keepDraft(name, next === initial ? null : next);
   };
   return [text, write, () => keepDraft(name, null)];
 }

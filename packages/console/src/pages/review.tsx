@@ -24,7 +24,7 @@ export function ReviewPage() {
   const client = useClient();
   const [filters, setFilters] = useFilters(["status", "agent_id", "reviewer", "mode", "case"]);
   const [help, setHelp] = useState(false);
-  const [alike, setAlike] = useState<readonly Escalation[] | null>(null);
+  const [alike, setAlike] = useState<Group | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const status = filters.status ?? "pending";
   const rules = useMay("reviewer") && status === "pending";
@@ -56,8 +56,8 @@ export function ReviewPage() {
     const next = visible[Math.max(0, Math.min(visible.length - 1, at + step))];
     if (next !== undefined) choose(next.escalation_id);
   };
-  const ruleOn = ({ members }: Group) => {
-    if (members.length > 1) setAlike(members);
+  const ruleOn = (group: Group) => {
+    if (group.members.length > 1) setAlike(group);
   };
   const chosenGroup = groups.find(({ members }) => members.some((each) => each.escalation_id === chosen));
   useKeys({
@@ -174,7 +174,7 @@ export function ReviewPage() {
           </div>
         )}
       </Paged>
-      {alike !== null && <GroupRuling members={alike} onClose={() => setAlike(null)} />}
+      {alike !== null && <GroupRuling group={alike} onClose={() => setAlike(null)} />}
       {help && <ShortcutHelp onClose={() => setHelp(false)} />}
     </>
   );

@@ -3,27 +3,33 @@ import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { adviceOn } from "../api/advice.ts";
+import { useDraft } from "../api/draft.ts";
 import { Data } from "../parts/data.tsx";
 import { Meter } from "../parts/decision-parts.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
 import { TimeLeft } from "../parts/time.tsx";
 import { deedOf } from "../parts/wants.tsx";
+import type { Group } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
 
 type GroupOutcome = "approve" | "block";
 
-/** `members` as they were when somebody asked: what arrives later was not looked at and is not ruled on. */
+/** The group as it was when somebody asked: what arrives later was not looked at and is not ruled on. */
 export function GroupRuling({
-  members,
-  onClose,
+  group: { key, members },
+  onClose: close,
 }: {
-  readonly members: readonly Escalation[];
+  readonly group: Group;
   readonly onClose: () => void;
 }) {
   const run = useGroupRun();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
-  const [comment, setComment] = useState("");
+  const [comment, setComment, dropComment] = useDraft(`comment.${key}`);
+  const onClose = () => {
+    dropComment();
+    close();
+  };
   const [outcome, setOutcome] = useState<GroupOutcome | null>(null);
   const chosen = members.map(({ escalation_id }) => escalation_id).filter((id) => !left.has(id));
   const over = chosen.filter((id) => isOver(run.items.get(id))).length;

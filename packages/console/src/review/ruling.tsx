@@ -2,7 +2,7 @@
 import { type Escalation, limits, type Outcome, type Reviewer } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { useDraft } from "../api/draft.ts";
 import { useClient } from "../api/session.tsx";
@@ -102,9 +102,11 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
   const { outcome, escalation, content } = props;
   const client = useClient();
   const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
-  const [text, setText] = useState(() => JSON.stringify(content ?? {}, null, 2));
+  const unchanged = useMemo(() => JSON.stringify(content ?? {}, null, 2), [content]);
+  const [text, setText, dropText] = useDraft(`changes.${escalation.escalation_id}`, unchanged);
   const onClose = () => {
     dropComment();
+    dropText();
     props.onClose();
   };
   const edited = useMemo(() => readEdited(content ?? {}, text), [content, text]);
@@ -191,35 +193,18 @@ function readEdited(
 
 function CancelDialog(props: ActProps) {
   const client = useClient();
-  const [reason, setReason] = useState("");
-  const act = useAct(
-    () =>
-      client.cancelEscalation(props.escalation.escalation_id, reason.trim() === "" ? {} : { reason: reason.trim() }),
-    "Cancelled: the action stays blocked",
-    props,
-  );
   return (
-    <Dialog title="Cancel this review" onClose={props.onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          act.mutate();
-        }}
-      >
-        <p>Nobody decides any more, and the action stays blocked.</p>
-        <TextArea label="Reason" maxLength={4_000} value={reason} onChange={(event) => setReason(event.target.value)} />
-        {act.error !== null && <Wrong error={act.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={props.onClose}>
-            Back
-          </button>
-          <button type="submit" className="button bad" disabled={act.isPending}>
-            Cancel the review
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <ReasonDialog
+      {...props}
+      act="cancel"
+      title="Cancel this review"
+      button="Cancel the review"
+      tone="bad"
+      perform={(reason) => client.cancelEscalation(props.escalation.escalation_id, reason)}
+      said="Cancelled: the action stays blocked"
+    >
+      <p>Nobody decides any more, and the action stays blocked.</p>
+    </ReasonDialog>
   );
 }
 
@@ -227,7 +212,6 @@ function ReassignDialog(props: ActProps) {
   const client = useClient();
   const [role, setRole] = useState("reviewer");
   const [person, setPerson] = useState("");
-  const [reason, setReason] = useState("");
   const reviewers: Reviewer[] =
     role === "user"
       ? person
@@ -235,17 +219,70 @@ function ReassignDialog(props: ActProps) {
           .filter((id) => id !== "")
           .map((id) => ({ type: "user", id }))
       : [{ type: "role", id: role }];
-  const act = useAct(
-    () =>
-      client.reassignEscalation(props.escalation.escalation_id, {
-        reviewers,
-        ...(reason.trim() === "" ? {} : { reason: reason.trim() }),
-      }),
-    "Reassigned",
-    props,
-  );
   return (
-    <Dialog title="Hand to other reviewers" onClose={props.onClose}>
+    <ReasonDialog
+      {...props}
+      act="reassign"
+      title="Hand to other reviewers"
+      button="Hand over"
+      tone="primary"
+      ready={reviewers.length > 0}
+      perform={(reason) => client.reassignEscalation(props.escalation.escalation_id, { reviewers, ...reason })}
+      said="Reassigned"
+    >
+      <SelectField
+        label="Who decides"
+        value={role}
+        onChange={(event) => setRole(event.target.value)}
+        options={[
+          ["reviewer", "Every reviewer"],
+          ["operator", "Operators"],
+          ["admin", "Admins"],
+          ["user", "Certain people"],
+        ]}
+      />
+      {role === "user" && (
+        <TextField
+          label="Their ids"
+          hint="usr_…, separated by commas; see People"
+          value={person}
+          onChange={(event) => setPerson(event.target.value)}
+          required
+        />
+      )}
+    </ReasonDialog>
+  );
+}
+
+/** What an operator does to a review besides ruling; `children` is what the act asks for or says beside its reason. */
+function ReasonDialog({
+  act: name,
+  title,
+  button,
+  tone,
+  ready = true,
+  perform,
+  said,
+  children,
+  ...props
+}: ActProps & {
+  readonly act: Act;
+  readonly title: string;
+  readonly button: string;
+  readonly tone: "primary" | "bad";
+  readonly ready?: boolean;
+  readonly perform: (reason: { readonly reason?: string }) => Promise<Escalation>;
+  readonly said: string;
+  readonly children: ReactNode;
+}) {
+  const [reason, setReason, dropReason] = useDraft(`${name}.${props.escalation.escalation_id}`);
+  const onClose = () => {
+    dropReason();
+    props.onClose();
+  };
+  const act = useAct(() => perform(reason.trim() === "" ? {} : { reason: reason.trim() }), said, { ...props, onClose });
+  return (
+    <Dialog title={title} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -253,34 +290,15 @@ function ReassignDialog(props: ActProps) {
           act.mutate();
         }}
       >
-        <SelectField
-          label="Who decides"
-          value={role}
-          onChange={(event) => setRole(event.target.value)}
-          options={[
-            ["reviewer", "Every reviewer"],
-            ["operator", "Operators"],
-            ["admin", "Admins"],
-            ["user", "Certain people"],
-          ]}
-        />
-        {role === "user" && (
-          <TextField
-            label="Their ids"
-            hint="usr_…, separated by commas; see People"
-            value={person}
-            onChange={(event) => setPerson(event.target.value)}
-            required
-          />
-        )}
+        {children}
         <TextArea label="Reason" maxLength={4_000} value={reason} onChange={(event) => setReason(event.target.value)} />
         {act.error !== null && <Wrong error={act.error} />}
         <div className="actions">
-          <button type="button" className="button" onClick={props.onClose}>
+          <button type="button" className="button" onClick={onClose}>
             Back
           </button>
-          <button type="submit" className="button primary" disabled={act.isPending || reviewers.length === 0}>
-            Hand over
+          <button type="submit" className={`button ${tone}`} disabled={act.isPending || !ready}>
+            {button}
           </button>
         </div>
       </form>
