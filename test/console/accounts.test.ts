@@ -173,6 +173,34 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await context.close();
   });
 
+  test.each([
+    ["/verify-email", "Confirm"],
+    ["/reset-password", "Set password"],
+    ["/invitation", "Join"],
+    ["/unsubscribe", "Stop these mails"],
+  ])(
+    "the token of a link to %s is used, and stays neither in the address nor in the tab's history",
+    {
+      timeout: test_timeout_ms,
+    },
+    async (path, button) => {
+      const token = "the-token-of-a-mail";
+      const { page, wrongs, context } = await console_.open();
+      await page.goto(`${path}?token=${token}`);
+      const go = page.getByRole("button", { name: button });
+      await go.waitFor();
+      await expect.poll(() => page.url()).toBe(`${console_.url}${path}`);
+      const browser = await context.newCDPSession(page);
+      const { entries } = await browser.send("Page.getNavigationHistory");
+      expect(entries.map(({ url }) => url).join()).not.toContain(token);
+      if (path !== "/unsubscribe") await page.getByLabel("Password").fill(password);
+      const [sent] = await Promise.all([page.waitForRequest((request) => request.method() === "POST"), go.click()]);
+      expect(sent.postData() ?? sent.url()).toContain(token);
+      expect(wrongs).toEqual([]);
+      await context.close();
+    },
+  );
+
   test("a passkey of a virtual authenticator is added, and signs in without a password", {
     timeout: test_timeout_ms,
   }, async () => {

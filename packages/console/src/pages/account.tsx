@@ -2,15 +2,17 @@
 import { limits } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { FormError, Outside } from "../account/outside.tsx";
 import { useSession } from "../api/session.tsx";
 import { TextField } from "../parts/field.tsx";
 
-/** Reads the token of a mailed link once, and takes it out of the address: it does not stay in the history. */
+/** Reads the token of a mailed link once, and takes it out of the address: it does not stay in the tab's history. */
 function useToken(): string {
-  const { search } = useLocation();
+  const { search, pathname } = useLocation();
+  const navigate = useNavigate();
   const [token] = useState(() => (search as { readonly token?: string }).token ?? "");
+  useEffect(() => void navigate({ to: pathname, search: {} as never, replace: true }), [navigate, pathname]);
   return token;
 }
 
