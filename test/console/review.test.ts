@@ -195,6 +195,41 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
     await context.close();
   });
 
+  test("similar cases are the decided ones of the same agent and tool, also behind a hundred that wait", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const refund = (amount_usd: number) => intent("other.refund", { amount_usd }, { agent: "bot-similar" });
+    const decided = await submit(console_.url, seeded.agent, refund(601));
+    const ruling = `/v1/escalations/${decided.decision.escalation_id}/decision`;
+    await api(console_.url, seeded.operator, "POST", ruling, { outcome: "approve" });
+    for (let begun = 0; begun < 100; begun += 50)
+      await api(console_.url, seeded.agent, "POST", "/v1/intents/batch", {
+        intents: Array.from({ length: 50 }, (_, at) => refund(700 + begun + at)),
+      });
+    const { escalations } = await api<{ escalations: { escalation_id: string }[] }>(
+      console_.url,
+      seeded.admin,
+      "GET",
+      "/v1/escalations?agent_id=bot-similar&status=pending&limit=200",
+    );
+    expect(escalations).toHaveLength(100);
+    const path = `/escalations/${escalations[0]?.escalation_id}`;
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto(path);
+    await page.getByText("1 of 1 like this were approved.").waitFor();
+    // None among the last that were decided, and there are more.
+    await page.route("**/v1/escalations?*agent_id=bot-similar*", (route) =>
+      route.fulfill({ json: { escalations: [], next_cursor: "more" } }),
+    );
+    await page.goto(path);
+    await page.getByText("None with this tool among the last 100 of this agent that were decided.").waitFor();
+    await page.unroute("**/v1/escalations?*agent_id=bot-similar*");
+    await page.goto(`/escalations/${decided.decision.escalation_id}`);
+    await page.getByText("No other of this agent with this tool has been decided so far.").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("a lost connection is told, and the page goes on by itself when the service answers again", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -24,22 +24,23 @@ export function useIntent(intent_id: string | undefined) {
   });
 }
 
-/** Closed escalations of the same agent and tool, newest first, of the last hundred of the agent. */
-export function useSimilar(escalation: Escalation | undefined) {
+/** How many decided escalations of an agent are looked through for similar ones. */
+export const similar_among = 100;
+
+/** Other escalations of the same agent and tool that were decided, newest first; `all`: there are no further ones. */
+export function useSimilar({ agent_id, action: { type, verb }, escalation_id }: Escalation) {
   const client = useClient();
   return useQuery({
-    queryKey: ["escalations", "similar", escalation?.agent_id, escalation?.action.verb, escalation?.escalation_id],
+    queryKey: ["escalations", "similar", agent_id, type, verb, escalation_id],
     queryFn: async () => {
-      const { escalations } = await client.listEscalations({ agent_id: escalation?.agent_id ?? "", limit: 100 });
-      return escalations.filter(
-        (each) =>
-          each.status !== "pending" &&
-          each.escalation_id !== escalation?.escalation_id &&
-          each.action.verb === escalation?.action.verb &&
-          each.action.type === escalation.action.type,
-      );
+      const page = await client.listEscalations({ status: "decided", agent_id, limit: similar_among });
+      return {
+        cases: page.escalations.filter(
+          (each) => each.escalation_id !== escalation_id && each.action.verb === verb && each.action.type === type,
+        ),
+        all: page.next_cursor === null,
+      };
     },
-    enabled: escalation !== undefined,
     staleTime: 60_000,
   });
 }

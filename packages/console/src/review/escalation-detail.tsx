@@ -9,7 +9,7 @@ import { Facts, Payload, Reasons, Risk, shownContent, WouldApprove } from "../pa
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
-import { useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
+import { similar_among, useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
 
@@ -208,28 +208,34 @@ function Votes({ escalation: { votes, quorum, resolution, reviewers, status } }:
 }
 
 function Similar({ escalation }: { readonly escalation: Escalation }) {
-  const query = useSimilar(escalation);
-  const cases = query.data ?? [];
-  if (cases.length === 0)
-    return (
-      <section className="stack tight">
-        <h2>Similar cases</h2>
-        <p className="small muted">{query.isPending ? "Looking …" : "None of this agent with this tool so far."}</p>
-      </section>
-    );
-  const approved = cases.filter(({ resolution }) => resolution !== null && resolution.outcome !== "block").length;
   return (
     <section className="stack tight">
       <h2>Similar cases</h2>
-      <p className="small muted">{`${approved} of ${cases.length} like this were approved.`}</p>
+      <Loaded query={useSimilar(escalation)} what="similar cases">
+        {(similar) => <SimilarCases {...similar} />}
+      </Loaded>
+    </section>
+  );
+}
+
+function SimilarCases({ cases, all }: { readonly cases: readonly Escalation[]; readonly all: boolean }) {
+  const among = `the last ${similar_among} of this agent that were decided`;
+  if (cases.length === 0)
+    return (
+      <p className="small muted">
+        {all ? "No other of this agent with this tool has been decided so far." : `None with this tool among ${among}.`}
+      </p>
+    );
+  const approved = cases.filter(({ resolution }) => resolution !== null && resolution.outcome !== "block").length;
+  return (
+    <>
+      <p className="small muted">
+        {`${approved} of ${cases.length} like this were approved${all ? "" : `, among ${among}`}.`}
+      </p>
       <ul className="plain stack tight">
         {cases.slice(0, 5).map((each) => (
           <li key={each.escalation_id} className="row small">
-            {each.resolution === null ? (
-              <StatusBadge status={each.status} />
-            ) : (
-              <VerdictBadge verdict={each.resolution.outcome} />
-            )}
+            {each.resolution !== null && <VerdictBadge verdict={each.resolution.outcome} />}
             <Link to="/escalations/$escalation_id" params={{ escalation_id: each.escalation_id }}>
               <Data text={each.action.target?.identifier ?? each.action.verb} chars_max={60} />
             </Link>
@@ -242,6 +248,6 @@ function Similar({ escalation }: { readonly escalation: Escalation }) {
           </li>
         ))}
       </ul>
-    </section>
+    </>
   );
 }
