@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
 import { auditWord } from "../parts/decision-parts.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { FilterField, SelectField } from "../parts/field.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
@@ -41,15 +41,11 @@ export function AuditPage() {
             ...Object.keys(auditTypes).map((type) => [type, auditWord(type as AuditType)] as const),
           ]}
         />
-        <TextField
-          key={filters.actor ?? ""}
+        <FilterField
           label="By (key or user id)"
           maxLength={actor_chars_max}
-          defaultValue={filters.actor ?? ""}
-          onBlur={(event) => setFilters({ actor: event.target.value.trim() })}
-          onKeyDown={(event) => {
-            if (event.key === "Enter") setFilters({ actor: event.currentTarget.value.trim() });
-          }}
+          filter={filters.actor}
+          onFilter={(actor) => setFilters({ actor })}
         />
       </form>
       <section className="card" aria-label="Audit trail">

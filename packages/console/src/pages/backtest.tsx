@@ -7,7 +7,7 @@ import { useClient } from "../api/session.tsx";
 import { nowMs } from "../browser/clock.ts";
 import { VerdictBadge, verdictWord } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { FilterField, SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
@@ -90,11 +90,11 @@ export function BacktestPage() {
               ...(membranes.data ?? []).map(({ membrane_id, name }) => [membrane_id, name] as const),
             ]}
           />
-          <TextField
+          <FilterField
             label="Agent"
             maxLength={limits.agent_id_chars_max}
-            defaultValue={filters.agent_id ?? ""}
-            onBlur={(event) => setFilters({ agent_id: event.target.value.trim() })}
+            filter={filters.agent_id}
+            onFilter={(agent_id) => setFilters({ agent_id })}
           />
           <button type="submit" className="button primary" disabled={run.isPending}>
             {run.isPending ? "Deciding again …" : "Run"}

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { FilterField, SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -43,15 +43,11 @@ export function DecisionsPage() {
         </button>
       </PageHead>
       <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        <TextField
-          key={filters.agent_id ?? ""}
+        <FilterField
           label="Agent"
           maxLength={limits.agent_id_chars_max}
-          defaultValue={filters.agent_id ?? ""}
-          onBlur={(event) => setFilters({ agent_id: event.target.value.trim() })}
-          onKeyDown={(event) => {
-            if (event.key === "Enter") setFilters({ agent_id: event.currentTarget.value.trim() });
-          }}
+          filter={filters.agent_id}
+          onFilter={(agent_id) => setFilters({ agent_id })}
         />
         <SelectField
           label="Verdict"

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { ModeBadge, StatusBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { FilterField, SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { ShadowBanner } from "../parts/shadow-banner.tsx";
@@ -103,14 +103,11 @@ export function ReviewPage() {
             ["all", "All"],
           ]}
         />
-        <TextField
+        <FilterField
           label="Agent"
           maxLength={limits.agent_id_chars_max}
-          defaultValue={filters.agent_id ?? ""}
-          onBlur={(event) => setFilters({ agent_id: event.target.value.trim(), case: "" })}
-          onKeyDown={(event) => {
-            if (event.key === "Enter") setFilters({ agent_id: event.currentTarget.value.trim(), case: "" });
-          }}
+          filter={filters.agent_id}
+          onFilter={(agent_id) => setFilters({ agent_id, case: "" })}
         />
         <SelectField
           label="For"

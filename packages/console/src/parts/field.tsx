@@ -1,5 +1,5 @@
 /** A labelled input. */
-import { type ComponentProps, type ReactNode, useId } from "react";
+import { type ComponentProps, type ReactNode, useId, useState } from "react";
 
 /** Nothing that fits one line is longer; what is pasted beyond that is left out. */
 const line_chars_max = 2_048;
@@ -49,6 +49,43 @@ export function TextField({ label, hint, wrong, ...input }: Common & ComponentPr
         {...input}
       />
     </Framed>
+  );
+}
+
+/** A text to filter by: counts once it is left or on Enter, and follows the filter when that changes elsewhere. */
+export function FilterField({
+  filter,
+  onFilter,
+  ...field
+}: {
+  readonly label: string;
+  readonly maxLength: number;
+  readonly filter: string | undefined;
+  readonly onFilter: (text: string) => void;
+}) {
+  const current = filter ?? "";
+  const [text, setText] = useState(current);
+  const [before, setBefore] = useState(current);
+  if (before !== current) {
+    setBefore(current);
+    setText(current);
+  }
+  const finish = () => {
+    if (text.trim() !== current) onFilter(text.trim());
+  };
+  return (
+    <TextField
+      {...field}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={finish}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter") return;
+        // The form around it would be sent before the filter counts.
+        event.preventDefault();
+        finish();
+      }}
+    />
   );
 }
 
