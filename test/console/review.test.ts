@@ -1,5 +1,6 @@
 /** The review queue in the browser: what reviewers do reaches the agents that wait, and hostile texts stay texts. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { deadlineIn } from "../../packages/server/src/testing/review.ts";
 import { patience_ms } from "./chromium.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
 import { api, hostile, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
@@ -226,6 +227,34 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
     await page.unroute("**/v1/escalations?*agent_id=bot-similar*");
     await page.goto(`/escalations/${decided.decision.escalation_id}`);
     await page.getByText("No other of this agent with this tool has been decided so far.").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("of more than a page that wait, the one whose time ends first stands on top, however old it is", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const own = await seedOrganization(console_.url);
+    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+    const urgent = await submit(
+      console_.url,
+      own.agent,
+      intent("other.refund", { amount_usd: 505 }, { agent: "bot-urgent", target: "cus_urgent" }),
+    );
+    for (let batch = 0; batch < 3; batch += 1)
+      await api(console_.url, own.agent, "POST", "/v1/intents/batch", {
+        intents: Array.from({ length: 50 }, (_, at) =>
+          intent("other.refund", { amount_usd: 600 }, { agent: "bot-crowd", target: `cus_${batch}_${at}` }),
+        ),
+      });
+    await deadlineIn(console_.database.db, [urgent.decision.escalation_id ?? ""], "5 minutes");
+    const { page, wrongs, context } = await console_.open({ api_key: own.reviewer });
+    await page.goto("/review");
+    await page.getByText("100 shown").waitFor();
+    await page.locator(".entry").first().getByText("cus_urgent").waitFor();
+    await page.getByRole("article", { name: "Escalation" }).getByText("cus_urgent").first().waitFor();
+    await page.getByRole("button", { name: "More escalations" }).click();
+    await page.getByText("151 shown, all").waitFor();
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -15,6 +15,8 @@ export interface EscalationQuery extends PageQuery {
   readonly agent_id?: string;
   readonly reviewer?: string;
   readonly mode?: PipelineMode;
+  /** Those whose time ends first come first; for pending ones only. */
+  readonly order?: "expires_at";
 }
 
 /** What a vote may carry besides the ruling. */
@@ -29,7 +31,7 @@ export function escalationCalls(call: Transport) {
     (await call<{ escalation: Escalation }>(method, at, options)).escalation;
 
   return {
-    /** Escalations, newest first. */
+    /** Escalations, newest first or in the order asked for. */
     listEscalations: (query: EscalationQuery = {}) =>
       call<Page<"escalations", Escalation>>("GET", "/v1/escalations", { query: { ...query } }),
 

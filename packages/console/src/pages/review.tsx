@@ -30,6 +30,8 @@ export function ReviewPage() {
   const rules = useMay("reviewer") && status === "pending";
   const asked = {
     ...(status === "all" ? {} : { status: status as Escalation["status"] }),
+    // Open ones: whose time is over soonest comes first.
+    ...(status === "pending" ? { order: "expires_at" as const } : {}),
     ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
     ...(filters.reviewer ? { reviewer: filters.reviewer } : {}),
     ...(filters.mode ? { mode: filters.mode as Escalation["pipeline_mode"] } : {}),
@@ -42,12 +44,7 @@ export function ReviewPage() {
     },
     { refetchInterval: watch_ms, joins: true },
   );
-  // Open ones: whose time is over soonest comes first.
-  const rows = useMemo(
-    () => (status === "pending" ? [...list.rows].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1)) : list.rows),
-    [list.rows, status],
-  );
-  const groups = useMemo(() => groupsOf(rows), [rows]);
+  const groups = useMemo(() => groupsOf(list.rows), [list.rows]);
   const visible = groups.flatMap(({ key, members }) => (opened.has(key) ? members : members.slice(0, 1)));
   const chosen = filters.case ?? visible[0]?.escalation_id;
   const choose = useCallback((id: string | undefined) => setFilters({ case: id ?? "" }), [setFilters]);

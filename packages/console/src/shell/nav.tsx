@@ -46,7 +46,7 @@ function usePending(): string | null {
   const reads = useReads();
   const { data } = useQuery({
     queryKey: ["escalations", "count"],
-    queryFn: () => client.listEscalations({ status: "pending", limit: 100 }),
+    queryFn: () => client.listEscalations({ status: "pending", order: "expires_at", limit: 100 }),
     refetchInterval: 10_000,
     enabled: reads,
   });

@@ -28,7 +28,11 @@ export const escalationOperations = {
     conditional: true,
     query: EscalationListQuery,
     answers: {
-      200: { description: "Newest first.", schema: listed("escalations", Escalation), headers: ["ETag"] },
+      200: {
+        description: "Newest first, or in the order asked for.",
+        schema: listed("escalations", Escalation),
+        headers: ["ETag"],
+      },
     },
     delivered: true,
   },

@@ -101,4 +101,7 @@ export const EscalationListQuery = listQuery({
   group: Type.Optional(
     oneOf(["equal"], { description: "of pending ones that are for the same action, only the newest" }),
   ),
+  order: Type.Optional(
+    oneOf(["expires_at"], { description: "those whose time ends first come first; with `status=pending` only" }),
+  ),
 });

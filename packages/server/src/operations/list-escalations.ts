@@ -1,13 +1,18 @@
 import type { Escalation } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
 import { decodeCursor, idPlace, page } from "../store/cursor.ts";
-import { type EscalationFilter, listEscalations as readPage } from "../store/escalations.ts";
+import { type EscalationFilter, type EscalationPlace, listEscalations as readPage } from "../store/escalations.ts";
 import type { Caller } from "./caller.ts";
 import type { Page } from "./read-intents.ts";
 import type { Runtime } from "./runtime.ts";
+import { storableUs } from "./storable-time.ts";
 
 const isEscalation = idPlace("escalation");
 
-/** The organization's escalations, newest first; those of test mode only when asked for. Faults: invalid_request (cursor). */
+/**
+ * The organization's escalations, newest first or in the order asked for; those of test mode only when asked for.
+ * Faults: invalid_request (cursor, an order for others than pending ones).
+ */
 export async function listEscalations(
   runtime: Pick<Runtime, "db">,
   caller: Pick<Caller, "org_id">,
@@ -15,9 +20,30 @@ export async function listEscalations(
   limit: number,
   cursor: string | undefined,
 ): Promise<Page<Escalation>> {
-  const before = decodeCursor(cursor, isEscalation);
+  if (filter.order !== undefined && filter.status !== "pending") {
+    const message = "Only pending escalations are listed in this order: ask with status=pending.";
+    throw new Fault("invalid_request", { details: [{ path: "/order", code: "not_allowed", message }] });
+  }
+  const after = filter.order === undefined ? placeByAge(cursor) : placeByTimeLimit(cursor);
   const rows = await runtime.db.tenant(caller.org_id, (query) =>
-    readPage(query, caller.org_id, filter, before, limit + 1),
+    readPage(query, caller.org_id, filter, after, limit + 1),
   );
-  return page(rows, limit, (row) => row.escalation_id);
+  return page(rows, limit, ({ expires_at, escalation_id }) =>
+    filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`,
+  );
+}
+
+function placeByAge(cursor: string | undefined): EscalationPlace | null {
+  const escalation_id = decodeCursor(cursor, isEscalation);
+  return escalation_id === null ? null : { escalation_id, expires_at: null };
+}
+
+/** Many can end at the same moment, so the id is part of the place. */
+function placeByTimeLimit(cursor: string | undefined): EscalationPlace | null {
+  const place = decodeCursor(cursor, (text) => {
+    const [expires_at = "", escalation_id = "", ...rest] = text.split(" ");
+    return formatTimestampUs(storableUs(expires_at)) === expires_at && isEscalation(escalation_id) && rest.length === 0;
+  });
+  const [expires_at = "", escalation_id = ""] = place?.split(" ") ?? [];
+  return place === null ? null : { escalation_id, expires_at };
 }

@@ -13,6 +13,15 @@ export interface EscalationFilter {
   readonly mode?: Escalation["pipeline_mode"] | undefined;
   /** Of pending ones that are for the same action, only the newest. */
   readonly group?: "equal" | undefined;
+  /** Absent: newest first. `expires_at`: those whose time ends first, along an index that has pending ones only. */
+  readonly order?: "expires_at" | undefined;
+}
+
+/** Where a page of a list ended. */
+export interface EscalationPlace {
+  readonly escalation_id: string;
+  /** Null in a list that is newest first. */
+  readonly expires_at: string | null;
 }
 
 /** The moment by the database's clock, RFC 3339: what deadlines are told by. */
@@ -30,20 +39,23 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
   return row;
 }
 
-/** Up to `limit` escalations, newest first, older than `before`. */
+/** Up to `limit` escalations that come after a place in the order of the filter. */
 export async function listEscalations(
   query: Query,
   org_id: string,
   filter: EscalationFilter,
-  before: string | null,
+  after: EscalationPlace | null,
   limit: number,
 ): Promise<Escalation[]> {
+  const order = filter.order === "expires_at" ? "expires_at, escalation_id" : "escalation_id desc";
   // Equal ones are few in a list: a count for each row shown is a look into one index.
   const rows = await query<{ record: Escalation; equal_pending: number | null }>(
     `select record, case when status = 'pending' then (
          select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
            and o.mode = e.mode and o.status = 'pending') end as equal_pending
-     from escalations e where org_id = $1 and ($2::text is null or escalation_id < $2)
+     from escalations e where org_id = $1
+       and ($2::text is null
+         or case when $9::timestamptz is null then escalation_id < $2 else (expires_at, escalation_id) > ($9, $2) end)
        and ($3::text is null or status = $3) and ($4::text is null or agent_id = $4) and mode = $5
        and ($8::text is null or status <> 'pending' or not exists (
          select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
@@ -51,16 +63,17 @@ export async function listEscalations(
        and ($6::text is null or exists (
          select from json_array_elements(record -> 'reviewers') as r
          where $6 in (r ->> 'id', (r ->> 'type') || ':' || (r ->> 'id'))))
-     order by escalation_id desc limit $7::integer`,
+     order by ${order} limit $7::integer`,
     [
       org_id,
-      before,
+      after?.escalation_id ?? null,
       filter.status ?? null,
       filter.agent_id ?? null,
       filter.mode ?? "live",
       filter.reviewer ?? null,
       limit,
       filter.group ?? null,
+      after?.expires_at ?? null,
     ],
   );
   return rows.map(({ record, equal_pending }) => (equal_pending === null ? record : { ...record, equal_pending }));

@@ -53,3 +53,15 @@ export const blockedBody = {
   },
   context: { contract_version: "1", facts: { security: { prompt_injection_detected: true } } },
 };
+
+/** Moves the time limit of escalations to so long from now. */
+export async function deadlineIn(db: Database, escalation_ids: readonly string[], interval: string): Promise<void> {
+  await db.system((query) =>
+    query(
+      `update escalations e set expires_at = d.at, record = (record::jsonb || jsonb_build_object('expires_at',
+         to_char(d.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::json
+       from (select clock_timestamp() + $2::interval as at) as d where escalation_id = any($1)`,
+      [escalation_ids, interval],
+    ),
+  );
+}

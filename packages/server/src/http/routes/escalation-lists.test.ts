@@ -1,0 +1,92 @@
+/** Lists of escalations over HTTP: their order and their pages. Source: api.md §6. */
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call } from "../../testing/http-node.ts";
+import { deadlineIn, heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const { db } = database;
+let url = "";
+beforeAll(async () => {
+  url = (await serviceNode(database)).url;
+});
+
+const get = (path: string, key: string) => call(url, "GET", path, { key });
+const post = (path: string, key: string, body: unknown) => call(url, "POST", path, { key, body });
+const block = (escalation_id: string, key: string) =>
+  post(`/v1/escalations/${escalation_id}/decision`, key, { outcome: "block" });
+
+/** The id of an escalation that was just opened. */
+async function held(of: Reviewed): Promise<string> {
+  const { json } = await post("/v1/intents", of.agent, heldBody);
+  expect(json.decision.verdict).toBe("escalate");
+  return json.decision.escalation_id;
+}
+
+test("lists newest first, page by page, filtered", async () => {
+  const own = await reviewedOrganization(db, url);
+  const ids: string[] = [];
+  for (let n = 0; n < 3; n++) ids.unshift(await held(own));
+  await post(`/v1/escalations/${ids[1]}/reassign`, own.operator, { reviewers: [{ type: "role", id: "operator" }] });
+  await block(ids[0] ?? "", own.reviewer);
+  const list = async (query: string) =>
+    (await get(`/v1/escalations${query}`, own.reviewer)).json.escalations.map(
+      (each: { escalation_id: string }) => each.escalation_id,
+    );
+  expect(await list("")).toEqual(ids);
+  expect(await list("?status=pending")).toEqual(ids.slice(1));
+  expect(await list("?reviewer=operator")).toEqual([ids[1]]);
+  expect(await list("?reviewer=role:operator")).toEqual([ids[1]]);
+  expect(await list("?agent_id=nobody")).toEqual([]);
+  const { next_cursor } = (await get("/v1/escalations?limit=2", own.reviewer)).json;
+  expect(await list(`?limit=2&cursor=${next_cursor}`)).toEqual(ids.slice(2));
+  expect((await get("/v1/escalations?status=open", own.reviewer)).status).toBe(400);
+  expect((await get("/v1/escalations", own.agent)).status).toBe(403);
+});
+
+test("lists pending ones by the end of their time, page by page, also where many end at the same moment", async () => {
+  const own = await reviewedOrganization(db, url);
+  const ids: string[] = [];
+  for (let n = 0; n < 7; n++) ids.push(await held(own));
+  const [urgent = "", next = "", ...tied] = ids as [string, string, ...string[]];
+  const closed = tied.pop() ?? "";
+  await deadlineIn(db, tied, "30 minutes");
+  await deadlineIn(db, [next], "20 minutes");
+  await deadlineIn(db, [urgent, closed], "10 minutes");
+  await block(closed, own.reviewer);
+  // To hand one over leaves its time limit, so its place, as it was.
+  await post(`/v1/escalations/${urgent}/reassign`, own.operator, { reviewers: [{ type: "role", id: "reviewer" }] });
+  const path = "/v1/escalations?status=pending&order=expires_at";
+  for (const limit of [1, 2, 3, 6, 7]) {
+    const seen: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const { json } = await get(`${path}&limit=${limit}${cursor === "" ? "" : `&cursor=${cursor}`}`, own.reviewer);
+      expect(json.escalations.length).toBeGreaterThan(0);
+      seen.push(...json.escalations.map((each: { escalation_id: string }) => each.escalation_id));
+      cursor = json.next_cursor;
+    }
+    expect(seen).toEqual([urgent, next, ...tied]);
+  }
+});
+
+test("the order by time limit is refused for others than pending ones, and so is a cursor of another order", async () => {
+  const own = await reviewedOrganization(db, url);
+  for (let n = 0; n < 2; n++) await held(own);
+  const path = "/v1/escalations?status=pending&limit=1";
+  const of = async (more: string) => (await get(`${path}${more}`, own.reviewer)).json.next_cursor;
+  const [newest, soonest] = [await of(""), await of("&order=expires_at")];
+  const made = (place: string) => Buffer.from(place).toString("base64url");
+  const [, id = ""] = Buffer.from(soonest, "base64url").toString().split(" ");
+  for (const bad of [
+    "/v1/escalations?order=expires_at",
+    "/v1/escalations?order=expires_at&status=decided",
+    "/v1/escalations?order=created_at&status=pending",
+    `${path}&cursor=${soonest}`,
+    `${path}&order=expires_at&cursor=${newest}`,
+    `${path}&order=expires_at&cursor=${made(`0000-01-01T00:00:00.000000Z ${id}`)}`,
+    `${path}&order=expires_at&cursor=${made(`2026-01-01T00:00:00+23:59 ${id}`)}`,
+    `${path}&order=expires_at&cursor=${made(`2026-01-01T00:00:00.000000Z ${id} ${id}`)}`,
+  ])
+    expect((await get(bad, own.reviewer)).status, bad).toBe(400);
+});
