@@ -17,7 +17,9 @@ describe("texts of strangers", () => {
           const shown = textParts(text, false)
             .map((part) => part.text)
             .join("");
-          expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+          expect(shown.replaceAll(/ |\ufe0f/g, "")).not.toMatch(
+            /[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u,
+          );
           const plain = text.replaceAll(/[^A-Za-z0-9]/g, "");
           expect(
             shown.replaceAll(/\\u(?:\{[0-9a-f]+\}|[0-9a-f]{4})|\\[ntr]/g, "").replaceAll(/[^A-Za-z0-9]/g, ""),
@@ -25,6 +27,41 @@ describe("texts of strangers", () => {
         },
       ),
     );
+  });
+
+  test("show every character that Unicode calls ignorable or a space, but the common one, as an escape", () => {
+    const invisible = /[\p{Default_Ignorable_Code_Point}\p{Z}\u2800]/u;
+    for (let code = 0x21; code <= 0x10ffff; code += 1) {
+      const char = String.fromCodePoint(code);
+      if (invisible.test(char))
+        expect(textParts(`pay${char}pal`, false).map(({ text }) => text)).toEqual([
+          "pay",
+          `\\u${code > 0xffff ? `{${code.toString(16)}}` : code.toString(16).padStart(4, "0")}`,
+          "pal",
+        ]);
+    }
+  });
+
+  test.each([
+    ["a heart in colour", "\u2764\ufe0f"],
+    ["a key", "1\ufe0f\u20e3"],
+    ["an emoji of itself", "\u{1f600}"],
+  ])("keep %s as it is", (_, text) => {
+    expect(textParts(text, false)).toEqual([{ text, hides: null }]);
+  });
+
+  test.each([
+    ["a letter", "a\ufe0f", "a"],
+    ["a digit", "1\ufe0f", "1"],
+    ["nothing", "\ufe0f", ""],
+    ["an emoji of itself", "\u{1f600}\ufe0f", "\u{1f600}"],
+    ["another selector", "\u2764\ufe0f\ufe0f", "\u2764\ufe0f"],
+  ])("show a selector of emojis after %s as an escape", (_, text, before) => {
+    expect(
+      textParts(text, false)
+        .map((part) => part.text)
+        .join(""),
+    ).toBe(`${before}\\ufe0f`);
   });
 
   test("keep their line breaks where lines are asked for", () => {

@@ -10,10 +10,14 @@ export interface TextPart {
   readonly hides: string | null;
 }
 
-/** Controls, format characters (bidi, zero width, tags), private use, surrogates, odd spaces, fillers, hidden selectors. */
-const hidden =
-  // biome-ignore lint/suspicious/noMisleadingCharacterClass: single characters are tested, also those that combine
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u2000-\u200a\u202f\u205f\u3000\u3164\uffa0\ufe00-\ufe0e\u{e0100}-\u{e01ef}]/u;
+/**
+ * Controls, private use, surrogates, what is not assigned, every space but the common one, the blank Braille pattern, and
+ * what Unicode says has no look of its own: format characters (bidi, zero width, tags), fillers, selectors of variants.
+ */
+const hidden = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** The one selector that shows: it gives a sign the look of an emoji, and a digit that of a key. */
+const emojiStyle = /(?<=(?![\p{Emoji_Presentation}\p{ASCII}])\p{Emoji})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)/uy;
 
 const names: Readonly<Record<string, string>> = {
   "\u001b": "escape: begins a terminal command",
@@ -34,6 +38,7 @@ const names: Readonly<Record<string, string>> = {
   "\u2067": "right-to-left isolate",
   "\u2068": "first strong isolate",
   "\u2069": "end of isolate",
+  "\u2800": "blank Braille pattern",
   "\ufeff": "zero-width no-break space",
 };
 
@@ -53,9 +58,13 @@ export function textParts(text: string, lines: boolean): TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
   let marks = 0;
+  let at = 0;
   for (const char of text) {
     marks = /\p{M}/u.test(char) ? marks + 1 : 0;
-    const kept = (lines && (char === "\n" || char === "\t")) || !(hidden.test(char) || marks > marks_max);
+    emojiStyle.lastIndex = at;
+    at += char.length;
+    const shows = !hidden.test(char) || emojiStyle.test(text);
+    const kept = (lines && (char === "\n" || char === "\t")) || (shows && marks <= marks_max);
     if (kept) {
       plain += char;
       continue;
