@@ -6,6 +6,9 @@ import { type Browser, type BrowserContext, chromium, type Locator, type Page } 
 export const chromiumPath: string | null =
   ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path)) ?? null;
 
+/** This machine under a name that the browser takes for another one: over http it withholds there what it keeps for https. */
+export const elsewhere = "elsewhere.test";
+
 /** Nothing of a browser's own business on the network, and no sandbox: tests may run as root. */
 const flags = [
   "--no-sandbox",
@@ -16,6 +19,7 @@ const flags = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  `--host-resolver-rules=MAP ${elsewhere} 127.0.0.1`,
 ];
 
 /** The busy machines that tests run on take their time. */

@@ -1,4 +1,5 @@
 import type { ApiKey, ApiKeyCreated, ApiKeyInput, ApiKeyRotated } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { Transport } from "./transport.ts";
 
@@ -8,7 +9,7 @@ export function apiKeyCalls(call: Transport) {
   return {
     /** Creates a key; its text is in this answer only. */
     createApiKey: (input: ApiKeyInput) =>
-      call<ApiKeyCreated>("POST", "/v1/api-keys", { body: input, idempotency_key: crypto.randomUUID() }),
+      call<ApiKeyCreated>("POST", "/v1/api-keys", { body: input, idempotency_key: newIdempotencyKey() }),
 
     /** Keys without their texts, newest first. */
     listApiKeys: (query: PageQuery = {}) =>

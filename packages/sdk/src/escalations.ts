@@ -6,6 +6,7 @@ import type {
   ReassignInput,
   RulingInput,
 } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { CallOptions, Transport } from "./transport.ts";
 
@@ -44,7 +45,7 @@ export function escalationCalls(call: Transport) {
     decideEscalation: (escalation_id: string, ruling: RulingInput, { idempotency_key }: VoteOptions = {}) =>
       one("POST", path(escalation_id, "/decision"), {
         body: ruling,
-        idempotency_key: idempotency_key ?? crypto.randomUUID(),
+        idempotency_key: idempotency_key ?? newIdempotencyKey(),
       }),
 
     /** Closes the escalation; its action stays blocked. */

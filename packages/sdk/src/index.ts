@@ -3,6 +3,7 @@ export { type Client, createClient } from "./client.ts";
 export type { ContextTarget } from "./context.ts";
 export { ApiError, ConnectionError } from "./errors.ts";
 export type { EscalationQuery, VoteOptions } from "./escalations.ts";
+export { newIdempotencyKey } from "./idempotency-key.ts";
 export type { DecisionOptions, IntentQuery, SubmitOptions } from "./intents.ts";
 export type { Page, PageQuery } from "./page.ts";
 export type { TransportOptions } from "./transport.ts";

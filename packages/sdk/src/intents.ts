@@ -12,6 +12,7 @@ import type {
   SubmitAnswer,
   Verdict,
 } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { Transport } from "./transport.ts";
 
@@ -54,7 +55,7 @@ export function intentCalls(call: Transport) {
       submission: IntentSubmission,
       { idempotency_key, mode, signal }: SubmitOptions & { readonly idempotency_key?: string } = {},
     ) => {
-      const key = idempotency_key ?? crypto.randomUUID();
+      const key = idempotency_key ?? newIdempotencyKey();
       return call<SubmitAnswer>("POST", "/v1/intents", {
         body: submission,
         query: { mode },
@@ -68,7 +69,7 @@ export function intentCalls(call: Transport) {
      * (`success: false`), so a batch with failures does not throw. Items without an `idempotency_key` are given one.
      */
     submitIntentBatch: (items: readonly BatchItem[], { mode, signal }: SubmitOptions = {}) => {
-      const intents = items.map((item) => ({ ...item, idempotency_key: item.idempotency_key ?? crypto.randomUUID() }));
+      const intents = items.map((item) => ({ ...item, idempotency_key: item.idempotency_key ?? newIdempotencyKey() }));
       return call<BatchAnswer>("POST", "/v1/intents/batch", {
         body: { intents },
         query: { mode },
@@ -101,7 +102,7 @@ export function intentCalls(call: Transport) {
 
     /** Records what the agent did after the decision. */
     recordObservation: async (intent_id: string, observation: ObservationInput) => {
-      const options = { body: observation, idempotency_key: crypto.randomUUID() };
+      const options = { body: observation, idempotency_key: newIdempotencyKey() };
       return (await call<{ observation: Observation }>("POST", path(intent_id, "/observations"), options)).observation;
     },
   };

@@ -1,4 +1,5 @@
 import type { Membrane, MembraneChange, MembraneInput } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { CallOptions, Transport } from "./transport.ts";
 
@@ -13,7 +14,7 @@ export function membraneCalls(call: Transport) {
       call<Page<"membranes", Membrane>>("GET", "/v1/membranes", { query: { ...query } }),
 
     /** Creates a membrane in shadow mode. */
-    createMembrane: (input: MembraneInput) => one("POST", "", { body: input, idempotency_key: crypto.randomUUID() }),
+    createMembrane: (input: MembraneInput) => one("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
     getMembrane: (membrane_id: string) => one("GET", id(membrane_id)),
 

@@ -1,4 +1,5 @@
 import type { Override, OverrideInput } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { Transport } from "./transport.ts";
 
@@ -14,7 +15,7 @@ export function overrideCalls(call: Transport) {
     /** Approves a blocked action for its next retry; `pending_second` while a second, different person is awaited. */
     overrideBlock: async (intent_id: string, input: OverrideInput) => {
       const path = `/v1/intents/${encodeURIComponent(intent_id)}/override`;
-      const options = { body: input, idempotency_key: crypto.randomUUID() };
+      const options = { body: input, idempotency_key: newIdempotencyKey() };
       return (await call<{ override: Override }>("POST", path, options)).override;
     },
 

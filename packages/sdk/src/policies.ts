@@ -8,6 +8,7 @@ import type {
   PolicyInput,
   PolicyVersion,
 } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { CallOptions, Transport } from "./transport.ts";
 
@@ -19,7 +20,7 @@ export function policyCalls(call: Transport) {
 
   return {
     /** Saves version 1 of a new policy, as a draft. */
-    createPolicy: (input: PolicyInput) => one("POST", "", { body: input, idempotency_key: crypto.randomUUID() }),
+    createPolicy: (input: PolicyInput) => one("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
     listPolicies: (query: PageQuery & { readonly status?: Policy["status"] } = {}) =>
       call<Page<"policies", Policy>>("GET", "/v1/policies", { query: { ...query } }),

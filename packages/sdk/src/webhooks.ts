@@ -1,4 +1,5 @@
 import type { Delivery, Webhook, WebhookChange, WebhookInput } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { Transport } from "./transport.ts";
 
@@ -9,7 +10,7 @@ export function webhookCalls(call: Transport) {
   return {
     /** Registers a webhook; its secret is whole in this answer only. */
     registerWebhook: async (input: WebhookInput) =>
-      (await call<{ webhook: Webhook }>("POST", base, { body: input, idempotency_key: crypto.randomUUID() })).webhook,
+      (await call<{ webhook: Webhook }>("POST", base, { body: input, idempotency_key: newIdempotencyKey() })).webhook,
 
     /** Webhooks with masked secrets, newest first. */
     listWebhooks: (query: PageQuery = {}) => call<Page<"webhooks", Webhook>>("GET", base, { query: { ...query } }),

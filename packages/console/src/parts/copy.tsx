@@ -3,17 +3,17 @@ import { useState } from "react";
 
 export function CopyButton({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
   const [said, setSaid] = useState<string | null>(null);
+  const copy = async () => {
+    try {
+      // Rejects where the browser does not allow it, and is not there at all on a page that is neither https nor local.
+      await navigator.clipboard.writeText(text);
+      setSaid("Copied");
+    } catch {
+      setSaid("Not allowed: select and copy it");
+    }
+  };
   return (
-    <button
-      type="button"
-      className="button small"
-      onClick={() =>
-        void navigator.clipboard.writeText(text).then(
-          () => setSaid("Copied"),
-          () => setSaid("Not allowed: select and copy it"),
-        )
-      }
-    >
+    <button type="button" className="button small" onClick={() => void copy()}>
       <span aria-live="polite">{said ?? label}</span>
     </button>
   );

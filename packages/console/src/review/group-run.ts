@@ -1,6 +1,6 @@
 /** Ruling on several escalations, one after the other: a vote each through the same operation as a single one. */
 import type { Escalation, RulingInput } from "@countersign/contract";
-import { ApiError, ConnectionError } from "@countersign/sdk";
+import { ApiError, ConnectionError, newIdempotencyKey } from "@countersign/sdk";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { useClient } from "../api/session.tsx";
@@ -48,29 +48,32 @@ export function useGroupRun() {
     stopped.current = false;
     setRunning(true);
     setHeld(null);
-    for (const id of ids) {
-      const { state } = known.current.get(id) ?? waiting;
-      if (state === "ruled" || state === "refused") continue;
-      if (stopped.current) break;
-      const idempotency_key = keys.current.get(id) ?? crypto.randomUUID();
-      keys.current.set(id, idempotency_key);
-      set(id, { state: "sending" });
-      try {
-        const after = await client.decideEscalation(id, ruling, { idempotency_key });
-        queries.setQueryData(["escalations", "one", id], after);
-        set(id, { state: "ruled", after });
-      } catch (error) {
-        if (isPassing(error)) {
-          set(id, { state: "unknown" });
-          setHeld(error);
-          break;
+    try {
+      for (const id of ids) {
+        const { state } = known.current.get(id) ?? waiting;
+        if (state === "ruled" || state === "refused") continue;
+        if (stopped.current) break;
+        const idempotency_key = keys.current.get(id) ?? newIdempotencyKey();
+        keys.current.set(id, idempotency_key);
+        set(id, { state: "sending" });
+        try {
+          const after = await client.decideEscalation(id, ruling, { idempotency_key });
+          queries.setQueryData(["escalations", "one", id], after);
+          set(id, { state: "ruled", after });
+        } catch (error) {
+          if (isPassing(error)) {
+            set(id, { state: "unknown" });
+            setHeld(error);
+            break;
+          }
+          set(id, { state: "refused", error });
         }
-        set(id, { state: "refused", error });
       }
+    } finally {
+      setRunning(false);
+      void queries.invalidateQueries({ queryKey: ["escalations"] });
+      void queries.invalidateQueries({ queryKey: ["intents"] });
     }
-    setRunning(false);
-    void queries.invalidateQueries({ queryKey: ["escalations"] });
-    void queries.invalidateQueries({ queryKey: ["intents"] });
   }
 
   function stop(): void {
