@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openLoaded, sidewaysOf, violations } from "./accessibility.ts";
 import { builtConsole } from "./built-console.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, type Seeded, seedActivity, seedOrganization } from "./seed.ts";
+import { api, intent, type Seeded, seedActivity, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -55,6 +55,11 @@ describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot
     const first = async (path: string, list: string, id: string) =>
       (await api<Record<string, Record<string, string>[]>>(console_.url, seeded.admin, "GET", path))[list]?.[0]?.[id];
     const escalation = await first("/v1/escalations?status=pending", "escalations", "escalation_id");
+    const talkative = await submit(
+      console_.url,
+      seeded.agent,
+      intent("other.refund", { amount_usd: 777 }, { summary: "Because the customer asked. ".repeat(100) }),
+    );
     const blocked = await first("/v1/intents?verdict=block", "intents", "intent_id");
     const changed = await first("/v1/intents?verdict=approve_modified", "intents", "intent_id");
     paths = [
@@ -77,6 +82,8 @@ describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot
       "/usage",
       "/audit",
       "/settings",
+      "/no-such-page",
+      `/escalations/${talkative.decision.escalation_id}`,
     ];
   }, test_timeout_ms);
 
@@ -124,12 +131,32 @@ describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot
     await context.close();
   });
 
-  test("fits a screen of 360 px: the page itself never scrolls sideways", { timeout: test_timeout_ms }, async () => {
+  test("of an address that has none stands in the frame, with the menu and a way to the overview", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    for (const path of ["/no-such-page", "/escalations/a/b", "/login/again"]) {
+      await openLoaded(page, path);
+      await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+      expect(await page.title()).toBe("There is no such page · Countersign");
+      await page.getByRole("navigation", { name: "Main" }).waitFor();
+    }
+    await page.getByRole("link", { name: "To the overview" }).click();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("fits a screen of 360 px: the page itself never scrolls sideways, and what does is reached by keyboard", {
+    timeout: test_timeout_ms * 2,
+  }, async () => {
     const { page, context } = await console_.open({ api_key: seeded.admin, width: 360, height: 740 });
+    const broken: string[] = [];
     for (const path of paths) {
       await openLoaded(page, path);
-      expect(await sidewaysOf(page), path).toEqual([]);
+      for (const each of [...(await sidewaysOf(page)), ...(await violations(page))]) broken.push(`${path} ${each}`);
     }
+    expect(broken).toEqual([]);
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Usage" }).click();
     await page.getByRole("heading", { name: "Usage" }).waitFor();

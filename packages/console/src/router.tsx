@@ -8,7 +8,7 @@ import {
   Outlet,
 } from "@tanstack/react-router";
 import { SignInPage, SingleSignOnPage } from "./pages/sign-in.tsx";
-import { Empty, Failed, Loading } from "./parts/states.tsx";
+import { Failed, Loading } from "./parts/states.tsx";
 import { parseSearch, stringifySearch } from "./shell/filters.ts";
 import { Frame } from "./shell/frame.tsx";
 
@@ -168,7 +168,14 @@ const organization = [
   }),
 ] as const;
 
-const tree = root.addChildren([frame.addChildren([...work, ...rules, ...organization]), ...outside]);
+/** Whatever else is asked for. */
+const unknown = createRoute({
+  getParentRoute: inFrame,
+  path: "$",
+  component: lazyRouteComponent(() => import("./pages/not-found.tsx"), "NotFoundPage"),
+});
+
+const tree = root.addChildren([frame.addChildren([...work, ...rules, ...organization, unknown]), ...outside]);
 
 export const router = createRouter({
   routeTree: tree,
@@ -176,11 +183,6 @@ export const router = createRouter({
   stringifySearch,
   defaultPendingComponent: () => <Loading what="the page" />,
   defaultErrorComponent: ({ error, reset }) => <Failed error={error} retry={reset} />,
-  defaultNotFoundComponent: () => (
-    <Empty title="There is no such page">
-      <p>The address may be mistyped, or the page has moved. The menu shows what there is.</p>
-    </Empty>
-  ),
 });
 
 declare module "@tanstack/react-router" {

@@ -5,10 +5,10 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
-import { Data } from "../parts/data.tsx";
 import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/decision-parts.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
@@ -54,9 +54,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
         </div>
         <Wants intent={intent} />
         {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
-          <blockquote className="said">
-            <Data text={intent.payload.summary} lines />
-          </blockquote>
+          <Said text={intent.payload.summary} />
         )}
         {decision.verdict === "block" && <OverrideOf decision={decision} />}
       </section>

@@ -7,6 +7,7 @@ import { Badge, verdictWord } from "./badge.tsx";
 import { Data } from "./data.tsx";
 import { atPointer, withPointer } from "./json-lines.ts";
 import { JsonDiff, JsonView } from "./json-view.tsx";
+import { Wide } from "./scrolls.tsx";
 import { spanText, Time } from "./time.tsx";
 
 /** Policies of the organization have an id of their own; those of packs are named after the rule. */
@@ -76,7 +77,7 @@ export function Risk({ decision }: { readonly decision: Decision }) {
       </div>
       <Meter share={percent / 100} hot={percent >= 70} label={`risk ${decision.risk_score.toFixed(2)}`} />
       {decision.risk_contributions.length > 0 && (
-        <div className="scroll">
+        <Wide label="What the risk consists of">
           <table className="list">
             <caption className="sr">What the risk consists of</caption>
             <thead>
@@ -102,7 +103,7 @@ export function Risk({ decision }: { readonly decision: Decision }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
     </div>
   );
@@ -141,7 +142,7 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
   );
   if (rows.length === 0) return <p className="muted">No facts were given or stored for this action.</p>;
   return (
-    <div className="scroll">
+    <Wide label="Facts">
       <table className="list facts-table">
         <caption className="sr">Facts that the decision was made on</caption>
         <thead>
@@ -173,7 +174,7 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 

@@ -6,6 +6,7 @@ import { useMay, useSession } from "../api/session.tsx";
 import { ModeBadge, StatusBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Facts, Payload, Reasons, Risk, shownContent, WouldApprove } from "../parts/decision-parts.tsx";
+import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
@@ -91,9 +92,7 @@ function Detail({
             {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
               <div className="stack tight">
                 <span className="small muted">In the agent’s own words, unchecked:</span>
-                <blockquote className="said">
-                  <Data text={intent.payload.summary} lines />
-                </blockquote>
+                <Said text={intent.payload.summary} />
               </div>
             )}
             <section className="stack tight">

@@ -1,0 +1,23 @@
+/** What scrolls in a frame of its own: the keyboard has to get there, so it can be focused and has a name. */
+import type { ReactNode } from "react";
+import { Data } from "./data.tsx";
+
+/** A table that may be wider than the screen. */
+export function Wide({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to get there
+    <section className="scroll" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}
+
+/** What the agent says of its action. */
+export function Said({ text }: { readonly text: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to get there
+    <blockquote className="said" aria-label="In the agent’s own words" tabIndex={0}>
+      <Data text={text} lines />
+    </blockquote>
+  );
+}
