@@ -6,6 +6,7 @@ export function nowMs(): number {
   return Date.now();
 }
 
+const step_ms = 5_000;
 const listeners = new Set<() => void>();
 let shown_ms = nowMs();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -15,7 +16,7 @@ function subscribe(listener: () => void): () => void {
   timer ??= setInterval(() => {
     shown_ms = nowMs();
     for (const each of listeners) each();
-  }, 5_000);
+  }, step_ms);
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
@@ -24,7 +25,14 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
+/** The time that is shown; while nobody listens it stands still, so the first who looks again moves it. */
+function snapshot(): number {
+  const now_ms = nowMs();
+  if (timer === undefined && now_ms - shown_ms >= step_ms) shown_ms = now_ms;
+  return shown_ms;
+}
+
 /** The time as the page shows it: moves every five seconds, for all at once, and only while somebody looks. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => shown_ms);
+  return useSyncExternalStore(subscribe, snapshot);
 }
