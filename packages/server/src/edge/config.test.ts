@@ -187,8 +187,11 @@ describe("settings", () => {
     expect(refusal({ COUNTERSIGN_MASTER_KEY: own, COUNTERSIGN_OTHER_MASTER_KEYS: others })).toBe("accepted");
   });
 
-  test("a misspelt COUNTERSIGN_ variable is noticed", () => {
-    expect(readConfig({ COUNTERSIGN_SIGNUPS: "closed", OTHER: "x" }).unknown_settings).toEqual(["COUNTERSIGN_SIGNUPS"]);
+  test("a misspelt COUNTERSIGN_ variable is noticed, one that the client reads is not", () => {
+    const clients = { COUNTERSIGN_API_KEY: "k", COUNTERSIGN_WEBHOOK_SECRET: "s" };
+    expect(readConfig({ COUNTERSIGN_SIGNUPS: "closed", OTHER: "x", ...clients }).unknown_settings).toEqual([
+      "COUNTERSIGN_SIGNUPS",
+    ]);
   });
 });
 

@@ -36,9 +36,12 @@ export interface Config {
   readonly production: boolean;
   /** Where to look for a system PostgreSQL. */
   readonly path: string;
-  /** Variables that begin with COUNTERSIGN_ and are no setting: probably misspelt, worth a warning in the log. */
+  /** Variables that begin with COUNTERSIGN_ and nothing reads: probably misspelt, worth a warning in the log. */
   readonly unknown_settings: readonly string[];
 }
+
+/** What the command line and programs that use the client read: no settings, but often set where the service starts. */
+const client_variables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
 
 /** The variables of a process, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -89,7 +92,7 @@ export function readConfig(env: Environment, cwd: string = process.cwd()): Confi
     production: read("NODE_ENV") === "production",
     path: env["PATH"] ?? "",
     unknown_settings: Object.keys(env)
-      .filter((name) => name.startsWith("COUNTERSIGN_") && !(name in settings))
+      .filter((name) => name.startsWith("COUNTERSIGN_") && !(name in settings) && !client_variables.includes(name))
       .sort(),
   };
   checkTogether(config, env, refuse);
