@@ -1,5 +1,6 @@
 /**
- * Writes what is derived from the contract's tables: openapi.json and docs/{configuration,errors,events,facts}.md.
+ * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts}.md, and from
+ * the core's schema of policies, docs/policy.schema.json.
  * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
  */
 
