@@ -23,6 +23,8 @@ test.each([
   [{ a: [1] }, { op: "remove", path: "/a/-" }],
   [{ a: 1 }, { op: "replace", path: "", value: 1 }],
   [{ a: 1 }, { op: "add", path: "a", value: 1 }],
+  [{ a: 1 }, { op: "add", path: "/a~2b", value: 1 }],
+  [{ a: 1 }, { op: "add", path: "/b~", value: 1 }],
   [{ a: {} }, { op: "add", path: "/a/__proto__", value: { evil: true } }],
 ] as const)("%j refuses %j", (document, operation) => {
   expect(applyPatch<object>(document, [operation])).toMatchObject({ ok: false, index: 0 });

@@ -7,6 +7,9 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
+/** A JSON Pointer to something inside: `~` stands before 0 or 1 only. Source: RFC 6901. */
+const pointer = /^\/(?:[^~]|~[01])*$/s;
+
 /** The names in a JSON Pointer, unescaped. "" is the whole document: no names. */
 export function pointerNames(path: string): string[] {
   if (path === "") return [];
@@ -57,7 +60,7 @@ export function applyPatch<T>(document: T, operations: readonly PatchOperation[]
 function applyOne(document: unknown, operation: PatchOperation): string | null {
   const names = pointerNames(operation.path);
   const last = names.pop();
-  if (last === undefined || !operation.path.startsWith("/")) return `${operation.path} is not a place in the content`;
+  if (last === undefined || !pointer.test(operation.path)) return `${operation.path} is not a place in the content`;
   if (last === "__proto__" || names.includes("__proto__")) return "__proto__ is never a field";
   const parent = valueAt(document, names);
   if (typeof parent !== "object" || parent === null) return `nothing stands at the parent of ${operation.path}`;

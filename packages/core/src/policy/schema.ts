@@ -126,7 +126,7 @@ const escalation: Schema = {
       items: {
         description: "role:admin, role:operator, role:reviewer or user:<id>",
         type: "string",
-        pattern: "^(role:(admin|operator|reviewer)|user:[A-Za-z0-9_.@-]{1,128})$",
+        pattern: "^(role:(admin|operator|reviewer)|user:(usr|key)_[A-Za-z0-9]{1,64})$",
       },
     },
     quorum: { description: "how many different people must approve", type: "integer", minimum: 1, maximum: 10 },
