@@ -54,7 +54,15 @@ export { type OverrideTerms, overrideTerms } from "./override.ts";
 export { loadPack } from "./packs/load-pack.ts";
 export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts";
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
-export { type ExaminedJson, examineJson, notToBeKept, parseJson, pointerPart } from "./parse-json.ts";
+export {
+  type ExaminedJson,
+  examineJson,
+  examineValue,
+  notToBeKept,
+  parseJson,
+  parseUnexamined,
+  pointerPart,
+} from "./parse-json.ts";
 export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check.ts";
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";

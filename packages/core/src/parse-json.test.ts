@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseJson } from "./parse-json.ts";
+import { examineValue, parseJson, parseUnexamined } from "./parse-json.ts";
 
 const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
 function faultOf(text: string | Buffer) {
@@ -60,5 +60,35 @@ describe("parseJson", () => {
 
   test("names at most 50 places", () => {
     expect(faultOf(`[${Array.from({ length: 1_000 }, () => "1e999").join()}]`)?.places).toHaveLength(50);
+  });
+});
+
+describe("examineValue", () => {
+  const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+  const parsed = (text: string) => parseUnexamined(Buffer.from(text), 1_000);
+
+  test.each([
+    "{}",
+    '{"a":{"x":"\\u0000"}}',
+    '["\\ud800",1e400]',
+    '{"__proto__":1}',
+    nested(32),
+    nested(33),
+    nested(1_000),
+  ])("says of a value what parseJson says of its text: %.40s", (text) => {
+    let found: ReturnType<typeof faultOf> = null;
+    try {
+      const places = examineValue(parsed(text)).map(({ path, code }) => `${path} ${code}`);
+      if (places.length > 0) found = { code: "invalid_request", places };
+    } catch (error) {
+      found = { code: (error as { code: string }).code, places: [" bad_format"] };
+    }
+    expect(found).toEqual(faultOf(text));
+  });
+
+  test("a large text is not even parsed where it is nested deeper than asked for", () => {
+    const text = (levels: number) => `["${"x".repeat(20_000)}",${nested(levels - 1)}]`;
+    expect(() => parsed(text(1_000))).not.toThrow();
+    expect(() => parsed(text(1_001))).toThrow("invalid_json");
   });
 });
