@@ -1,10 +1,13 @@
 /** Up to 50 intents in one request: each decided and committed for itself. Source: contract §8 rule 5, api.md §4. */
-import type { BatchAnswer, BatchItem, IntentSubmission } from "@countersign/contract";
-import { Fault } from "@countersign/core";
+import type { BatchAnswer, BatchItem } from "@countersign/contract";
+import { Fault, type FaultDetail } from "@countersign/core";
 import pLimit from "p-limit";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 import { type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
+
+/** Throws a Fault, as of a body of its own, for what is no item. */
+export type ItemCheck = (item: unknown) => asserts item is BatchItem;
 
 /** One result, in the place of its item: the answer, or why there is none. */
 export type BatchResult =
@@ -21,15 +24,15 @@ export type BatchResult =
 const undecided = pLimit(192);
 
 /**
- * Decides every item; results stand in the order of the items and a bad item fails alone. `checkItem` gives the item's
- * problems as a Fault, or null. A key that stops being valid fails the whole request. Faults: the 401 faults.
+ * Decides every item; results stand in the order of the items and a bad item fails alone, its places told as those of the
+ * whole body. A key that stops being valid fails the whole request. Faults: the 401 faults.
  */
 export async function submitBatch(
   runtime: Runtime,
   caller: Caller,
   items: readonly unknown[],
   mode: "shadow" | undefined,
-  checkItem: (item: unknown, index: number) => Fault | null,
+  checkItem: ItemCheck,
 ): Promise<BatchResult[]> {
   // Decided side by side, committed in order: where a quota ends, it is the last items that fail.
   const { source } = await runtime.orgStates.get(caller.org_id);
@@ -51,12 +54,11 @@ export async function submitBatch(
     index: number,
     turn: SubmissionRequest["turn"] & object,
   ): Promise<BatchResult> {
-    const refused = checkItem(item, index);
-    if (refused !== null) return { success: false, fault: refused };
-    const { idempotency_key, ...submission } = item as BatchItem;
     try {
+      checkItem(item);
+      const { idempotency_key, ...submission } = item;
       const request = {
-        submission: submission as IntentSubmission,
+        submission,
         mode,
         idempotency_key,
         batch_size: items.length,
@@ -66,13 +68,20 @@ export async function submitBatch(
     } catch (error) {
       const fault = error instanceof Fault ? error : new Fault("internal_error", { cause: error });
       if (endsTheRequest(fault)) throw fault;
-      return { success: false, fault };
+      return { success: false, fault: faultOfItem(fault, index) };
     }
   }
 }
 
 function endsTheRequest(fault: Fault): boolean {
   return fault.code === "invalid_api_key" || fault.code === "expired_api_key";
+}
+
+/** The fault of an item, with its places as those of the whole body. */
+function faultOfItem({ code, details, cause }: Fault, index: number): Fault {
+  const inBody = (detail: FaultDetail) =>
+    "path" in detail ? { ...detail, path: `/intents/${index}${detail["path"]}` } : detail;
+  return new Fault(code, { details: details.map(inBody), cause });
 }
 
 /** Counts of a batch's results. */

@@ -3,6 +3,7 @@ import { BatchItem, openapiDocument } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import type { Packs } from "../../operations/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
+import type { ItemCheck } from "../../operations/submit-batch.ts";
 import type { SessionCookies } from "../cookie.ts";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
@@ -39,13 +40,10 @@ export interface RouteDeps {
 /** The handlers of every delivered operation. */
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
   const checkBatchItem = compileCheck(BatchItem);
-  // Measured only once it has failed: how many problems are worth collecting depends on its size.
-  const checkItem = (item: unknown, index: number): Fault | null => {
-    if (checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return null;
-    const details = checkBatchItem(item, JSON.stringify(item).length) ?? [];
-    return new Fault("invalid_request", {
-      details: details.map((each) => ({ ...each, path: `/intents/${index}${each["path"]}` })),
-    });
+  const checkItem: ItemCheck = (item) => {
+    if (checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
+    // Measured only once it has failed: how many problems are worth collecting depends on its size.
+    throw new Fault("invalid_request", { details: checkBatchItem(item, JSON.stringify(item).length) ?? [] });
   };
   const ready = async () => {
     if (stopping()) return false;

@@ -218,6 +218,29 @@ describe("POST /v1/intents/batch", () => {
     expect(json.results[0].decision.intent_id).toBe(json.results[0].intent_id);
   });
 
+  test("each refusal of an item names its place in the body of the batch", async () => {
+    const bound = (await org.key({ role: "agent", scope: "agent", agent_id: "agent-1" })).api_key;
+    const { json } = await batch(
+      [
+        { intent, extra: 1 },
+        { intent, context: { facts: {} } },
+        { intent, membrane_id: "mem_00000000000000000000000000" },
+        { intent: { ...intent, agent: { id: "another" } } },
+      ],
+      bound,
+    );
+    const places = json.results.map(({ error }: { error: { code: string; details: { path: string }[] } }) => [
+      error.code,
+      ...error.details.map((detail) => detail.path),
+    ]);
+    expect(places).toEqual([
+      ["invalid_request", "/intents/0/extra"],
+      ["invalid_context", "/intents/1/context/contract_version"],
+      ["not_found", "/intents/2/membrane_id"],
+      ["forbidden", "/intents/3/intent/agent/id"],
+    ]);
+  });
+
   test("items with one idempotency key are one decision", async () => {
     const { json } = await batch([
       { intent, idempotency_key: "b-1" },

@@ -1,9 +1,8 @@
 /** Intents over HTTP. Source: contract §4, api.md §4. */
-import type { Fault } from "@countersign/core";
 import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/read-intents.ts";
 import { recordObservation } from "../../operations/record-observation.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { type BatchResult, batchTotals, submitBatch } from "../../operations/submit-batch.ts";
+import { type BatchResult, batchTotals, type ItemCheck, submitBatch } from "../../operations/submit-batch.ts";
 import { submitIntent } from "../../operations/submit-intent.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
 import { faultText } from "../faults.ts";
@@ -20,11 +19,7 @@ type IntentHandlers = Pick<
   | "recordObservation"
 >;
 
-/** `checkItem` gives the problems of one batch item, or null. */
-export function intentRoutes(
-  runtime: Runtime,
-  checkItem: (item: unknown, index: number) => Fault | null,
-): IntentHandlers {
+export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHandlers {
   return {
     async submitIntent({ caller, body, query, idempotency_key }) {
       const answer = await submitIntent(runtime, caller, {
