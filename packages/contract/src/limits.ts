@@ -5,6 +5,8 @@ export const limits = {
   body_bytes_max: 1_048_576,
   batch_body_bytes_max: 8_388_608,
   json_depth_max: 32,
+  /** Of a batch as a whole; each item may nest as deep as a body. Beyond it, one item fails all. */
+  batch_json_depth_max: 1_000,
   error_details_max: 50,
   idempotency_key_chars_max: 255,
   idempotency_kept_hours_min: 24,

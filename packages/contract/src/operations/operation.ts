@@ -41,6 +41,8 @@ export interface Operation {
   readonly body_bytes_max?: number;
   /** True: a body with NUL characters, keys named __proto__ and the like is not refused but handed on with its problems. */
   readonly examines_body?: true;
+  /** True: such things are not looked for in the body; the operation examines each of its items. */
+  readonly examines_items?: true;
   /** Answers by status below 400. */
   readonly answers: { readonly [status: number]: Answer };
   /** Refusals beyond those that auth, rate and body imply (see `refusalsOf`). */

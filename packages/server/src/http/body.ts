@@ -1,20 +1,23 @@
 /** The body of a request as a JSON value. Source: api.md §2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ExaminedJson, examineJson, Fault } from "@countersign/core";
+import { limits, type Operation } from "@countersign/contract";
+import { type ExaminedJson, examineJson, Fault, parseUnexamined } from "@countersign/core";
 
 /** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*"?(?!utf-8["; \t]|utf-8$))|$)/i;
 
 /**
- * The body as a JSON value, with what makes it one that must not be kept. Reads nothing that cannot be accepted.
+ * The body of `operation` as a JSON value, with what makes it one that must not be kept: nothing where the operation
+ * examines its items. Reads nothing that cannot be accepted.
  * Faults: unsupported_media_type, payload_too_large, invalid_json.
  * Rejects with `ClientGone` when the client leaves before its body is complete.
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
-  bytes_max: number,
+  operation: Operation,
 ): Promise<ExaminedJson> {
+  const bytes_max = operation.body_bytes_max as number;
   const { headers } = request;
   const length = headers["content-length"];
   const empty = length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
@@ -29,7 +32,9 @@ export async function readJson(
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
-  return examineJson(await readBytes(request, bytes_max));
+  const bytes = await readBytes(request, bytes_max);
+  if (!operation.examines_items) return examineJson(bytes);
+  return { value: parseUnexamined(bytes, limits.batch_json_depth_max), problems: [] };
 }
 
 /** The client closed the connection, or was cut off for being slow, before its request was complete. */

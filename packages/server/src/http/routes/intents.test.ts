@@ -193,63 +193,6 @@ describe("Idempotency-Key", () => {
   });
 });
 
-describe("POST /v1/intents/batch", () => {
-  const batch = (intents: unknown[], key = admin) => call(url, "POST", "/v1/intents/batch", { key, body: { intents } });
-
-  test.each([
-    [0, 400],
-    [1, 200],
-    [50, 200],
-    [51, 400],
-  ])("%i intents answer %i", async (count, status) => {
-    expect((await batch(Array.from({ length: count }, () => ({ intent })))).status).toBe(status);
-  });
-
-  test("results stand in order and a bad item fails alone, with its own error object", async () => {
-    const { status, json } = await batch([{ intent }, { intent: {} }, { intent, context: { facts: {} } }, { intent }]);
-    expect(status).toBe(200);
-    expect(json).toMatchObject({ total: 4, succeeded: 2, failed: 2 });
-    expect(json.results.map((result: { success: boolean }) => result.success)).toEqual([true, false, false, true]);
-    expect(json.results[1].error).toMatchObject({
-      code: "invalid_request",
-      details: [{ path: "/intents/1/intent/agent" }, { path: "/intents/1/intent/action" }],
-    });
-    expect(json.results[2].error.code).toBe("invalid_context");
-    expect(json.results[0].decision.intent_id).toBe(json.results[0].intent_id);
-  });
-
-  test("each refusal of an item names its place in the body of the batch", async () => {
-    const bound = (await org.key({ role: "agent", scope: "agent", agent_id: "agent-1" })).api_key;
-    const { json } = await batch(
-      [
-        { intent, extra: 1 },
-        { intent, context: { facts: {} } },
-        { intent, membrane_id: "mem_00000000000000000000000000" },
-        { intent: { ...intent, agent: { id: "another" } } },
-      ],
-      bound,
-    );
-    const places = json.results.map(({ error }: { error: { code: string; details: { path: string }[] } }) => [
-      error.code,
-      ...error.details.map((detail) => detail.path),
-    ]);
-    expect(places).toEqual([
-      ["invalid_request", "/intents/0/extra"],
-      ["invalid_context", "/intents/1/context/contract_version"],
-      ["not_found", "/intents/2/membrane_id"],
-      ["forbidden", "/intents/3/intent/agent/id"],
-    ]);
-  });
-
-  test("items with one idempotency key are one decision", async () => {
-    const { json } = await batch([
-      { intent, idempotency_key: "b-1" },
-      { intent, idempotency_key: "b-1" },
-    ]);
-    expect(json.results[0].intent_id).toBe(json.results[1].intent_id);
-  });
-});
-
 describe("reading", () => {
   test("the decision comes back byte for byte, with a strong ETag that answers 304", async () => {
     const made = await submit(admin, { intent });

@@ -1,0 +1,117 @@
+/** Batches over HTTP, on a whole node. Source: contract §8 rule 5, api.md §2 and §4. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+let url: string;
+let org: TestOrganization;
+let admin: string;
+beforeAll(async () => {
+  ({ url } = await serviceNode(database));
+  org = await testOrganization(database.db);
+  admin = (await org.key()).api_key;
+});
+
+const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
+
+describe("POST /v1/intents/batch", () => {
+  const batch = (intents: unknown[] | string, key = admin) =>
+    call(url, "POST", "/v1/intents/batch", {
+      key,
+      body: typeof intents === "string" ? `{"intents":${intents}}` : { intents },
+    });
+
+  test.each([
+    [0, 400],
+    [1, 200],
+    [50, 200],
+    [51, 400],
+  ])("%i intents answer %i", async (count, status) => {
+    expect((await batch(Array.from({ length: count }, () => ({ intent })))).status).toBe(status);
+  });
+
+  test("results stand in order and a bad item fails alone, with its own error object", async () => {
+    const { status, json } = await batch([{ intent }, { intent: {} }, { intent, context: { facts: {} } }, { intent }]);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ total: 4, succeeded: 2, failed: 2 });
+    expect(json.results.map((result: { success: boolean }) => result.success)).toEqual([true, false, false, true]);
+    expect(json.results[1].error).toMatchObject({
+      code: "invalid_request",
+      details: [{ path: "/intents/1/intent/agent" }, { path: "/intents/1/intent/action" }],
+    });
+    expect(json.results[2].error.code).toBe("invalid_context");
+    expect(json.results[0].decision.intent_id).toBe(json.results[0].intent_id);
+  });
+
+  test("each refusal of an item names its place in the body of the batch", async () => {
+    const bound = (await org.key({ role: "agent", scope: "agent", agent_id: "agent-1" })).api_key;
+    const { json } = await batch(
+      [
+        { intent, extra: 1 },
+        { intent, context: { facts: {} } },
+        { intent, membrane_id: "mem_00000000000000000000000000" },
+        { intent: { ...intent, agent: { id: "another" } } },
+      ],
+      bound,
+    );
+    const places = json.results.map(({ error }: { error: { code: string; details: { path: string }[] } }) => [
+      error.code,
+      ...error.details.map((detail) => detail.path),
+    ]);
+    expect(places).toEqual([
+      ["invalid_request", "/intents/0/extra"],
+      ["invalid_context", "/intents/1/context/contract_version"],
+      ["not_found", "/intents/2/membrane_id"],
+      ["forbidden", "/intents/3/intent/agent/id"],
+    ]);
+  });
+
+  const single = (content: string) =>
+    `{"intent":${JSON.stringify(intent).slice(0, -1)},"payload":{"content":${content}}}}`;
+  const nested = (levels: number) => `{"x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  const bombs = `{"pad":"${"x".repeat(20_000)}","x":${nested(900)}}`;
+
+  // `content` is the fourth level of an item.
+  test.each([
+    ["NUL", '{"x":"a\\u0000b"}'],
+    ["half a surrogate pair", '{"x":"\\ud800"}'],
+    ["a number beyond a double", '{"x":1e400}'],
+    ["a key named __proto__", '{"__proto__":1}'],
+    ["60 forbidden things", `{"x":[${Array(60).fill("1e400").join()}]}`],
+    ["29 levels of content", nested(29)],
+    ["30 levels of content", nested(30)],
+    ["900 levels in more than 16 KiB", bombs],
+  ])("an item with %s is judged as it would be alone, and those beside it are decided", async (_name, content) => {
+    const alone = await call(url, "POST", "/v1/intents", { key: admin, body: single(content) });
+    const { status, json } = await batch(`[${single("{}")},${single(content)},${single(content)},${single("{}")}]`);
+    const [first, second, third, fourth] = json.results;
+    expect([status, first.success, fourth.success]).toEqual([200, true, true]);
+    for (const [index, item] of [second, third].entries()) {
+      const prefixed = alone.json.error?.details.map((detail: { path: string }) => ({
+        ...detail,
+        path: `/intents/${index + 1}${detail.path}`,
+      }));
+      expect(item.success).toBe(alone.status === 201);
+      expect([item.error?.code, item.error?.details]).toEqual([alone.json.error?.code, prefixed]);
+    }
+  });
+
+  test.each([
+    ["a key named __proto__", '{"intents":[ITEM],"__proto__":1}'],
+    ["NUL in a key", '{"intents":[ITEM],"\\u0000":1}'],
+    ["NUL in place of items", '{"intents":"\\u0000"}'],
+  ])("%s outside of items answers 400", async (_name, text) => {
+    const body = text.replace("ITEM", JSON.stringify({ intent }));
+    expect((await call(url, "POST", "/v1/intents/batch", { key: admin, body })).status).toBe(400);
+  });
+
+  test("items with one idempotency key are one decision", async () => {
+    const { json } = await batch([
+      { intent, idempotency_key: "b-1" },
+      { intent, idempotency_key: "b-1" },
+    ]);
+    expect(json.results[0].intent_id).toBe(json.results[1].intent_id);
+  });
+});
