@@ -120,7 +120,8 @@ function errorsPage(): string {
       "`request_id` is also in the `X-Request-Id` header.",
     table(["status", "code", "what happened", "what to do"], rows),
     "## Problems",
-    `On a 400, \`details\` holds \`{path, code, message}\` for every problem at once (at most ${limits.error_details_max}). ` +
+    `On a 400, \`details\` holds \`{path, code, message}\` for every problem at once (at most ${limits.error_details_max}; ` +
+      `of a body or a batch item above ${limits.problems_collected_bytes_max / 1024} KiB the first problem of its shape only). ` +
       "`path` is a JSON Pointer into the body. The codes:",
     table(
       ["code", "meaning"],

@@ -8,6 +8,8 @@ export const limits = {
   /** Of a batch as a whole; each item may nest as deep as a body. Beyond it, one item fails all. */
   batch_json_depth_max: 1_000,
   error_details_max: 50,
+  /** Of larger bodies only the first problem of their shape is told. */
+  problems_collected_bytes_max: 16_384,
   idempotency_key_chars_max: 255,
   idempotency_kept_hours_min: 24,
   /** Of an intake that no quickstart took up. */

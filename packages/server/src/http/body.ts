@@ -7,8 +7,8 @@ import { type ExaminedJson, examineJson, Fault, parseUnexamined } from "@counter
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*"?(?!utf-8["; \t]|utf-8$))|$)/i;
 
 /**
- * The body of `operation` as a JSON value, with what makes it one that must not be kept: nothing where the operation
- * examines its items. Reads nothing that cannot be accepted.
+ * The body of `operation` as a JSON value, with its size and what makes it one that must not be kept: nothing where the
+ * operation examines its items. Reads nothing that cannot be accepted.
  * Faults: unsupported_media_type, payload_too_large, invalid_json.
  * Rejects with `ClientGone` when the client leaves before its body is complete.
  */
@@ -16,7 +16,7 @@ export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   operation: Operation,
-): Promise<ExaminedJson> {
+): Promise<ExaminedJson & { readonly bytes: number }> {
   const bytes_max = operation.body_bytes_max as number;
   const { headers } = request;
   const length = headers["content-length"];
@@ -33,8 +33,8 @@ export async function readJson(
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
   const bytes = await readBytes(request, bytes_max);
-  if (!operation.examines_items) return examineJson(bytes);
-  return { value: parseUnexamined(bytes, limits.batch_json_depth_max), problems: [] };
+  if (!operation.examines_items) return { ...examineJson(bytes), bytes: bytes.length };
+  return { value: parseUnexamined(bytes, limits.batch_json_depth_max), problems: [], bytes: bytes.length };
 }
 
 /** The client closed the connection, or was cut off for being slow, before its request was complete. */

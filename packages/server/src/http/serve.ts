@@ -133,10 +133,11 @@ async function answerOf(
   let body: unknown;
   let body_problems: readonly Problem[] = [];
   if (operation.body !== undefined) {
-    ({ value: body, problems: body_problems } = await readJson(request, response, operation));
+    const read = await readJson(request, response, operation);
+    ({ value: body, problems: body_problems } = read);
     if (known !== null) caller = await stillAdmitted(gate, visit, known, clock.now_us());
     if (body_problems.length > 0 && !operation.examines_body) throw notToBeKept(body_problems);
-    const details = route.checkBody(body, Number(request.headers["content-length"] ?? Number.MAX_SAFE_INTEGER));
+    const details = route.checkBody(body, read.bytes);
     if (details !== null) throw new Fault("invalid_request", { details });
   }
   const handed = {

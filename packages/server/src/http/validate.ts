@@ -19,9 +19,6 @@ for (const ajv of [first, all]) {
   ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
 }
 
-/** Larger bodies get their first problem only. */
-const collected_bytes_max = 16_384;
-
 /** Problems of a value, at most 50; null: none. `bytes` is about how large the value was on the wire. */
 export type Check = (value: unknown, bytes: number) => FaultDetail[] | null;
 
@@ -31,7 +28,7 @@ export function compileCheck(schema: object): Check {
   let collecting: ValidateFunction | undefined;
   return (value, bytes) => {
     if (valid(value)) return null;
-    if (bytes > collected_bytes_max) return problemsOf(valid.errors ?? []);
+    if (bytes > limits.problems_collected_bytes_max) return problemsOf(valid.errors ?? []);
     collecting ??= all.compile(schema);
     collecting(value);
     return problemsOf(collecting.errors ?? valid.errors ?? []);

@@ -111,6 +111,23 @@ describe("POST /v1/intents", () => {
     expect(json.decision).toMatchObject({ pipeline_mode: mode, enforced });
   });
 
+  test("all problems are told at once, also of a body sent in chunks without a Content-Length", async () => {
+    const body = JSON.stringify({ intent: { agent: { id: 5 }, action: {}, data_classes: "pii" }, extra: 1 });
+    const answer = await fetch(`${url}/v1/intents`, {
+      method: "POST",
+      headers: { "X-API-Key": admin, "Content-Type": "application/json" },
+      body: new Blob([body]).stream(),
+      duplex: "half",
+    } as RequestInit);
+    const { error } = (await answer.json()) as { error: { details: { path: string }[] } };
+    expect(error.details.map((detail) => detail.path).sort()).toEqual([
+      "/extra",
+      "/intent/action/verb",
+      "/intent/agent/id",
+      "/intent/data_classes",
+    ]);
+  });
+
   test("400 for any other mode, an unknown query parameter and an unknown field", async () => {
     expect((await submit(admin, { intent }, {}, "?mode=live")).status).toBe(400);
     expect((await submit(admin, { intent }, {}, "?mood=shadow")).status).toBe(400);
