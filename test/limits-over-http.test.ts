@@ -41,6 +41,8 @@ const padded = (bytes: number, wrap: (content: object) => object) =>
   JSON.stringify(wrap({ pad: chars(bytes - JSON.stringify(wrap({ pad: "" })).length) }));
 const single = (content: object) => intent({ payload: { content } });
 const nested = (levels: number): unknown => (levels === 0 ? 0 : [nested(levels - 1)]);
+const executed = (detail: unknown) => ({ status: "executed", detail });
+const observe = (body: object | string) => send("POST", `/v1/intents/${intent_id}/observations`, body);
 const policy = (name: string, spec: object, metadata: object = {}) => ({
   policy: {
     apiVersion: "countersign/v1",
@@ -213,11 +215,14 @@ const edges: readonly Edge[] = [
     "webhook_url_refused",
   ],
   ["event types", 100, (n) => hook({ event_types: list(n, () => "decision.blocked") }), /event_types$/],
+  ["characters of an observation", limits.comment_chars_max, (n) => observe(executed(chars(n))), /detail$/],
   [
-    "characters of an observation",
-    limits.comment_chars_max,
-    (n) => send("POST", `/v1/intents/${intent_id}/observations`, { status: "executed", detail: chars(n) }),
-    /detail$/,
+    "bytes of an observation",
+    limits.observation_body_bytes_max,
+    (n) => observe(padded(n, executed)),
+    /^/,
+    413,
+    "payload_too_large",
   ],
   [
     "characters of a policy's message",

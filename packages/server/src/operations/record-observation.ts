@@ -45,7 +45,7 @@ async function observe(
     recorded_by: shownActor(caller.actor),
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };
-  const { observation_id, status, recorded_at } = observation;
+  const { observation_id, status, detail, recorded_at } = observation;
   await insertObservation(query, caller.org_id, observation);
   await withHead(query, caller.org_id, {
     audit: [
@@ -54,7 +54,7 @@ async function observe(
         at: recorded_at,
         actor: caller.actor,
         type: "observed",
-        data: { observation_id, status },
+        data: { observation_id, status, detail },
       }),
     ],
   });

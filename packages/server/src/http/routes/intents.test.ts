@@ -353,4 +353,26 @@ describe("POST /v1/intents/{intent_id}/observations", () => {
     const missing = "/v1/intents/int_00000000000000000000000000/observations";
     expect((await call(url, "POST", missing, { key: admin, body })).status).toBe(404);
   });
+
+  test.each([
+    ["a text", "mailbox full"],
+    ["an object", { tries: 3, codes: [450, 452], last: { at: "10:00" } }],
+    ["absent", undefined],
+  ])("stand in the trail with their detail: %s", async (_name, detail) => {
+    const made = await submit(admin, { intent });
+    const path = `/v1/intents/${made.json.intent_id}`;
+    const observed = await call(url, "POST", `${path}/observations`, {
+      key: admin,
+      body: { status: "failed", detail },
+    });
+    const { json } = await call(url, "GET", `${path}/audit`, { key: admin });
+    expect(json.audit.at(-1)).toMatchObject({
+      type: "observed",
+      data: {
+        observation_id: observed.json.observation.observation_id,
+        status: "failed",
+        detail: detail ?? null,
+      },
+    });
+  });
 });
