@@ -256,7 +256,8 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
 
   const retry = (node: Node, delivery_id: string) =>
     told(node, async () => {
-      const { delivery_id: id, original_delivery_id } = await retryDelivery(runtimeOf(node), caller, delivery_id);
+      const { response } = await retryDelivery(runtimeOf(node), caller, delivery_id, undefined);
+      const { delivery_id: id, original_delivery_id } = response;
       memory.retried.push({ delivery_id: id, of: delivery_id, original_delivery_id });
       return "retried";
     });

@@ -30,8 +30,9 @@ export function webhookCalls(call: Transport) {
       call<Page<"deliveries", Delivery>>("GET", `${base}/deliveries/failed`, { query: { ...query } }),
 
     /** Sends a failed delivery again, as a new delivery. */
-    retryDelivery: async (delivery_id: string) =>
-      (await call<{ delivery: Delivery }>("POST", `${base}/deliveries/${encodeURIComponent(delivery_id)}/retry`))
-        .delivery,
+    retryDelivery: async (delivery_id: string) => {
+      const retry = `${base}/deliveries/${encodeURIComponent(delivery_id)}/retry`;
+      return (await call<{ delivery: Delivery }>("POST", retry, { idempotency_key: crypto.randomUUID() })).delivery;
+    },
   };
 }

@@ -84,7 +84,7 @@ function responsesOf(operation: Operation, components: Components): Json {
   for (const [status, answer] of Object.entries(operation.answers)) {
     responses[status] = answerObject(answer, [...always, ...(answer.headers ?? [])], components);
   }
-  const created = operation.answers[201];
+  const created = operation.answers[201] ?? operation.answers[202];
   if (operation.idempotent && created !== undefined) {
     const replay = { ...created, description: "The first answer again: this Idempotency-Key was used before." };
     responses["200"] = answerObject(replay, [...always, "Idempotent-Replayed", ...(created.headers ?? [])], components);

@@ -92,6 +92,7 @@ export const webhookOperations = {
     path: "/v1/escalations/webhooks/deliveries/{delivery_id}/retry",
     summary: "Send a failed delivery again, as a new delivery",
     auth: ["operator"],
+    idempotent: true,
     params: closed({ delivery_id: pathParam("prefix dlv_") }),
     answers: { 202: { description: "The new delivery.", schema: wrapped("delivery", Delivery) } },
     refuses: ["state_conflict"],

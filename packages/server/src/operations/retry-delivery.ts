@@ -1,57 +1,62 @@
 import type { Delivery, EventBody } from "@countersign/contract";
 import { eventBodyText, Fault, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../ports.ts";
 import { insertDelivery, lockDelivery, retryIsPending } from "../store/deliveries.ts";
+import type { OnceAnswer } from "../store/idempotency.ts";
 import { readWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
+import { idempotent } from "./idempotent.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
  * Sends a failed delivery again, as a new delivery with three attempts of its own: receivers skip repeated ids. Its data
  * names the failed delivery at the start of the chain. A hundred clicks at once are one retry: while one is under way,
  * the next is refused. Faults: not_found, state_conflict (not failed, a retry is under way, or its webhook is gone or
- * inactive). Source: contract §2.4, api.md §8.
+ * inactive), idempotency_conflict. Source: contract §2.4, api.md §8.
  */
 export async function retryDelivery(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
-  caller: Pick<Caller, "org_id">,
+  caller: Pick<Caller, "org_id" | "lineage_id" | "actor">,
+  delivery_id: string,
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Delivery>> {
+  const { org_id } = caller;
+  const terms = { operation: "retry_delivery", idempotency_key, request: { params: { delivery_id } } };
+  const answer = await idempotent(runtime, caller, terms, (query) => insertRetry(runtime, query, org_id, delivery_id));
+  if (!answer.replayed) runtime.deliveries.poke({ org_id, webhook_id: answer.response.webhook_id });
+  return answer;
+}
+
+async function insertRetry(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  org_id: string,
   delivery_id: string,
 ): Promise<Delivery> {
-  const { org_id } = caller;
-  const retry = await runtime.db.tenant(org_id, async (query) => {
-    const failed = await lockDelivery(query, org_id, delivery_id);
-    if (failed === undefined) throw new Fault("not_found");
-    if (failed.status !== "failed") throw conflict(`The delivery is ${failed.status}, not failed.`);
-    const original_delivery_id = failed.original_delivery_id ?? failed.delivery_id;
-    // Retries of one chain meet at its start, whichever of its members they name.
-    if (original_delivery_id !== failed.delivery_id) await lockDelivery(query, org_id, original_delivery_id);
-    if (await retryIsPending(query, org_id, original_delivery_id)) throw conflict("A retry of it is under way.");
-    const webhook = await readWebhook(query, org_id, failed.webhook_id);
-    if (webhook?.active !== true) throw conflict("Its webhook is deleted or inactive.");
+  const failed = await lockDelivery(query, org_id, delivery_id);
+  if (failed === undefined) throw new Fault("not_found");
+  if (failed.status !== "failed") throw conflict(`The delivery is ${failed.status}, not failed.`);
+  const original_delivery_id = failed.original_delivery_id ?? failed.delivery_id;
+  // Retries of one chain meet at its start, whichever of its members they name.
+  if (original_delivery_id !== failed.delivery_id) await lockDelivery(query, org_id, original_delivery_id);
+  if (await retryIsPending(query, org_id, original_delivery_id)) throw conflict("A retry of it is under way.");
+  const webhook = await readWebhook(query, org_id, failed.webhook_id);
+  if (webhook?.active !== true) throw conflict("Its webhook is deleted or inactive.");
 
-    const { webhook_id, event_type, intent_id, escalation_id, event_id } = failed;
-    const { webhook_id: _, ...draft } = JSON.parse(failed.body) as EventBody;
-    const body = eventBodyText({ ...draft, data: { ...draft.data, original_delivery_id } }, webhook_id);
-    const shown = {
-      delivery_id: runtime.ids.next("delivery"),
-      webhook_id,
-      event_type,
-      intent_id,
-      escalation_id,
-      created_at: formatTimestampUs(runtime.clock.now_us()),
-      original_delivery_id,
-    };
-    await insertDelivery(query, { ...shown, org_id, event_id, body });
-    return {
-      ...shown,
-      status: "pending",
-      response_status: null,
-      error: null,
-      attempts: [],
-      failed_at: null,
-    } satisfies Delivery;
-  });
-  runtime.deliveries.poke({ org_id, webhook_id: retry.webhook_id });
-  return retry;
+  const { webhook_id, event_type, intent_id, escalation_id, event_id } = failed;
+  const { webhook_id: _, ...draft } = JSON.parse(failed.body) as EventBody;
+  const body = eventBodyText({ ...draft, data: { ...draft.data, original_delivery_id } }, webhook_id);
+  const shown = {
+    delivery_id: runtime.ids.next("delivery"),
+    webhook_id,
+    event_type,
+    intent_id,
+    escalation_id,
+    created_at: formatTimestampUs(runtime.clock.now_us()),
+    original_delivery_id,
+  };
+  await insertDelivery(query, { ...shown, org_id, event_id, body });
+  return { ...shown, status: "pending", response_status: null, error: null, attempts: [], failed_at: null };
 }
 
 function conflict(message: string): Fault {

@@ -230,7 +230,7 @@ describe("delivery", () => {
     expect((await fresh.api("GET", "/deliveries/failed?webhook_id=wh_other")).json.deliveries).toEqual([]);
   });
 
-  test("a manual retry is a new delivery that names the first; a hundred clicks at once are one", async () => {
+  test("a manual retry is a new delivery that names the first; a hundred clicks at once are one, under one Idempotency-Key with one answer", async () => {
     let working = false;
     const receiver = await testReceiver((response) => response.writeHead(working ? 200 : 500).end());
     const fresh = await newOrg();
@@ -247,7 +247,14 @@ describe("delivery", () => {
     expect(second.original_delivery_id).toBe(original);
 
     working = true;
-    const third = (await retryOf(second.delivery_id)).json.delivery;
+    const keyed = { "Idempotency-Key": "third" };
+    const retry = () => fresh.api("POST", `/deliveries/${second.delivery_id}/retry`, undefined, fresh.api_key, keyed);
+    const repeated = await Promise.all(Array.from({ length: 5 }, retry));
+    expect(repeated.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 202]);
+    expect(new Set(repeated.map(({ json }) => json.delivery.delivery_id)).size).toBe(1);
+    for (const { status, headers } of repeated)
+      expect(headers.get("idempotent-replayed")).toBe(status === 200 ? "true" : null);
+    const third = repeated[0]?.json.delivery;
     expect(third).toMatchObject({ status: "pending", original_delivery_id: original, attempts: [] });
     await until(7, receiver.received);
     const last = receiver.received[6] as Received;

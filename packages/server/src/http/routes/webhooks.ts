@@ -43,8 +43,10 @@ export function webhookRoutes(runtime: Runtime): WebhookHandlers {
     async listFailedDeliveries({ caller, query }) {
       return { status: 200, body: await listFailedDeliveries(runtime, caller, query) };
     },
-    async retryDelivery({ caller, params }) {
-      return { status: 202, body: { delivery: await retryDelivery(runtime, caller, params.delivery_id) } };
+    async retryDelivery({ caller, params, idempotency_key }) {
+      const { response, replayed } = await retryDelivery(runtime, caller, params.delivery_id, idempotency_key);
+      if (replayed) return { status: 200, body: { delivery: response }, headers: { "Idempotent-Replayed": "true" } };
+      return { status: 202, body: { delivery: response } };
     },
   };
 }
