@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Mail } from "../../ports.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { testOrganization } from "../../testing/http-node.ts";
-import { password, peopleNodes } from "../../testing/people-nodes.ts";
+import { password, peopleNodes, type Sent } from "../../testing/people-nodes.ts";
 
 const database = await testDatabase();
 let nodes: Awaited<ReturnType<typeof peopleNodes>>;
@@ -138,6 +138,15 @@ describe("invitations and roles", () => {
 });
 
 describe("a person and its keys are one person", () => {
+  const payment = { agent: { id: "a" }, action: { type: "payment.transfer", verb: "pay" } };
+  /** Changes an organization's membrane and goes live. */
+  async function live(cookie: string, settings: object): Promise<void> {
+    const [membrane] = (await nodes.send("GET", "/v1/membranes", { cookie })).json.membranes;
+    const path = `/v1/membranes/${membrane.membrane_id}`;
+    expect((await nodes.send("PATCH", path, { cookie, body: settings })).status).toBe(200);
+    await nodes.send("POST", `${path}/go-live`, { cookie });
+  }
+
   test("whoever made the agent's key cannot decide on its action, whoever else may; the agent hears at once", async () => {
     const admin = await nodes.signedUp();
     const reviewer = await nodes.joined(admin.cookie, "reviewer");
@@ -179,6 +188,27 @@ describe("a person and its keys are one person", () => {
     expect(stopped.status).toBe(204);
     const people = (await nodes.send("GET", "/v1/people?role=reviewer", { cookie: admin.cookie })).json.people;
     expect(people).toMatchObject([{ email: reviewer.email, notify: false }]);
+  });
+
+  test("whoever made the agent's key in the console may override its block; who submitted may not, by no key of its own", async () => {
+    const admin = await nodes.signedUp();
+    const { cookie } = admin;
+    await live(cookie, { packs: [], default_verdict: "block" });
+    const made = async (role: string) =>
+      (await nodes.send("POST", "/v1/api-keys", { cookie, body: { role } })).json.api_key as string;
+    const [agent, operator] = [await made("operator"), await made("operator")];
+    const blocked = async (by: Sent, verb: string) => {
+      const intent = { ...payment, action: { ...payment.action, verb } };
+      return (await nodes.send("POST", "/v1/intents", { ...by, body: { intent } })).json.intent_id as string;
+    };
+    const override = (intent_id: string, by: Sent) =>
+      nodes.send("POST", `/v1/intents/${intent_id}/override`, { ...by, body: { reason: "seen" } });
+    const its_own = await blocked({ key: agent }, "pay");
+    expect((await override(its_own, { key: agent })).code).toBe("self_review");
+    expect((await override(its_own, { cookie })).status).toBe(201);
+    expect((await override(await blocked({ key: agent }, "refund"), { key: operator })).status).toBe(201);
+    const by_hand = await blocked({ cookie }, "book");
+    for (const by of [{ cookie }, { key: operator }]) expect((await override(by_hand, by)).code).toBe("self_review");
   });
 
   test("where a membrane names no reviewers, everybody who may decide is told, and nobody else", async () => {
