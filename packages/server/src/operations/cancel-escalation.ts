@@ -1,7 +1,7 @@
 import type { CancelInput, Escalation } from "@countersign/contract";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
-import { personOf } from "./person.ts";
+import { identityOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed. Source: api.md §6. */
@@ -13,7 +13,7 @@ export async function cancelEscalation(
 ): Promise<Escalation> {
   const record = await withCurrentCaller(runtime, caller, (current) =>
     runtime.db.tenant(current.org_id, async (query) => {
-      const by = await personOf(query, current);
+      const { person: by } = await identityOf(query, current.org_id, current.lineage_id);
       const audit = { actor: current.actor, type: null };
       return changeEscalation(runtime, query, current.org_id, escalation_id, audit, (at, head) => {
         demandCurrent(head, current);

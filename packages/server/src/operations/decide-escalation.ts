@@ -25,7 +25,7 @@ import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, Outdated, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
 import type { OrgState } from "./org-state.ts";
-import { personOf, submittersOf } from "./person.ts";
+import { identityOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -76,11 +76,10 @@ async function admit(query: Query, caller: Caller, escalation_id: string): Promi
   if (review === undefined) throw new Fault("not_found");
   const intent = await readIntent(query, caller.org_id, review.record.intent_id);
   if (intent === undefined) throw new Error(`${escalation_id} is about no intent`);
-  const person = await personOf(query, caller);
-  const { self, creator } = await submittersOf(query, caller.org_id, intent);
-  const mine = [person, caller.lineage_id ?? person];
-  if (mine.some((each) => self.has(each) || each === creator)) throw new Fault("self_review");
-  return person;
+  const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
+  const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
+  if (reviewer.person === submitter.person || submitter.makers.has(reviewer.self)) throw new Fault("self_review");
+  return reviewer.person;
 }
 
 /** Faults: forbidden unless one of the reviewers named is this person or a role that the caller's includes. */

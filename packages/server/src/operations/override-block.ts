@@ -12,7 +12,7 @@ import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../s
 import type { Caller } from "./caller.ts";
 import { demandCurrent, Outdated, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
-import { personOf } from "./person.ts";
+import { identityOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -88,8 +88,9 @@ export async function overrideBlock(
 
 /** The person behind the caller, who may have made the submitting key but is not the submitter. Faults: self_review. */
 async function admit(query: Query, caller: Caller, intent: StoredIntent): Promise<string> {
-  const person = await personOf(query, caller);
-  if ([person, caller.lineage_id].includes(intent.lineage_id)) throw new Fault("self_review");
+  const { self, person } = await identityOf(query, caller.org_id, caller.lineage_id);
+  const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
+  if (self === submitter.self || person === submitter.self) throw new Fault("self_review");
   return person;
 }
 

@@ -162,17 +162,21 @@ export const noteKeyUses = {
     where k.org_id = u.org_id and k.key_id = u.key_id and (k.last_used_at is null or k.last_used_at < u.used_at)`,
 } as const;
 
-/** Who created a chain of rotations: key_id or user_id, and, for a key, that key's own chain. */
-export async function readCreator(
-  query: Query,
-  org_id: string,
-  lineage_id: string,
-): Promise<{ readonly created_by: string | null; readonly creator_lineage: string | null } | undefined> {
-  const rows = await query<{ created_by: string | null; creator_lineage: string | null }>(
-    `select k.created_by, c.lineage_id as creator_lineage from api_keys k
-     left join api_keys c on c.org_id = k.org_id and c.key_id = k.created_by
-     where k.org_id = $1 and k.key_id = $2`,
+/**
+ * A chain of rotations (or a person, by its user_id), who made it, who made that one, and so on, in no order. It ends:
+ * whoever makes a key was there before it.
+ */
+export async function readMakers(query: Query, org_id: string, lineage_id: string): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    `with recursive makers (id) as (
+       select $2::text
+       union
+       select coalesce(c.lineage_id, k.created_by) from makers m
+       join api_keys k on k.org_id = $1 and k.key_id = m.id
+       left join api_keys c on c.org_id = $1 and c.key_id = k.created_by
+       where k.created_by is not null)
+     select id from makers`,
     [org_id, lineage_id],
   );
-  return rows[0];
+  return rows.map(({ id }) => id);
 }

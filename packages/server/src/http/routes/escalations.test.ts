@@ -117,6 +117,16 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await decide(created.path, org.reviewer, { outcome: "approve" })).status).toBe(200);
   });
 
+  test("403 self_review for whatever key the submitting one descends from, rotated in between or not", async () => {
+    const former = (await post("/v1/api-keys", org.admin, { role: "admin" })).json;
+    const child = (await post(`/v1/api-keys/${former.key_id}/rotate`, former.api_key, undefined)).json.api_key;
+    const made = (await post("/v1/api-keys", child, { role: "agent" })).json.api_key;
+    const { path } = await held(org, heldBody, made);
+    for (const key of [org.admin, child])
+      expect((await decide(path, key, { outcome: "approve" })).json.error?.code).toBe("self_review");
+    expect((await decide(path, org.reviewer, { outcome: "block" })).status).toBe(200);
+  });
+
   test("403 for agents and auditors, and for a reviewer when it is in the hands of others", async () => {
     const { path } = await held();
     expect((await decide(path, org.agent, { outcome: "approve" })).status).toBe(403);

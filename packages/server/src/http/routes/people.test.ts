@@ -5,6 +5,7 @@ import type { Mail } from "../../ports.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { testOrganization } from "../../testing/http-node.ts";
 import { password, peopleNodes, type Sent } from "../../testing/people-nodes.ts";
+import { blockedBody } from "../../testing/review.ts";
 
 const database = await testDatabase();
 let nodes: Awaited<ReturnType<typeof peopleNodes>>;
@@ -188,6 +189,43 @@ describe("a person and its keys are one person", () => {
     expect(stopped.status).toBe(204);
     const people = (await nodes.send("GET", "/v1/people?role=reviewer", { cookie: admin.cookie })).json.people;
     expect(people).toMatchObject([{ email: reviewer.email, notify: false }]);
+  });
+
+  test("a person and every key made with its keys, at any remove, are one: no deciding on its agents, one vote, one override", async () => {
+    const admin = await nodes.signedUp();
+    const { cookie } = admin;
+    const reviewer = await nodes.joined(cookie, "reviewer");
+    const make = async (by: Sent, role: string): Promise<Sent> => ({
+      key: (await nodes.send("POST", "/v1/api-keys", { ...by, body: { role } })).json.api_key,
+    });
+    const first = await make({ cookie }, "admin");
+    const sibling = await make({ cookie }, "operator");
+    const second = await make(first, "admin");
+    const agent = await make(second, "agent");
+    const escalation = { timeout_seconds: 600, on_timeout: "block", reviewers: [], quorum: 2 };
+    await live(cookie, { packs: ["security"], default_verdict: "escalate", escalation });
+    const submit = async (by: Sent, body: object) => (await nodes.send("POST", "/v1/intents", { ...by, body })).json;
+    const approve = (escalation_id: string, by: Sent) =>
+      nodes.send("POST", `/v1/escalations/${escalation_id}/decision`, { ...by, body: { outcome: "approve" } });
+
+    const own = (await submit(agent, { intent: payment })).decision.escalation_id;
+    for (const by of [{ cookie }, first, sibling, second])
+      expect((await approve(own, by)).code, JSON.stringify(by)).toBe("self_review");
+    expect((await approve(own, reviewer)).json.escalation.quorum).toMatchObject({ approvals: 1 });
+
+    const other = (await submit(reviewer, { intent: payment })).decision.escalation_id;
+    for (const by of [{ cookie }, second, sibling]) {
+      const { votes, status } = (await approve(other, by)).json.escalation;
+      expect([votes, status]).toMatchObject([[{ reviewer: admin.session.user.user_id }], "pending"]);
+    }
+
+    const blocked = (await submit(agent, blockedBody)).intent_id;
+    const override = (by: Sent) =>
+      nodes.send("POST", `/v1/intents/${blocked}/override`, { ...by, body: { reason: "seen" } });
+    expect((await override({ cookie })).status).toBe(202);
+    for (const by of [first, sibling, second]) expect((await override(by)).code).toBe("state_conflict");
+    const colleague = await nodes.joined(cookie, "operator");
+    expect((await override(colleague)).json.override.status).toBe("active");
   });
 
   test("whoever made the agent's key in the console may override its block; who submitted may not, by no key of its own", async () => {
