@@ -16,11 +16,16 @@ export interface SessionCookies {
 
 const token_pattern = /^[0-9A-Za-z]{20,128}$/;
 
+/** Whether a URL's host is this machine. */
+function isOwnMachine(hostname: string): boolean {
+  return hostname === "localhost" || isLoopback(hostname.replace(/^\[|\]$/g, ""));
+}
+
 /** Cookies of one name. `public_url` is asked at each use: a node that chooses its port learns it late. */
 export function sessionCookies(public_url: () => string, name = "countersign_session"): SessionCookies {
   function form(): { readonly name: string; readonly attributes: string } {
     const { protocol, hostname } = new URL(public_url());
-    const plain = protocol === "http:" && (hostname === "localhost" || isLoopback(hostname.replace(/^\[|\]$/g, "")));
+    const plain = protocol === "http:" && isOwnMachine(hostname);
     return plain
       ? { name, attributes: "Path=/; HttpOnly; SameSite=Lax" }
       : { name: `__Host-${name}`, attributes: "Path=/; Secure; HttpOnly; SameSite=Lax" };
@@ -61,6 +66,9 @@ export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const from = headers["origin"] ?? headers["referer"];
   if (from === undefined) return true;
   if (typeof from !== "string" || !URL.canParse(from)) return false;
-  const { host } = new URL(from);
-  return host === headers["host"] || host === new URL(public_url).host;
+  const { origin, protocol, host, hostname } = new URL(from);
+  const own = new URL(public_url);
+  if (host === own.host) return origin === own.origin;
+  // Reached by another name than the public URL's: on this machine without TLS, from elsewhere as the public URL is.
+  return host === headers["host"] && protocol === (isOwnMachine(hostname) ? "http:" : own.protocol);
 }
