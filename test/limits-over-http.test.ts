@@ -161,7 +161,7 @@ const edges: readonly Edge[] = [
   [
     "reviewers",
     limits.escalation_reviewers_max,
-    (n) => membrane({ escalation: review({ reviewers: list(n, (at) => ({ type: "user", id: `u${at}` })) }) }),
+    (n) => membrane({ escalation: review({ reviewers: list(n, () => ({ type: "role", id: "reviewer" })) }) }),
     /reviewers$/,
   ],
   [

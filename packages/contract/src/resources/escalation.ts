@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { EscalationStatus, Modification, Outcome } from "./decision.ts";
 import { Target } from "./intent.ts";
-import { Reviewer } from "./membrane.ts";
+import { NamedReviewer, Reviewer } from "./membrane.ts";
 import { closed, id, listQuery, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
 
 const reviewedModification = closed({
@@ -29,7 +29,7 @@ export type CancelInput = Static<typeof CancelInput>;
 /** Body of POST /v1/escalations/{escalation_id}/reassign. */
 export const ReassignInput = closed(
   {
-    reviewers: Type.Array(Reviewer, { minItems: 1, maxItems: limits.escalation_reviewers_max }),
+    reviewers: Type.Array(NamedReviewer, { minItems: 1, maxItems: limits.escalation_reviewers_max }),
     reason: Type.Optional(text(limits.comment_chars_max)),
   },
   { title: "ReassignInput" },

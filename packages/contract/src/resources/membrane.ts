@@ -1,6 +1,8 @@
 import Type, { type Static } from "typebox";
 import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
+import { idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
+import { roleMeets, roleNames } from "../roles.ts";
 import { closed, filledText, id, nullable, oneOf, timestamp } from "./shapes.ts";
 
 /** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */
@@ -19,7 +21,7 @@ export const CatalogueEntry = closed(
 );
 export type CatalogueEntry = Static<typeof CatalogueEntry>;
 
-/** Who may review: a person, or everyone with a role. Source: api.md §6. */
+/** Who may review: a person, or everyone with a role. Also what policies name, which may be nobody's id. Source: api.md §6. */
 export const Reviewer = closed(
   {
     type: oneOf(["user", "role"]),
@@ -28,6 +30,20 @@ export const Reviewer = closed(
   { title: "Reviewer" },
 );
 export type Reviewer = Static<typeof Reviewer>;
+
+/** Reviewers as a membrane or a reassignment names them: a role that may decide, or somebody's user_id or key_id. */
+export const NamedReviewer = Type.Unsafe<Reviewer>(
+  Type.Union(
+    [
+      closed({ type: oneOf(["role"]), id: oneOf(roleNames.filter((name) => roleMeets(name, ["reviewer"]))) }),
+      closed({
+        type: oneOf(["user"]),
+        id: Type.String({ pattern: `${idPattern("user")}|${idPattern("api_key")}`, maxLength: 40 }),
+      }),
+    ],
+    { title: "NamedReviewer" },
+  ),
+);
 
 const share = () => nullable(Type.Number({ minimum: 0, maximum: 1, description: "risk score; null: never" }));
 const maxAge = () =>
@@ -58,7 +74,7 @@ const settingFields = {
   escalation: closed({
     timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
     on_timeout: oneOf(["block", "approve"]),
-    reviewers: Type.Array(Reviewer, { maxItems: limits.escalation_reviewers_max }),
+    reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
     quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
   }),
 };

@@ -25,7 +25,7 @@ import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, Outdated, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
 import type { OrgState } from "./org-state.ts";
-import { identityOf } from "./person.ts";
+import { type Identity, identityOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -46,7 +46,8 @@ export async function decideEscalation(
     const { org_id } = current;
     const state = await runtime.orgStates.get(org_id);
     return idempotent(runtime, current, terms, async (query) => {
-      const person = await admit(query, current, escalation_id);
+      const reviewer = await admit(query, current, escalation_id);
+      const { person } = reviewer;
       if (input.modifications !== undefined && (await readPolicyEpoch(query, org_id)) !== state.policy_epoch) {
         // Neither a refusal nor a ruling may rest on policies and membranes of before.
         runtime.orgStates.forget(org_id, state);
@@ -61,7 +62,7 @@ export async function decideEscalation(
           runtime.orgStates.forget(org_id, state);
           throw new Outdated("policies");
         }
-        demandReviewer(record.reviewers, current, person);
+        demandReviewer(record.reviewers, current, reviewer);
         return { kind: "vote", person, outcome, ruling, comment, at };
       });
     });
@@ -70,8 +71,8 @@ export async function decideEscalation(
   return answer;
 }
 
-/** The person behind the caller. Faults: not_found, self_review. */
-async function admit(query: Query, caller: Caller, escalation_id: string): Promise<string> {
+/** Who the caller is. Faults: not_found, self_review. */
+async function admit(query: Query, caller: Caller, escalation_id: string): Promise<Identity> {
   const review = await readReview(query, caller.org_id, escalation_id);
   if (review === undefined) throw new Fault("not_found");
   const intent = await readIntent(query, caller.org_id, review.record.intent_id);
@@ -79,13 +80,13 @@ async function admit(query: Query, caller: Caller, escalation_id: string): Promi
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
   const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
   if (reviewer.person === submitter.person || submitter.makers.has(reviewer.self)) throw new Fault("self_review");
-  return reviewer.person;
+  return reviewer;
 }
 
-/** Faults: forbidden unless one of the reviewers named is this person or a role that the caller's includes. */
-function demandReviewer(reviewers: readonly Reviewer[], caller: Caller, person: string): void {
+/** Faults: forbidden unless one of the reviewers named is this person, this key or a role that the caller's includes. */
+function demandReviewer(reviewers: readonly Reviewer[], caller: Caller, { person, self }: Identity): void {
   const fits = ({ type, id }: Reviewer): boolean => {
-    if (type === "user") return id === person;
+    if (type === "user") return [person, self, caller.key_id].includes(id);
     const role = roleNames.find((name) => name === id);
     return role !== undefined && roleMeets(caller.role, [role]);
   };

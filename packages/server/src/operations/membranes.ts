@@ -6,7 +6,10 @@ import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { insertMembrane, readMembrane, readMembranes, updateMembrane } from "../store/membranes.ts";
 import type { Caller } from "./caller.ts";
+import { refuseUnknownReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
+
+const reviewers_path = "/escalation/reviewers";
 
 /** Membranes an organization may have; the whole list fits on one page. */
 const membranes_max = 100;
@@ -26,7 +29,10 @@ export const membraneDefaults = {
   },
 } as const satisfies Partial<Membrane>;
 
-/** Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, verb that stands twice). */
+/**
+ * Creates a membrane in shadow.
+ * Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack or reviewer, verb that stands twice).
+ */
 export async function createMembrane(
   runtime: Runtime,
   caller: Caller,
@@ -35,6 +41,7 @@ export async function createMembrane(
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(input.packs ?? []);
   refuseVerbsTwice(input.action_catalogue ?? []);
+  await refuseUnknownReviewers(query, caller.org_id, input.escalation?.reviewers ?? [], reviewers_path);
   const at = formatTimestampUs(runtime.clock.now_us());
   const membrane: Membrane = {
     ...structuredClone(membraneDefaults),
@@ -70,7 +77,10 @@ export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id:
   return membrane;
 }
 
-/** Replaces the given settings. Faults: not_found, already_exists (name), invalid_request (unknown pack, verb that stands twice). */
+/**
+ * Replaces the given settings.
+ * Faults: not_found, already_exists (name), invalid_request (unknown pack or reviewer, verb that stands twice).
+ */
 export function changeMembrane(
   runtime: Runtime,
   caller: Caller,
@@ -79,10 +89,10 @@ export function changeMembrane(
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(change.packs ?? []);
   refuseVerbsTwice(change.action_catalogue ?? []);
-  return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, (membrane) => ({
-    ...membrane,
-    ...change,
-  }));
+  return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, async (membrane, query) => {
+    await refuseUnknownReviewers(query, caller.org_id, change.escalation?.reviewers ?? [], reviewers_path);
+    return { ...membrane, ...change };
+  });
 }
 
 /** Of two entries for a verb one would hold and the other be read by people. Faults: invalid_request naming each. */
@@ -122,7 +132,7 @@ async function rewrite(
   membrane_id: string,
   type: "membrane_changed" | "membrane_went_live" | "membrane_returned_to_shadow",
   data: Record<string, unknown>,
-  change: (membrane: Membrane) => Membrane,
+  change: (membrane: Membrane, query: Query) => Membrane | Promise<Membrane>,
 ): Promise<Membrane> {
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.tenant(caller.org_id, async (query) => {
@@ -135,7 +145,7 @@ async function rewrite(
     const membranes = await readMembranes(query, caller.org_id);
     const membrane = membranes.find((each) => each.membrane_id === membrane_id);
     if (membrane === undefined) throw new Fault("not_found");
-    const after = change(membrane);
+    const after = await change(membrane, query);
     refuseTakenName(membranes, after);
     await updateMembrane(query, caller.org_id, after, at);
     return after;

@@ -93,6 +93,16 @@ export function listPeople(
   );
 }
 
+/** Those of `ids` that are people (user_id) or keys (key_id) of the organization. */
+export async function readReviewerIds(query: Query, org_id: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    `select user_id as id from people where org_id = $1 and user_id = any($2::text[])
+     union all select key_id from api_keys where org_id = $1 and key_id = any($2::text[])`,
+    [org_id, ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** How many people the organization has. */
 export async function countPeople(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>("select count(*)::integer as n from people where org_id = $1", [org_id]);

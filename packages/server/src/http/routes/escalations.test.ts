@@ -249,7 +249,7 @@ describe("cancel and reassign", () => {
   test("handing over keeps the escalation pending and its time limit; reviewers may do neither", async () => {
     const { path, intent_id } = await held();
     const before = (await get(path, org.reviewer)).json.escalation;
-    const reviewers = [{ type: "user", id: "usr_00000000000000000000000000" }];
+    const reviewers = [{ type: "user", id: (await org.org.key({ role: "reviewer" })).key_id }];
     expect((await post(`${path}/reassign`, org.reviewer, { reviewers })).status).toBe(403);
     expect((await post(`${path}/cancel`, org.reviewer, {})).status).toBe(403);
     const { json } = await post(`${path}/reassign`, org.operator, { reviewers, reason: "knows it" });

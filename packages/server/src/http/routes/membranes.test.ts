@@ -57,6 +57,40 @@ describe("membranes", () => {
     });
   });
 
+  test("reviewers are roles that may decide, or people and keys of the organization; others are 400, foreign as unknown", async () => {
+    const own = await testOrganization(db);
+    const { api_key: key, key_id } = await own.key();
+    const path = `/v1/membranes/${await defaultOf(key)}`;
+    const change = (type: string, id: string) => {
+      const reviewers = [
+        { type: "role", id: "operator" },
+        { type, id },
+      ];
+      const escalation = { timeout_seconds: 600, on_timeout: "approve", reviewers, quorum: 1 };
+      return call(url, "PATCH", path, { key, body: { escalation } });
+    };
+    for (const [type, id] of [
+      ["role", "Operator"],
+      ["role", "auditor"],
+      ["user", "ann@example.com"],
+      ["user", (await org.key()).key_id],
+      ["user", "usr_00000000000000000000000000"],
+    ] as const) {
+      const { status, json } = await change(type, id);
+      expect([status, json.error?.code], id).toEqual([400, "invalid_request"]);
+      expect(json.error.details.map((each: { path: string }) => each.path)).toContain("/escalation/reviewers/1/id");
+    }
+    const created = { name: "other", escalation: { timeout_seconds: 1, on_timeout: "block", quorum: 1 } };
+    const reviewers = [{ type: "user", id: "key_00000000000000000000000000" }];
+    const body = { ...created, escalation: { ...created.escalation, reviewers } };
+    expect((await call(url, "POST", "/v1/membranes", { key, body })).json.error.code).toBe("invalid_request");
+    for (const [type, id] of [
+      ["role", "reviewer"],
+      ["user", key_id],
+    ] as const)
+      expect((await change(type, id)).status).toBe(200);
+  });
+
   test("201 creates one in shadow with defaults; reads, pages and repetitions agree", async () => {
     const headers = { "Idempotency-Key": "membrane-1" };
     const body = { name: "payments", default_verdict: "escalate", facts_max_age: { security: 60 } };

@@ -172,11 +172,31 @@ describe("ids", () => {
     },
   );
 
+  test("in the hands of a key it is that key's to decide, also after its rotation; a foreign key is as unknown as none", async () => {
+    const { path } = await held();
+    const made = (await post("/v1/api-keys", org.admin, { role: "reviewer" })).json;
+    const foreign = await (await reviewedOrganization(db, url)).org.key({ role: "reviewer" });
+    const hand = (id: string) => post(`${path}/reassign`, org.operator, { reviewers: [{ type: "user", id }] });
+    const [unknown, strange] = [await hand("key_00000000000000000000000000"), await hand(foreign.key_id)];
+    const problem = { path: "/reviewers/0/id", code: "not_found" };
+    expect(unknown.json.error).toMatchObject({ code: "invalid_request", details: [problem] });
+    expect(strange.json.error.details).toEqual(unknown.json.error.details);
+    expect((await hand(made.key_id)).status).toBe(200);
+    expect((await post(`${path}/decision`, org.reviewer, { outcome: "approve" })).json.error.code).toBe("forbidden");
+    const { api_key } = (await post(`/v1/api-keys/${made.key_id}/rotate`, made.api_key, undefined)).json;
+    expect((await post(`${path}/decision`, api_key, { outcome: "approve" })).status).toBe(200);
+  });
+
   test.each<[string, unknown]>([
     ["nobody", []],
     ["an unknown kind", [{ type: "team", id: "a" }]],
     ["no id", [{ type: "role" }]],
     ["a text", ["role:operator"]],
+    ["a role in other letters", [{ type: "role", id: "Operator" }]],
+    ["a role that may not decide", [{ type: "role", id: "auditor" }]],
+    ["an address", [{ type: "user", id: "ann@example.com" }]],
+    ["a person that is nobody", [{ type: "user", id: `usr_${none}` }]],
+    ["a key that is nobody's", [{ type: "user", id: `key_${none}` }]],
     ["51 people", Array(51).fill({ type: "user", id: "usr_1" })],
     ["null", null],
   ])("handing over to %s is 400", async (_title, reviewers) => {
