@@ -1,29 +1,34 @@
 import type { Escalation, ReassignInput } from "@countersign/contract";
+import { markUntold } from "../store/mails.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
 import { refuseUnknownReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
- * Hands a review to different reviewers. Its time limit stays what it was, and so do the votes given before.
+ * Hands a review to different reviewers, all of whom are told by mail. Its time limit stays what it was, and so do the
+ * votes given before.
  * Faults: not_found, escalation_closed, invalid_request (unknown reviewer). Source: api.md §6.
  */
 export async function reassignEscalation(
-  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,
+  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries" | "mails">,
   caller: Caller,
   escalation_id: string,
   { reviewers, reason }: ReassignInput,
 ): Promise<Escalation> {
   const record = await withCurrentCaller(runtime, caller, (current) =>
-    runtime.db.tenant(current.org_id, (query) => {
+    runtime.db.tenant(current.org_id, async (query) => {
       const audit = { actor: current.actor, type: "reassigned", data: { reviewers, reason: reason ?? null } } as const;
-      return changeEscalation(runtime, query, current.org_id, escalation_id, audit, async (at, head) => {
+      const changed = await changeEscalation(runtime, query, current.org_id, escalation_id, audit, async (at, head) => {
         demandCurrent(head, current);
         await refuseUnknownReviewers(query, current.org_id, reviewers, "/reviewers");
         return { kind: "reassign", reviewers, at };
       });
+      await markUntold(query, current.org_id, escalation_id);
+      return changed;
     }),
   );
   runtime.deliveries.poke();
+  runtime.mails.poke();
   return record;
 }

@@ -9,7 +9,7 @@ const listed_max = 20;
 
 /**
  * Tells reviewers by mail of the live escalations that wait for them: one mail a person for all that came since the last
- * look. Each is told once, in the transaction that marks it. True: there may be more. Source: api.md §9.
+ * look. Each is told once, and again when it is reassigned, in the transaction that marks it. True: there may be more. Source: api.md §9.
  */
 export async function tellReviewers(runtime: Runtime): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {

@@ -71,6 +71,14 @@ export function takeUntold(query: Query, limit: number): Promise<UntoldEscalatio
   );
 }
 
+/** The reviewers of an escalation, who are others now, are to be told of it. */
+export async function markUntold(query: Query, org_id: string, escalation_id: string): Promise<void> {
+  await query("update escalations set notified = false where org_id = $1 and escalation_id = $2", [
+    org_id,
+    escalation_id,
+  ]);
+}
+
 /** Who may be told of an organization's escalations by mail. */
 export function readNotified(
   query: Query,

@@ -249,6 +249,23 @@ describe("a person and its keys are one person", () => {
     for (const by of [{ cookie }, { key: operator }]) expect((await override(by_hand, by)).code).toBe("self_review");
   });
 
+  test("whoever a review is reassigned to is told of it, and nobody else", async () => {
+    const { cookie } = await nodes.signedUp();
+    const reviewer = await nodes.joined(cookie, "reviewer");
+    const colleague = await nodes.joined(cookie, "reviewer");
+    await live(cookie, { packs: [], default_verdict: "escalate" });
+    const held = (await nodes.send("POST", "/v1/intents", { cookie, body: { intent: payment } })).json;
+    const { escalation_id } = held.decision;
+    const told = (email: string) =>
+      nodes.mails.filter((mail) => mail.to === email && mail.text.includes(escalation_id)).length;
+    await expect.poll(() => [told(reviewer.email), told(colleague.email)], { timeout: 20_000 }).toEqual([1, 1]);
+    const body = { reviewers: [{ type: "user", id: colleague.user_id }] };
+    const path = `/v1/escalations/${escalation_id}/reassign`;
+    expect((await nodes.send("POST", path, { cookie, body })).status).toBe(200);
+    await expect.poll(() => told(colleague.email), { timeout: 20_000 }).toBe(2);
+    expect(told(reviewer.email)).toBe(1);
+  });
+
   test("where a membrane names no reviewers, everybody who may decide is told, and nobody else", async () => {
     const admin = await nodes.signedUp();
     const reviewer = await nodes.joined(admin.cookie, "reviewer");
