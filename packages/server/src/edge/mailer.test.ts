@@ -115,17 +115,13 @@ test("what a stranger wrote is shown as it is, never as markup, a link, or a cha
   const words = signupMail("https://c.example", { to: "", org_name: evil, token: "t&<" });
   expect(words.html).not.toMatch(/<img|<script/);
   expect(words.html).toContain("&lt;img");
-  const told = escalationsMail("https://c.example", {
-    to: "",
-    org_id: "org_1",
-    user_id: "usr_1",
-    waiting: [
-      { escalation_id: "esc_1", agent_id: evil, type: "payment.transfer", expires_at: "2026-01-31T10:00:00.000000Z" },
-    ],
-    more: 2,
-  });
+  const expires_at = "2026-01-31T10:00:00.000000Z";
+  const waiting = [{ escalation_id: "esc_1", agent_id: evil, type: "payment.transfer", expires_at }];
+  const content = { to: "", org_id: "org_1", user_id: "usr_1", waiting, more: 2 };
+  const told = escalationsMail("https://c.example", content, "t&<");
   expect(told.subject).toBe("3 actions wait for your review");
   for (const text of [words.text, words.html, told.text, told.html]) expect(text).not.toMatch(/[\u202E\0\r]/);
   expect(told.html).not.toMatch(/<img|<script/);
   expect(told.text).toContain("https://c.example/escalations/esc_1");
+  expect(told.text).toContain("Unsubscribe: https://c.example/unsubscribe?token=t%26%3C");
 });

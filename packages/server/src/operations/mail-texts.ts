@@ -14,6 +14,8 @@ interface Parts {
   readonly link?: { readonly label: string; readonly url: string };
   readonly items?: readonly { readonly text: string; readonly url: string }[];
   readonly footer: string;
+  /** Beneath the footer. */
+  readonly stop?: { readonly label: string; readonly url: string };
 }
 
 /** Somebody wants an organization under this address. */
@@ -66,8 +68,12 @@ export function invitationMail(public_url: string, { org_name, role, token }: Ma
   });
 }
 
-/** Actions that wait for a reviewer. */
-export function escalationsMail(public_url: string, { waiting, more }: MailContents["escalations"]): Words {
+/** Actions that wait for a reviewer. `token` is the one that stops these mails. */
+export function escalationsMail(
+  public_url: string,
+  { waiting, more }: MailContents["escalations"],
+  token: string,
+): Words {
   const count = waiting.length + more;
   const subject = count === 1 ? "An action waits for your review" : `${count} actions wait for your review`;
   return written({
@@ -78,7 +84,8 @@ export function escalationsMail(public_url: string, { waiting, more }: MailConte
       url: `${public_url}/escalations/${escalation_id}`,
     })),
     ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/escalations` } }),
-    footer: "You get this because you are a reviewer. Settings, or the unsubscribe link of this mail, stop it.",
+    footer: "You get this because you are a reviewer. The console's settings stop it, and so does this link.",
+    stop: { label: "Unsubscribe", url: linkTo(public_url, "unsubscribe", token) },
   });
 }
 
@@ -95,19 +102,19 @@ function shown(text: string): string {
   return clean.length > shown_chars_max ? `${clean.slice(0, shown_chars_max)}…` : clean;
 }
 
-function written({ subject, paragraphs, link, items = [], footer }: Parts): Words {
+function written({ subject, paragraphs, link, items = [], footer, stop }: Parts): Words {
   const text = [
     ...paragraphs,
     ...items.map((item) => `- ${item.text}\n  ${item.url}`),
     ...(link === undefined ? [] : [`${link.label}: ${link.url}`]),
-    `-- \n${footer}`,
+    `-- \n${footer}${stop === undefined ? "" : `\n${stop.label}: ${stop.url}`}`,
   ].join("\n\n");
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>
 <body style="font:16px/1.5 system-ui,sans-serif;color:#1a1f2b;max-width:36em;margin:2em auto;padding:0 1em">
 ${paragraphs.map((each) => `<p>${escaped(each)}</p>`).join("\n")}
 ${items.length === 0 ? "" : `<ul>${items.map((item) => `<li><a href="${escaped(item.url)}">${escaped(item.text)}</a></li>`).join("\n")}</ul>`}
 ${link === undefined ? "" : `<p><a href="${escaped(link.url)}">${escaped(link.label)}</a></p><p style="color:#5b6475;word-break:break-all">${escaped(link.url)}</p>`}
-<p style="color:#5b6475;border-top:1px solid #d9dde5;padding-top:1em">${escaped(footer)}</p>
+<p style="color:#5b6475;border-top:1px solid #d9dde5;padding-top:1em">${escaped(footer)}${stop === undefined ? "" : ` <a href="${escaped(stop.url)}">${escaped(stop.label)}</a>`}</p>
 </body></html>`;
   return { subject, text, html };
 }

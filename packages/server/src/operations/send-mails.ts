@@ -79,7 +79,7 @@ async function mailOf(
       const token = unsubscribeToken(runtime, told.org_id, told.user_id);
       return {
         to: told.to,
-        ...escalationsMail(public_url, told),
+        ...escalationsMail(public_url, told, token),
         unsubscribe_url: `${public_url}/v1/unsubscribe?token=${encodeURIComponent(token)}`,
       };
     }

@@ -180,6 +180,9 @@ describe("a person and its keys are one person", () => {
     expect((await waiting).json.decision).toMatchObject({ outcome: "approve" });
 
     const unsubscribe = new URL(mail.unsubscribe_url as string);
+    // A person follows the text's link to a page of the console; the header's takes a mail program's POST.
+    const link = `${unsubscribe.origin}/unsubscribe${unsubscribe.search}`;
+    expect([mail.text, mail.html]).toEqual([expect.stringContaining(link), expect.stringContaining(`href="${link}"`)]);
     expect((await nodes.send("POST", `/v1/unsubscribe?token=junk`)).code).toBe("not_found");
     const stopped = await fetch(`${nodes.url}${unsubscribe.pathname}${unsubscribe.search}`, {
       method: "POST",
