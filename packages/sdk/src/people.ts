@@ -65,7 +65,12 @@ export function peopleCalls(call: Transport) {
 
     /** Invites a person with a role; a mail brings the link. */
     inviteUser: async (input: InvitationInput) =>
-      (await call<{ invitation: Invitation }>("POST", "/v1/auth/invitations", { body: input })).invitation,
+      (
+        await call<{ invitation: Invitation }>("POST", "/v1/auth/invitations", {
+          body: input,
+          idempotency_key: crypto.randomUUID(),
+        })
+      ).invitation,
     /** Open invitations, newest first. */
     listInvitations: (query: PageQuery = {}) =>
       call<Page<"invitations", Invitation>>("GET", "/v1/auth/invitations", { query: { ...query } }),

@@ -312,6 +312,7 @@ export const peopleOperations = {
       `${limits.open_invitations_per_organization_max} invitations of an organization are open at once: 409.`,
     auth: ["admin"],
     body: InvitationInput,
+    idempotent: true,
     answers: { 201: { description: "The invitation.", schema: wrapped("invitation", Invitation) } },
     refuses: ["already_exists"],
     delivered: true,

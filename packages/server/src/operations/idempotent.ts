@@ -1,4 +1,4 @@
-/** A creating operation under an optional Idempotency-Key, in one transaction of its organization. Source: api.md §2. */
+/** A creating operation under an optional Idempotency-Key, in one transaction. Source: api.md §2. */
 import { canonicalJson, formatTimestampUs, sha256Hex } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { type OnceAnswer, once } from "../store/idempotency.ts";
@@ -13,6 +13,8 @@ export interface IdempotencyTerms {
   readonly request: unknown;
   /** What the caller must be allowed before it hears anything, the first answer to this request included. */
   readonly admit?: (query: Query) => Promise<void>;
+  /** `system`: the work reaches beyond the organization, for example to mails. Absent: `tenant`. */
+  readonly scope?: "tenant" | "system";
 }
 
 /** Who keeps an Idempotency-Key. */
@@ -37,7 +39,7 @@ export function idempotent<T>(
 ): Promise<OnceAnswer<T>> {
   const { idempotency_key, request } = terms;
   const operation = ownedOperation(terms.operation, caller);
-  return runtime.db.tenant(caller.org_id, async (query) => {
+  const run = async (query: Query): Promise<OnceAnswer<T>> => {
     await terms.admit?.(query);
     if (idempotency_key === undefined) return { response: await work(query), replayed: false };
     const request_sha256 = sha256Hex(canonicalJson(request));
@@ -45,5 +47,6 @@ export function idempotent<T>(
     return once(query, { org_id: caller.org_id, operation, idempotency_key, request_sha256, created_at }, () =>
       work(query),
     );
-  });
+  };
+  return terms.scope === "system" ? runtime.db.system(run) : runtime.db.tenant(caller.org_id, run);
 }

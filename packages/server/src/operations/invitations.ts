@@ -11,6 +11,7 @@ import type { Query } from "../ports.ts";
 import { type AuditRow, auditRow } from "../store/audit.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
 import { withHead } from "../store/heads.ts";
+import type { OnceAnswer } from "../store/idempotency.ts";
 import {
   countInvitations,
   deleteInvitations,
@@ -24,6 +25,7 @@ import { countPeople, emailKey, findPerson, forgetRemoved, insertPerson, readPer
 import { deleteToken, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
+import { idempotent } from "./idempotent.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
@@ -38,9 +40,15 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
 /**
  * Mails a link with which the owner of an address joins. Inviting an address again replaces its first link.
  * Faults: already_exists when it is a person of the organization, or the organization has all the people or open
- * invitations it may; missing_api_key when the caller's session ended meanwhile, invalid_api_key when its key was revoked.
+ * invitations it may; missing_api_key when the caller's session ended meanwhile, invalid_api_key when its key was revoked;
+ * idempotency_conflict.
  */
-export async function invitePerson(runtime: Runtime, caller: Caller, input: InvitationInput): Promise<Invitation> {
+export async function invitePerson(
+  runtime: Runtime,
+  caller: Caller,
+  input: InvitationInput,
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Invitation>> {
   const { org_id, actor } = caller;
   const { email, role } = input;
   const now_us = runtime.clock.now_us();
@@ -55,7 +63,8 @@ export async function invitePerson(runtime: Runtime, caller: Caller, input: Invi
     expires_at,
     token_sha256: tokenHash(token),
   };
-  await runtime.db.system(async (query) => {
+  const terms = { operation: "invite_user", idempotency_key, request: input, scope: "system" } as const;
+  const answer = await idempotent(runtime, caller, terms, async (query) => {
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       const person = await findPerson(query, email);
@@ -72,9 +81,10 @@ export async function invitePerson(runtime: Runtime, caller: Caller, input: Invi
       const data = { invitation_id: invitation.invitation_id, email, role };
       return { audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor, type: "user_invited", data })] };
     });
+    return shown(invitation);
   });
   runtime.mails.poke();
-  return shown(invitation);
+  return answer;
 }
 
 /** Open invitations, newest first. Faults: invalid_request (cursor). */

@@ -42,6 +42,30 @@ describe("invitations and roles", () => {
     ]);
   });
 
+  test("an Idempotency-Key gives the first invitation again and sends no second mail", async () => {
+    const { cookie } = await nodes.signedUp();
+    const email = nodes.newAddress();
+    const invite = (role: string, base = nodes.url) =>
+      nodes.send(
+        "POST",
+        "/v1/auth/invitations",
+        { cookie, body: { email, role }, headers: { "Idempotency-Key": "i-1" } },
+        base,
+      );
+    const first = await invite("reviewer");
+    const again = await invite("reviewer", nodes.other);
+    expect([first.status, again.status, again.headers.get("idempotent-replayed"), again.text]).toEqual([
+      201,
+      200,
+      "true",
+      first.text,
+    ]);
+    expect((await invite("operator")).code).toBe("idempotency_conflict");
+    const token = await nodes.mailed(email, /^Join/);
+    expect((await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } })).status).toBe(200);
+    expect(nodes.count(email)).toBe(1);
+  });
+
   test("an admin key invites the first person of an organization that has only keys", async () => {
     const org = await testOrganization(database.db);
     const key = (await org.key()).api_key;

@@ -129,8 +129,10 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     async replaceRecoveryCodes({ caller, body }) {
       return { status: 200, body: await replaceRecoveryCodes(runtime, caller, body.code) };
     },
-    async inviteUser({ caller, body }) {
-      return { status: 201, body: { invitation: await invitePerson(runtime, caller, body) } };
+    async inviteUser({ caller, body, idempotency_key }) {
+      const { response: invitation, replayed } = await invitePerson(runtime, caller, body, idempotency_key);
+      if (replayed) return { status: 200, body: { invitation }, headers: { "Idempotent-Replayed": "true" } };
+      return { status: 201, body: { invitation } };
     },
     async listInvitations({ caller, query }) {
       return { status: 200, body: await listInvitations(runtime, caller, query) };
