@@ -87,7 +87,8 @@ export const settings = {
     name: "COUNTERSIGN_SIGNUP",
     fallback: "open",
     format: { kind: "choice", of: ["open", "closed"] },
-    meaning: "Whether quickstart, intake and signup answer; `closed` answers 403 signup_closed.",
+    meaning:
+      "Whether quickstart, intake, signup and the links of earlier signups answer; `closed` answers 403 signup_closed.",
   },
   COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: {
     name: "COUNTERSIGN_WEBHOOK_ALLOW_CIDRS",

@@ -75,7 +75,7 @@ export const peopleOperations = {
     rate: "authentication",
     body: VerifyEmailInput,
     answers: done,
-    refuses: ["invalid_credentials", "not_found", "forbidden", "overloaded"],
+    refuses: ["signup_closed", "invalid_credentials", "not_found", "forbidden", "overloaded"],
     delivered: true,
   },
   login: {

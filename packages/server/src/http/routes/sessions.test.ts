@@ -72,6 +72,16 @@ describe("signup", () => {
       expect((await nodes.send("POST", "/v1/auth/signup", { body: sent }, node.url)).code).toBe("signup_closed");
   });
 
+  test("closed: 403 for the link of an earlier signup, which serves when it is open again", async () => {
+    const node = await serviceNode(database, { ...nodes.parts, config: { signup: "closed" } });
+    const email = nodes.newAddress();
+    await nodes.send("POST", "/v1/auth/signup", { body: { org_name: "Acme", email, password } });
+    const body = { token: await nodes.mailed(email, /^Confirm/), password };
+    expect((await nodes.send("POST", "/v1/auth/verify-email", { body }, node.url)).code).toBe("signup_closed");
+    expect((await nodes.send("POST", "/v1/auth/login", { body: { email, password } })).status).toBe(401);
+    expect((await nodes.send("POST", "/v1/auth/verify-email", { body })).status).toBe(204);
+  });
+
   test.each([
     [limits.password_chars_min - 1, 400],
     [limits.password_chars_min, 202],
