@@ -112,11 +112,14 @@ export const limits = {
   /** How young a session must be to register another way in (authenticator, passkey). */
   session_fresh_seconds: 900,
   session_mfa_seconds: 600,
+  /** Wrong codes and, to set another, wrong current passwords. */
   session_mfa_failures_max: 5,
   /** Of all logins of one person that could still be going on. */
   person_mfa_failures_max: 15,
   signup_link_seconds: 86_400,
   password_link_seconds: 3_600,
+  /** Between two mails with such a link to one address. */
+  password_mail_every_seconds: 60,
   invitation_link_seconds: 604_800,
   recovery_codes: 10,
   people_per_organization_max: 1_000,

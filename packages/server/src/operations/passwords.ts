@@ -5,13 +5,15 @@ import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { findPerson, type Person, readPerson, updatePerson } from "../store/people.ts";
-import { deleteTokensOf, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
+import { deleteTokensOf, hasTokenOf, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
+import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
 import {
   type Begun,
   type Client,
+  countWrong,
   endSessions,
   newToken,
   personCalling,
@@ -26,17 +28,27 @@ export async function forgotPassword(runtime: Runtime, email: string): Promise<v
   runtime.mails.poke();
 }
 
-/** The link for a forgotten password; null: nobody has the address. In the caller's system transaction. */
+/**
+ * The link for a forgotten password, in the caller's system transaction. Null: nobody has the address, or its owner was
+ * mailed one within the last minute and this mail is not the one that could not be sent (`again`): anybody may ask in
+ * anybody's name.
+ */
 export async function newPasswordLink(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
   email: string,
+  again: boolean,
 ): Promise<string | null> {
-  const person = await findPerson(query, email);
+  const found = await findPerson(query, email);
+  // Locked: of two mails at once the second finds the link of the first.
+  const person = found && (await readPerson(query, found.org_id, found.user_id, true));
   if (person === undefined) return null;
   const { org_id, user_id } = person;
+  const expires_us = runtime.clock.now_us() + limits.password_link_seconds * us_per_second;
+  const recent_us = expires_us - limits.password_mail_every_seconds * us_per_second;
+  if (!again && (await hasTokenOf(query, "password", org_id, user_id, formatTimestampUs(recent_us)))) return null;
   const token = newToken(runtime);
-  const expires_at = formatTimestampUs(runtime.clock.now_us() + limits.password_link_seconds * us_per_second);
+  const expires_at = formatTimestampUs(expires_us);
   // Earlier links stay good: anybody may ask in anybody's name, and would void each before it can be followed.
   await insertToken(query, "password", tokenHash(token), org_id, { user_id }, expires_at);
   return token;
@@ -62,7 +74,8 @@ export async function resetPassword(runtime: Runtime, input: PasswordResetInput)
 }
 
 /**
- * Sets another password, ends every session of the person and begins a new one here.
+ * Sets another password, ends every session of the person and begins a new one here. After five wrong current passwords
+ * the session ends.
  * Faults: invalid_credentials, missing_api_key (the session ended meanwhile), overloaded.
  */
 export async function changePassword(
@@ -74,11 +87,19 @@ export async function changePassword(
   const { org_id, user_id, session_id } = personCalling(caller);
   const known = await runtime.db.tenant(org_id, (query) => readPerson(query, org_id, user_id));
   const right = await runtime.passwords.verify(known?.password_hash ?? null, input.current_password);
-  if (known === undefined || !right) throw new Fault("invalid_credentials");
+  if (!right) {
+    await runtime.db.system(async (query) => {
+      const person = await readPerson(query, org_id, user_id, true);
+      // Ended by a guess before this one: the right password would not serve any more either.
+      if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+      await countWrong(runtime, query, person, session_id);
+    });
+    throw new Fault("invalid_credentials");
+  }
   const password_hash = await runtime.passwords.hash(input.password);
   return runtime.db.system(async (query) => {
     const person = await readPerson(query, org_id, user_id, true);
-    if (person?.password_hash !== known.password_hash) throw new Fault("invalid_credentials");
+    if (person === undefined || person.password_hash !== known?.password_hash) throw new Fault("invalid_credentials");
     await setPassword(runtime, query, person, password_hash);
     return replaceSessions(runtime, query, person, session_id, client);
   });

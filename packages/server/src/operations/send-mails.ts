@@ -30,7 +30,7 @@ async function sendOne(runtime: Runtime, due: DueMail): Promise<void> {
   const { mail_id, kind, attempts } = due;
   try {
     const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
-    const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content));
+    const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content, attempts > 0));
     if (mail !== null) await runtime.mailer.send(mail);
     await runtime.db.system((query) => deleteMail(query, mail_id));
     // Mails that nobody gets are told alike, or the log would say whose addresses are known.
@@ -48,12 +48,13 @@ async function sendOne(runtime: Runtime, due: DueMail): Promise<void> {
   }
 }
 
-/** The mail itself; null: nobody is to get it. */
+/** The mail itself; null: nobody is to get it. `again`: it could not be sent before. */
 async function mailOf(
   runtime: Runtime,
   query: Query,
   kind: MailKind,
   content: MailContents[MailKind],
+  again: boolean,
 ): Promise<Mail | null> {
   const public_url = runtime.settings.public_url();
   switch (kind) {
@@ -67,7 +68,7 @@ async function mailOf(
     }
     case "password": {
       const { to } = content as MailContents["password"];
-      const token = await newPasswordLink(runtime, query, to);
+      const token = await newPasswordLink(runtime, query, to, again);
       return token === null ? null : { to, ...passwordMail(public_url, token) };
     }
     case "invitation": {

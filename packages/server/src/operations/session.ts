@@ -6,6 +6,7 @@ import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { type Person, readPerson, shownUser } from "../store/people.ts";
 import {
+  countMfaFailure,
   deleteSessions,
   endLogin,
   insertSession,
@@ -177,6 +178,27 @@ export async function endSessions(
     };
   });
   return ended;
+}
+
+/**
+ * Counts a wrong code or password that was given in a session, in the caller's system transaction, which holds the person's
+ * row. After as many as end a login the session ends: whoever has stolen one could otherwise guess for as long as it lasts,
+ * from as many addresses as it has. The transaction has to commit, so the fault is thrown outside.
+ */
+export async function countWrong(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  person: Pick<Person, "org_id" | "user_id">,
+  session_id: string,
+): Promise<void> {
+  const { org_id, user_id } = person;
+  let failures = 0;
+  await withHead(query, org_id, async () => {
+    failures = (await countMfaFailure(query, org_id, session_id)) ?? 0;
+    return null;
+  });
+  if (failures >= limits.session_mfa_failures_max)
+    await endSessions(runtime, query, person, user_id, { only: session_id });
 }
 
 /**

@@ -14,17 +14,10 @@ import {
   writeRecoveryCodes,
   writeTotpSeed,
 } from "../store/people.ts";
-import { countMfaFailure, sessionStands } from "../store/sessions.ts";
+import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
-import {
-  type Begun,
-  type Client,
-  endSessions,
-  personCalling,
-  replaceSessions,
-  requireFreshSession,
-} from "./session.ts";
+import { type Begun, type Client, countWrong, personCalling, replaceSessions, requireFreshSession } from "./session.ts";
 
 const period_seconds = 30;
 /** 119 bits; in base32 the 32 characters that authenticators expect. */
@@ -148,10 +141,7 @@ export function replaceRecoveryCodes(runtime: Runtime, caller: Caller, code: str
   );
 }
 
-/**
- * Does what asks for a code. After as many wrong ones as end a login the session ends: whoever has stolen one could
- * otherwise guess for as long as it lasts, from as many addresses as it has.
- */
+/** Does what asks for a code. After five wrong ones the session ends. */
 async function withSecondFactor<T>(
   runtime: Runtime,
   caller: Caller,
@@ -165,14 +155,7 @@ async function withSecondFactor<T>(
     if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
     if (!person.mfa_enabled) throw new Fault("state_conflict");
     if (await useSecondFactor(runtime, query, person, code)) return { answer: await work(query, person) };
-    let failures = 0;
-    await withHead(query, org_id, async () => {
-      failures = (await countMfaFailure(query, org_id, session_id)) ?? 0;
-      return null;
-    });
-    if (failures >= limits.session_mfa_failures_max)
-      await endSessions(runtime, query, person, user_id, { only: session_id });
-    // The count is committed: the fault is thrown outside.
+    await countWrong(runtime, query, person, session_id);
     return null;
   });
   if (done === null) throw new Fault("invalid_credentials");

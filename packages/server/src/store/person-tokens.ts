@@ -62,6 +62,22 @@ export async function deleteToken(query: Query, token_sha256: string): Promise<v
   await query("delete from person_tokens where token_sha256 = decode($1, 'hex')", [token_sha256]);
 }
 
+/** Whether a person has a token of this kind that expires after `expires_after`. System scope. */
+export async function hasTokenOf(
+  query: Query,
+  kind: TokenKind,
+  org_id: string,
+  user_id: string,
+  expires_after: string,
+): Promise<boolean> {
+  const rows = await query(
+    `select from person_tokens
+     where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3 and expires_at > $4::timestamptz limit 1`,
+    [kind, org_id, user_id, expires_after],
+  );
+  return rows.length > 0;
+}
+
 /** Takes back every token of this kind that a person has. System scope. */
 export async function deleteTokensOf(query: Query, kind: TokenKind, org_id: string, user_id: string): Promise<void> {
   await query("delete from person_tokens where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3", [

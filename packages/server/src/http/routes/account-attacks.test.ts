@@ -45,10 +45,27 @@ describe("work that a stranger can cause", () => {
   });
 });
 
+test("however often somebody asks for links, an address gets one mail a minute", async () => {
+  const { email } = await nodes.signedUp();
+  const ask = async () => {
+    const asked = Array.from({ length: 10 }, (_, n) =>
+      nodes.send("POST", "/v1/auth/password/forgot", { body: { email } }, n % 2 ? nodes.other : nodes.url),
+    );
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(202);
+    const waiting = () => database.db.query("select from mails where kind = 'password'");
+    await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+    return nodes.mails.filter((mail) => mail.to === email && /^Set a new/.test(mail.subject)).length;
+  };
+  expect(await ask()).toBe(1);
+  nodes.advance(limits.password_mail_every_seconds);
+  expect(await ask()).toBe(2);
+});
+
 test("asking for links in somebody's name voids none that they were sent; using one voids the others", async () => {
   const { email } = await nodes.signedUp();
   const sent = () => nodes.mails.filter((mail) => mail.to === email && /^Set a new/.test(mail.subject));
   for (let n = 1; n <= 3; n += 1) {
+    nodes.advance(limits.password_mail_every_seconds);
     await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
     await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(n);
   }
