@@ -41,8 +41,8 @@ const padded = (bytes: number, wrap: (content: object) => object) =>
   JSON.stringify(wrap({ pad: chars(bytes - JSON.stringify(wrap({ pad: "" })).length) }));
 const single = (content: object) => intent({ payload: { content } });
 const nested = (levels: number): unknown => (levels === 0 ? 0 : [nested(levels - 1)]);
-const executed = (detail: unknown) => ({ status: "executed", detail });
-const observe = (body: object | string) => send("POST", `/v1/intents/${intent_id}/observations`, body);
+const observe = (detail: string) =>
+  send("POST", `/v1/intents/${intent_id}/observations`, { status: "executed", detail });
 const policy = (name: string, spec: object, metadata: object = {}) => ({
   policy: {
     apiVersion: "countersign/v1",
@@ -215,15 +215,7 @@ const edges: readonly Edge[] = [
     "webhook_url_refused",
   ],
   ["event types", 100, (n) => hook({ event_types: list(n, () => "decision.blocked") }), /event_types$/],
-  ["characters of an observation", limits.comment_chars_max, (n) => observe(executed(chars(n))), /detail$/],
-  [
-    "bytes of an observation",
-    limits.observation_body_bytes_max,
-    (n) => observe(padded(n, executed)),
-    /^/,
-    413,
-    "payload_too_large",
-  ],
+  ["characters of an observation", limits.comment_chars_max, (n) => observe(chars(n)), /detail$/],
   [
     "characters of a policy's message",
     limits.policy_message_bytes_max,

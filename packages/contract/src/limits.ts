@@ -4,9 +4,9 @@ export const limits = {
   // Bodies. Source: api.md §2
   body_bytes_max: 1_048_576,
   batch_body_bytes_max: 8_388_608,
-  /** Its detail stands in the audit trail, which is listed 200 rows at a time. */
-  observation_body_bytes_max: 65_536,
   json_depth_max: 32,
+  /** Of a body of more than 16 KiB: its commas and opening brackets, about as many as it has values. */
+  json_values_max: 250_000,
   /** Of a batch as a whole; each item may nest as deep as a body. Beyond it, one item fails all. */
   batch_json_depth_max: 1_000,
   error_details_max: 50,

@@ -57,10 +57,10 @@ export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
 export {
   type ExaminedJson,
   examineJson,
-  examineValue,
+  type JsonInParts,
   notToBeKept,
+  parseInParts,
   parseJson,
-  parseUnexamined,
   pointerPart,
 } from "./parse-json.ts";
 export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check.ts";

@@ -1,6 +1,7 @@
+import { limits } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { examineValue, parseJson, parseUnexamined } from "./parse-json.ts";
+import { parseInParts, parseJson } from "./parse-json.ts";
 
 const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
 function faultOf(text: string | Buffer) {
@@ -63,9 +64,9 @@ describe("parseJson", () => {
   });
 });
 
-describe("examineValue", () => {
+describe("parseInParts", () => {
   const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
-  const parsed = (text: string) => parseUnexamined(Buffer.from(text), 1_000);
+  const parsed = (text: string) => parseInParts(Buffer.from(text), 1_000);
 
   test.each([
     "{}",
@@ -78,7 +79,8 @@ describe("examineValue", () => {
   ])("says of a value what parseJson says of its text: %.40s", (text) => {
     let found: ReturnType<typeof faultOf> = null;
     try {
-      const places = examineValue(parsed(text)).map(({ path, code }) => `${path} ${code}`);
+      const { value, examine } = parsed(text);
+      const places = examine(value).map(({ path, code }) => `${path} ${code}`);
       if (places.length > 0) found = { code: "invalid_request", places };
     } catch (error) {
       found = { code: (error as { code: string }).code, places: [" bad_format"] };
@@ -90,5 +92,13 @@ describe("examineValue", () => {
     const text = (levels: number) => `["${"x".repeat(20_000)}",${nested(levels - 1)}]`;
     expect(() => parsed(text(1_000))).not.toThrow();
     expect(() => parsed(text(1_001))).toThrow("invalid_json");
+  });
+
+  test("a text has at most so many values; commas and brackets in strings are none", () => {
+    const text = (values: number) => `[${"1,".repeat(values - 3)}1,",,[[{{"]`;
+    expect(() => parsed(text(limits.json_values_max - 1))).not.toThrow();
+    expect(() => parsed(text(limits.json_values_max))).not.toThrow();
+    expect(() => parsed(text(limits.json_values_max + 1))).toThrow("payload_too_large");
+    expect(() => parsed(`[${"{},".repeat(limits.json_values_max)}1]`)).toThrow("payload_too_large");
   });
 });

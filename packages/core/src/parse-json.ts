@@ -23,39 +23,39 @@ export function notToBeKept(problems: readonly Problem[]): Fault {
   return new Fault("invalid_request", { details: problems.map((problem) => ({ ...problem })) });
 }
 
-/** The value of a JSON text, and what of it `parseJson` would refuse as invalid_request. Faults: invalid_json. */
+/** The value of a JSON text, and what of it `parseJson` would refuse as invalid_request. Faults: as `parseInParts`. */
 export function examineJson(bytes: Buffer): ExaminedJson {
-  const { value, text } = parse(bytes, limits.json_depth_max);
+  const { value, examine } = parseInParts(bytes, limits.json_depth_max);
+  return { value, problems: examine(value) };
+}
+
+/** A JSON value of whose parts each is to be examined for itself. */
+export interface JsonInParts {
+  readonly value: unknown;
+  /** What `examineJson` would find in a text of this part alone. Faults: invalid_json (nested too deeply). */
+  readonly examine: (part: unknown) => readonly Problem[];
+}
+
+/**
+ * The value of a JSON text. Faults: payload_too_large (too many values), invalid_json, also where it is nested more than
+ * `depth_max` levels deep (a text of less than 16 KiB is let pass: `examine` looks again).
+ */
+export function parseInParts(bytes: Buffer, depth_max: number): JsonInParts {
+  if (bytes.length === 0) throw notJson("The body is empty.");
+  if (!isUtf8(bytes)) throw notJson("The body is not UTF-8.");
+  if (bytes.length > scanned_bytes_min) refuseShape(bytes, depth_max);
+  const text = bytes.toString("utf8");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw notJson("The body is not one JSON text.", cause);
+  }
   // A text without \u escapes cannot hold NUL or half a surrogate pair, and shows a forbidden key as it is: most bodies are
   // found clean by two searches that run at memory speed and a walk that builds no paths.
   const escapes = text.includes("\\u");
   const keys = escapes || text.includes('"__proto__"');
-  return { value, problems: clean(value, 1, keys, escapes) ? [] : problemsOf(value) };
-}
-
-/**
- * The value of a JSON text whose parts are to be examined each for itself, with `examineValue`. Faults: invalid_json, also
- * where it is nested more than `depth_max` levels deep (a text of less than 16 KiB is let pass).
- */
-export function parseUnexamined(bytes: Buffer, depth_max: number): unknown {
-  return parse(bytes, depth_max).value;
-}
-
-/** What `examineJson` would find in a text of this value alone. Faults: invalid_json (nested too deeply). */
-export function examineValue(value: unknown): readonly Problem[] {
-  return clean(value, 1, true, true) ? [] : problemsOf(value);
-}
-
-function parse(bytes: Buffer, depth_max: number): { readonly value: unknown; readonly text: string } {
-  if (bytes.length === 0) throw notJson("The body is empty.");
-  if (!isUtf8(bytes)) throw notJson("The body is not UTF-8.");
-  if (bytes.length > scanned_bytes_min && nestedTooDeeply(bytes, depth_max)) throw tooDeep(depth_max);
-  const text = bytes.toString("utf8");
-  try {
-    return { value: JSON.parse(text), text };
-  } catch (cause) {
-    throw notJson("The body is not one JSON text.", cause);
-  }
+  return { value, examine: (part) => (clean(part, 1, keys, escapes) ? [] : problemsOf(part)) };
 }
 
 function notJson(message: string, cause?: unknown): Fault {
@@ -66,21 +66,40 @@ function tooDeep(depth_max: number): Fault {
   return notJson(`Nest at most ${depth_max} levels deep.`);
 }
 
-/** JSON.parse takes 0.3 µs a level: 8 MiB of `[` would hold everybody up for seconds. Smaller bodies are not worth the look. */
+/**
+ * JSON.parse takes 0.3 µs a level and 1 µs a value: 8 MiB of `[` or of `{},` would hold everybody up for seconds, and take a
+ * hundred times their size. Smaller bodies are not worth the look.
+ */
 const scanned_bytes_min = 16_384;
 
-/** Whether brackets outside of strings nest deeper than allowed; some milliseconds a MiB, a third of JSON.parse. */
-function nestedTooDeeply(bytes: Buffer, depth_max: number): boolean {
+/**
+ * Refuses what nests deeper, or holds more values, than allowed, by the signs outside of strings; some milliseconds a MiB, a
+ * third of JSON.parse.
+ */
+function refuseShape(bytes: Buffer, depth_max: number): void {
   let depth = 0;
+  let values = 1;
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === 0x22) {
-      for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
-    } else if (byte === 0x7b || byte === 0x5b) {
-      if (++depth > depth_max) return true;
-    } else if (byte === 0x7d || byte === 0x5d) depth--;
+    switch (bytes[at]) {
+      case 0x22: // "
+        for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
+        break;
+      case 0x7b: // {
+      case 0x5b: // [
+        values++;
+        if (++depth > depth_max) throw tooDeep(depth_max);
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        break;
+      case 0x2c: // ,
+        values++;
+        break;
+    }
   }
-  return false;
+  if (values > limits.json_values_max)
+    throw new Fault("payload_too_large", { details: [{ values_max: limits.json_values_max }] });
 }
 
 /** False when `problemsOf` has something to say. Throws where the value is nested too deeply. */

@@ -132,7 +132,7 @@ export const intentOperations = {
     idempotent: true,
     params,
     body: ObservationInput,
-    body_bytes_max: limits.observation_body_bytes_max,
+    body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The observation.", schema: wrapped("observation", Observation) } },
     refuses: ["overloaded"],
     delivered: true,

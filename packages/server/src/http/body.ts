@@ -1,22 +1,22 @@
 /** The body of a request as a JSON value. Source: api.md §2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation } from "@countersign/contract";
-import { type ExaminedJson, examineJson, Fault, parseUnexamined } from "@countersign/core";
+import { Fault, type JsonInParts, parseInParts } from "@countersign/core";
+import { large_body_bytes, reserveBody } from "./body-budget.ts";
 
 /** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*"?(?!utf-8["; \t]|utf-8$))|$)/i;
 
 /**
- * The body of `operation` as a JSON value, with its size and what makes it one that must not be kept: nothing where the
- * operation examines its items. Reads nothing that cannot be accepted.
- * Faults: unsupported_media_type, payload_too_large, invalid_json.
+ * The body of `operation` as a JSON value whose parts can be examined for what must not be kept, and its size. Reads nothing
+ * that cannot be accepted. Faults: unsupported_media_type, payload_too_large, invalid_json, overloaded.
  * Rejects with `ClientGone` when the client leaves before its body is complete.
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   operation: Operation,
-): Promise<ExaminedJson & { readonly bytes: number }> {
+): Promise<JsonInParts & { readonly bytes: number }> {
   const bytes_max = operation.body_bytes_max as number;
   const { headers } = request;
   const length = headers["content-length"];
@@ -30,27 +30,36 @@ export async function readJson(
     });
   }
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
+  if (length !== undefined) reserveBody(response, Number(length));
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
-  const bytes = await readBytes(request, bytes_max);
-  if (!operation.examines_items) return { ...examineJson(bytes), bytes: bytes.length };
-  return { value: parseUnexamined(bytes, limits.batch_json_depth_max), problems: [], bytes: bytes.length };
+  const reserve = length === undefined ? () => reserveBody(response, bytes_max) : null;
+  const bytes = await readBytes(request, bytes_max, reserve);
+  const depth_max = operation.examines_items ? limits.batch_json_depth_max : limits.json_depth_max;
+  return { ...parseInParts(bytes, depth_max), bytes: bytes.length };
 }
 
 /** The client closed the connection, or was cut off for being slow, before its request was complete. */
 export class ClientGone extends Error {}
 
-function readBytes(request: IncomingMessage, bytes_max: number): Promise<Buffer> {
+/** `reserve` is called once a body of unknown length turns out to be large. */
+function readBytes(request: IncomingMessage, bytes_max: number, reserve: (() => void) | null): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer): void => {
+      const was_large = bytes > large_body_bytes;
       bytes += chunk.length;
-      if (bytes <= bytes_max) return void chunks.push(chunk);
-      stop();
-      // What still comes is read and dropped, so that a client that is busy sending gets to see the answer.
-      request.resume();
-      reject(tooLarge(bytes_max));
+      try {
+        if (bytes > bytes_max) throw tooLarge(bytes_max);
+        if (reserve !== null && !was_large && bytes > large_body_bytes) reserve();
+        chunks.push(chunk);
+      } catch (fault) {
+        stop();
+        // What still comes is read and dropped, so that a client that is busy sending gets to see the answer.
+        request.resume();
+        reject(fault);
+      }
     };
     const onEnd = (): void => {
       stop();

@@ -15,6 +15,8 @@ export interface OperationRequest<Id extends DeliveredOperationId = DeliveredOpe
   readonly body: SchemaOf<Table[Id], "body">;
   /** What must not be kept of the body; only where the operation `examines_body`, elsewhere such bodies are refused. */
   readonly body_problems: readonly Problem[];
+  /** The same for a part of the body; only where the operation `examines_items`. */
+  readonly examine: (part: unknown) => readonly Problem[];
   /** The Idempotency-Key header, checked; only on operations that take one. */
   readonly idempotency_key: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

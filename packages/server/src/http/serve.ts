@@ -1,7 +1,7 @@
 /** One request from its head to its answer and its one log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation, Problem } from "@countersign/contract";
-import { Fault, notToBeKept } from "@countersign/core";
+import { Fault, type JsonInParts, notToBeKept } from "@countersign/core";
 import type { Clock, Log, Spans } from "../ports.ts";
 import { ClientGone, readJson } from "./body.ts";
 import type { Console } from "./console.ts";
@@ -132,9 +132,11 @@ async function answerOf(
   let caller = known?.caller ?? null;
   let body: unknown;
   let body_problems: readonly Problem[] = [];
+  let examine: JsonInParts["examine"] = () => [];
   if (operation.body !== undefined) {
     const read = await readJson(request, response, operation);
-    ({ value: body, problems: body_problems } = read);
+    ({ value: body, examine } = read);
+    if (!operation.examines_items) body_problems = examine(body);
     if (known !== null) caller = await stillAdmitted(gate, visit, known, clock.now_us());
     if (body_problems.length > 0 && !operation.examines_body) throw notToBeKept(body_problems);
     const details = route.checkBody(body, read.bytes);
@@ -146,6 +148,7 @@ async function answerOf(
     query,
     body,
     body_problems,
+    examine,
     idempotency_key,
     headers: request.headers,
     request_id,

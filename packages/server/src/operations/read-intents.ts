@@ -89,12 +89,12 @@ export async function listIntentAudit(
   cursor: string | undefined,
 ): Promise<Page<AuditRecord>> {
   const after = decodeCursor(cursor, (place) => /^[1-9][0-9]{0,15}$/.test(place));
-  const rows = await runtime.db.tenant(caller.org_id, async (query) => {
+  const { rows, more } = await runtime.db.tenant(caller.org_id, async (query) => {
     const decision = await readDecision(query, caller.org_id, intent_id);
     if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
     return readAuditPage(query, caller.org_id, intent_id, Number(after ?? 0), limit + 1);
   });
-  const cut = page(rows, limit, (row) => String(row.seq));
+  const cut = page(rows, limit, (row) => String(row.seq), more);
   return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
 }
 

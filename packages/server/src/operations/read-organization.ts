@@ -24,9 +24,9 @@ export async function listAudit(
   cursor: string | undefined,
 ): Promise<Page<OrgAuditRecord>> {
   const before = decodeCursor(cursor, (place) => /^[1-9][0-9]{0,15}$/.test(place));
-  const rows = await runtime.db.tenant(org_id, (query) =>
+  const { rows, more } = await runtime.db.tenant(org_id, (query) =>
     readTrailPage(query, org_id, filter, before === null ? null : Number(before), limit + 1),
   );
-  const cut = page(rows, limit, (row) => String(row.seq));
+  const cut = page(rows, limit, (row) => String(row.seq), more);
   return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
 }

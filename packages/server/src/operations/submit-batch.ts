@@ -1,5 +1,5 @@
 /** Up to 50 intents in one request: each decided and committed for itself. Source: contract §8 rule 5, api.md §4. */
-import type { BatchAnswer, BatchItem } from "@countersign/contract";
+import type { BatchAnswer, BatchItem, Problem } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
 import pLimit from "p-limit";
 import type { Caller } from "./caller.ts";
@@ -7,7 +7,15 @@ import type { Runtime } from "./runtime.ts";
 import { type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
 
 /** Throws a Fault, as of a body of its own, for what is no item. */
-export type ItemCheck = (item: unknown) => asserts item is BatchItem;
+export type ItemCheck = (item: unknown, examine: BatchRequest["examine"]) => asserts item is BatchItem;
+
+/** How a batch came in. */
+export interface BatchRequest {
+  readonly items: readonly unknown[];
+  /** What must not be kept of an item. */
+  readonly examine: (item: unknown) => readonly Problem[];
+  readonly mode: "shadow" | undefined;
+}
 
 /** One result, in the place of its item: the answer, or why there is none. */
 export type BatchResult =
@@ -30,8 +38,7 @@ const undecided = pLimit(192);
 export async function submitBatch(
   runtime: Runtime,
   caller: Caller,
-  items: readonly unknown[],
-  mode: "shadow" | undefined,
+  { items, examine, mode }: BatchRequest,
   checkItem: ItemCheck,
 ): Promise<BatchResult[]> {
   // Decided side by side, committed in order: where a quota ends, it is the last items that fail.
@@ -55,7 +62,7 @@ export async function submitBatch(
     turn: SubmissionRequest["turn"] & object,
   ): Promise<BatchResult> {
     try {
-      checkItem(item);
+      checkItem(item, examine);
       const { idempotency_key, ...submission } = item;
       const request = {
         submission,

@@ -3,6 +3,7 @@ import { createHash, hash } from "node:crypto";
 import type { AuditRecord, AuditType } from "@countersign/contract";
 import { canonicalJson } from "@countersign/core";
 import type { Ids, Query } from "../ports.ts";
+import { type BoundedPage, readBounded } from "./bounded-page.ts";
 
 /** One state change, ready to be appended. The sequence number is given at commit, under the organization's lock. */
 export interface AuditRow {
@@ -60,6 +61,8 @@ export function nextRoot(root: string, hashes: readonly string[]): string {
 /** An audit row as it is read: the record of the contract, but for the actor, who is still the text that was stored. */
 export type StoredAudit = Omit<AuditRecord, "actor"> & { readonly actor: string };
 
+const audit_columns = "audit_id, seq, type, actor, at, data, encode(hash, 'hex') as hash";
+
 /** One page of an intent's audit rows, in order, after the row `after_seq` (0: from the first). */
 export function readAuditPage(
   query: Query,
@@ -67,10 +70,16 @@ export function readAuditPage(
   intent_id: string,
   after_seq: number,
   limit: number,
-): Promise<StoredAudit[]> {
-  return query<StoredAudit>(
-    `select audit_id, seq, type, actor, at, data, encode(hash, 'hex') as hash from audit
-     where org_id = $1 and intent_id = $2 and seq > $3::bigint order by seq limit $4::integer`,
+): Promise<BoundedPage<StoredAudit>> {
+  return readBounded<StoredAudit>(
+    query,
+    {
+      columns: audit_columns,
+      bytes: "octet_length(data::text)",
+      from: "from audit where org_id = $1 and intent_id = $2 and seq > $3::bigint",
+      order: "seq",
+      limit: "$4::integer",
+    },
     [org_id, intent_id, after_seq, limit],
   );
 }
@@ -88,11 +97,17 @@ export function readTrailPage(
   filter: AuditFilter,
   before_seq: number | null,
   limit: number,
-): Promise<(StoredAudit & { readonly intent_id: string | null })[]> {
-  return query<StoredAudit & { readonly intent_id: string | null }>(
-    `select audit_id, seq, type, actor, at, data, encode(hash, 'hex') as hash, intent_id from audit
-     where org_id = $1 and ($2::text is null or type = $2) and ($3::text is null or actor = $3)
-       and ($4::bigint is null or seq < $4) order by seq desc limit $5::integer`,
+): Promise<BoundedPage<StoredAudit & { readonly intent_id: string | null }>> {
+  return readBounded(
+    query,
+    {
+      columns: `${audit_columns}, intent_id`,
+      bytes: "octet_length(data::text)",
+      from: `from audit where org_id = $1 and ($2::text is null or type = $2) and ($3::text is null or actor = $3)
+        and ($4::bigint is null or seq < $4)`,
+      order: "seq desc",
+      limit: "$5::integer",
+    },
     [org_id, filter.type ?? null, filter.actor ?? null, before_seq, limit],
   );
 }

@@ -41,11 +41,5 @@ export function page<Row>(
   };
 }
 
-/**
- * Bytes of what callers sent, after which a page of a list ends although more rows were asked for: 200 rows of a MiB each
- * would be held three times over, as rows, values and text.
- */
-export const page_bytes_max = 4 * 1_048_576;
-
 /** Rows of a page when the caller names no limit. */
 export const pageLimitDefault = limits.list_limit_default;

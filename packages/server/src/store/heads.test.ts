@@ -179,7 +179,7 @@ describe("reading", () => {
     const { intent_id } = rows.intent;
     await writer.commit(rows);
     const page = (org: string, after: number, limit: number) =>
-      db.tenant(org, (query) => readAuditPage(query, org, intent_id, after, limit));
+      db.tenant(org, async (query) => (await readAuditPage(query, org, intent_id, after, limit)).rows);
     expect((await page(org_id, 0, 10)).map((each) => each.type)).toEqual(["submitted", "decided", "escalated"]);
     expect(await page(org_id, 1, 1)).toMatchObject([
       { seq: 2, type: "decided", at: rows.intent.created_at, hash: rows.audit[1]?.hash },

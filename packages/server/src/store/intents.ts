@@ -2,8 +2,8 @@
 import { crockfordAlphabet, idPrefixes } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
+import { type BoundedPage, readBounded } from "./bounded-page.ts";
 import type { IntentRow } from "./commit-writer-rows.ts";
-import { page_bytes_max } from "./cursor.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -81,35 +81,28 @@ export async function readIntent(
   return row;
 }
 
-/** Some intents, and whether there were more of those asked for than fit into a page. */
-export interface IntentList {
-  readonly rows: StoredIntent[];
-  readonly more: boolean;
-}
-
-/**
- * At most `limit` intents, newest first, older than the intent `before` (null: from the newest); fewer where their texts
- * come to `page_bytes_max`, but one at least.
- */
-export async function listIntents(
+/** At most `limit` intents, newest first, older than the intent `before` (null: from the newest). */
+export function listIntents(
   query: Query,
   org_id: string,
   filter: IntentFilter,
   before: string | null,
   limit: number,
-): Promise<IntentList> {
-  const rows = await query<StoredIntent & { found: number }>(
-    `with found as (
-       select ${columns}, octet_length(intent::text) + octet_length(decision::text) as bytes from intents
-       where org_id = $1 and ($2::text is null or intent_id < $2) and ($3::text is null or agent_id = $3)
-         and ($4::text is null or verdict = $4) and ($5::text is null or mode = $5)
-         and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
-         and ($8::text is null or intent_id >= $8) and ($9::text is null or intent_id < $9)
-         and ($10::text is null or lineage_id = $10)
-       order by intent_id desc limit $11::integer),
-     weighed as (select *, sum(bytes) over (order by intent_id desc) - bytes as bytes_before from found)
-     select ${columns}, (select count(*)::integer from found) as found from weighed
-     where bytes_before < ${page_bytes_max} order by intent_id desc`,
+): Promise<BoundedPage<StoredIntent>> {
+  return readBounded<StoredIntent>(
+    query,
+    {
+      columns,
+      bytes: "octet_length(intent::text) + octet_length(decision::text)",
+      from: `from intents
+        where org_id = $1 and ($2::text is null or intent_id < $2) and ($3::text is null or agent_id = $3)
+          and ($4::text is null or verdict = $4) and ($5::text is null or mode = $5)
+          and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
+          and ($8::text is null or intent_id >= $8) and ($9::text is null or intent_id < $9)
+          and ($10::text is null or lineage_id = $10)`,
+      order: "intent_id desc",
+      limit: "$11::integer",
+    },
     [
       org_id,
       before,
@@ -124,7 +117,6 @@ export async function listIntents(
       limit,
     ],
   );
-  return { rows, more: rows.length < (rows[0]?.found ?? 0) };
 }
 
 /** Which of these intents are final, whatever organization they belong to. System scope. */

@@ -1,6 +1,6 @@
 /** All routes of this version, by operation. */
 import { BatchItem, openapiDocument } from "@countersign/contract";
-import { examineValue, Fault, notToBeKept } from "@countersign/core";
+import { Fault, notToBeKept } from "@countersign/core";
 import type { Packs } from "../../operations/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import type { ItemCheck } from "../../operations/submit-batch.ts";
@@ -40,8 +40,8 @@ export interface RouteDeps {
 /** The handlers of every delivered operation. */
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
   const checkBatchItem = compileCheck(BatchItem);
-  const checkItem: ItemCheck = (item) => {
-    const problems = examineValue(item);
+  const checkItem: ItemCheck = (item, examine) => {
+    const problems = examine(item);
     if (problems.length > 0) throw notToBeKept(problems);
     if (checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
     // Measured only once it has failed: how many problems are worth collecting depends on its size.

@@ -34,8 +34,8 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
       return { status: 201, json_text, headers: { Location } };
     },
 
-    async submitIntentBatch({ caller, body, query, request_id }) {
-      const results = await submitBatch(runtime, caller, body.intents, query.mode, checkItem);
+    async submitIntentBatch({ caller, body, examine, query, request_id }) {
+      const results = await submitBatch(runtime, caller, { items: body.intents, examine, mode: query.mode }, checkItem);
       for (const result of results)
         if (!result.success)
           runtime.log.debug({ request_id, code: result.fault.code, err: result.fault.cause }, "batch item refused");
