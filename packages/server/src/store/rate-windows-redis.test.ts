@@ -158,6 +158,26 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await windows.take("outage", 3, now)).toMatchObject({ allowed: false });
     state.down = false;
     await until(false);
+    expect(await windows.look("outage", 3, now)).toMatchObject({ allowed: false });
+    expect(await windows.take("outage", 3, now)).toMatchObject({ allowed: false });
+    const elsewhere = await connected();
+    await vi.waitUntil(async () => (await elsewhere.look("outage", 3, now)).remaining === 1);
+  });
+
+  test("what a node counted alone stays counted when Redis is back, and can be taken back", async () => {
+    const { windows, state, sockets, until } = await throughProxy();
+    state.down = true;
+    for (const socket of sockets) socket.destroy();
+    await until(true);
+    const now = state.now;
+    for (const remaining of [3, 2]) expect(await windows.take("back", 4, now)).toMatchObject({ remaining });
+    state.down = false;
+    await until(false);
+    const shared = await windows.take("back", 4, now);
+    expect(shared).toMatchObject({ allowed: true, remaining: 1 });
+    expect(await windows.refund("back", shared, now)).toMatchObject({ remaining: 2 });
+    for (const remaining of [1, 0]) expect(await windows.take("back", 4, now)).toMatchObject({ remaining });
+    expect(await windows.take("back", 4, now)).toMatchObject({ allowed: false, remaining: 0 });
   });
 
   test("a Redis that hangs costs three requests 50 ms each, nobody else anything, and is used again once it answers", async () => {

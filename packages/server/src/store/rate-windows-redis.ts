@@ -9,7 +9,8 @@
  *
  * Redis is never waited for longer than 50 ms and never makes a request fail. While it is away every node counts in its
  * own windows, which are kept along with the shared ones so that an outage is no fresh budget; one request a second
- * tries Redis again, and the first success ends it.
+ * tries Redis again, and the first success ends it. What was counted meanwhile never reaches Redis, so a node's own
+ * windows have their say after that too: they are kept in Redis' time, and hold nothing else that Redis does not hold.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { type RateTake, rateTake } from "@countersign/core";
@@ -67,8 +68,10 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   redis.on("error", (error) => log.debug({ error }, "redis connection failed"));
 
   const own = new NodeRateWindows();
-  /** What this node's own windows counted for a shared take; absent: the take was this node's own. */
-  const shadows = new WeakMap<RateTake, RateTake>();
+  /** What was counted for an answer, here and in Redis; absent: here only. */
+  const counted = new WeakMap<RateTake, { readonly here: RateTake; readonly shared: RateTake }>();
+  /** From the callers' time to Redis', as last seen. */
+  let ahead_ms = 0;
   let failures = 0;
   let degraded = false;
   let probe_ms = 0;
@@ -129,54 +132,66 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   const timesKey = (bucket: string) => `${prefix}{${bucket}}:times`;
   const countsKey = (bucket: string) => `${prefix}{${bucket}}:counts`;
   const time = (now_ms: number) => (options.callers_time === true ? String(Math.floor(now_ms)) : "");
+  const giveBack = (bucket: string, { limit, at_ms }: RateTake, now_ms: number) =>
+    redis.rateRefund(timesKey(bucket), countsKey(bucket), limit, time(now_ms), String(at_ms));
 
   return {
     async take(bucket, limit, now_ms) {
-      if (!usable(now_ms)) return own.take(bucket, limit, now_ms);
+      if (!usable(now_ms)) return own.take(bucket, limit, now_ms + ahead_ms);
       try {
-        const taken = read(
-          limit,
-          await Promise.race([redis.rateTake(timesKey(bucket), countsKey(bucket), limit, time(now_ms)), deadline()]),
-        );
+        const command = redis.rateTake(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
+        const shared = read(limit, await Promise.race([command, deadline()]));
         succeeded();
-        if (taken.allowed) shadows.set(taken, own.take(bucket, limit, now_ms));
-        return taken;
+        ahead_ms = shared.at_ms - now_ms;
+        if (!shared.allowed) return shared;
+        const here = own.take(bucket, limit, shared.at_ms);
+        if (!here.allowed) {
+          giveBack(bucket, shared, now_ms).catch(failed);
+          return here;
+        }
+        const answer = stricter(shared, here);
+        counted.set(answer, { here, shared });
+        return answer;
       } catch (error) {
         failed(error);
-        return own.take(bucket, limit, now_ms);
+        return own.take(bucket, limit, now_ms + ahead_ms);
       }
     },
 
     async look(bucket, limit, now_ms) {
-      if (!usable(now_ms)) return own.look(bucket, limit, now_ms);
+      if (!usable(now_ms)) return own.look(bucket, limit, now_ms + ahead_ms);
       try {
         const command = redis.rateLook(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
-        const looked = read(limit, await Promise.race([command, deadline()]));
+        const shared = read(limit, await Promise.race([command, deadline()]));
         succeeded();
-        return looked;
+        return stricter(shared, own.look(bucket, limit, shared.at_ms));
       } catch (error) {
         failed(error);
-        return own.look(bucket, limit, now_ms);
+        return own.look(bucket, limit, now_ms + ahead_ms);
       }
     },
 
     async refund(bucket, taken, now_ms) {
-      const shadow = shadows.get(taken);
-      const alone = own.refund(bucket, shadow ?? taken, now_ms);
-      if (shadow === undefined || !usable(now_ms)) return alone;
+      const both = counted.get(taken);
+      const here = own.refund(bucket, both?.here ?? taken, now_ms + ahead_ms);
+      if (both === undefined || !usable(now_ms)) return here;
       try {
-        const at = String(taken.at_ms);
-        const command = redis.rateRefund(timesKey(bucket), countsKey(bucket), taken.limit, time(now_ms), at);
-        const reply = await Promise.race([command, deadline()]);
-        return read(taken.limit, reply);
+        const reply = await Promise.race([giveBack(bucket, both.shared, now_ms), deadline()]);
+        return stricter(read(taken.limit, reply), here);
       } catch (error) {
         failed(error);
-        return alone;
+        return here;
       }
     },
 
     close: () => redis.disconnect(),
   };
+}
+
+/** Of two answers the one that leaves less; the first where they say the same. */
+function stricter(one: RateTake, other: RateTake): RateTake {
+  if (one.allowed !== other.allowed) return one.allowed ? other : one;
+  return other.remaining < one.remaining ? other : one;
 }
 
 function read(limit: number, [allowed, counted, freeing_ms, at_ms, now_ms]: Reply): RateTake {
