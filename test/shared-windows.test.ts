@@ -20,6 +20,7 @@ async function sharingNode(url: string, prefix: string) {
     prefix,
     log: silentLog,
     onDegraded: () => undefined,
+    onAlone: () => undefined,
     answer_ms_max: 30_000,
   });
   open.push(windows);

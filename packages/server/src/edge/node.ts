@@ -204,6 +204,7 @@ async function openWindows(
     url: redis_url,
     log,
     onDegraded: (degraded) => metrics.rateLimitsDegraded(degraded),
+    onAlone: () => metrics.rateTakenAlone(),
   });
   return { windows, close: () => windows.close() };
 }

@@ -70,10 +70,12 @@ test("404, 405 and OPTIONS are logged without a route; HEAD answers like GET wit
   ]);
 });
 
-test("the metrics count requests by operation and status, and refusals by code", async () => {
+test("the metrics count requests by operation and status, refusals by code, and rate limits without Redis", async () => {
+  node.metrics.rateTakenAlone();
   const text = await node.metrics.text();
   expect(text).toMatch(/countersign_http_requests_total\{operation="getIntent",status="500"\} 1/);
   expect(text).toMatch(/countersign_refusals_total\{code="internal_error"\} 1/);
   expect(text).toMatch(/countersign_rate_limits_degraded 0/);
+  expect(text).toMatch(/countersign_rate_takes_alone_total 1/);
   expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
 });

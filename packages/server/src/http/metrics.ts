@@ -18,6 +18,8 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, PullMetrics {
   deleted(what: string, rows: number): void;
   /** Whether this node counts rate limits alone although it should share them. */
   rateLimitsDegraded(degraded: boolean): void;
+  /** One request was decided on by this node's own rate windows although it should share them. */
+  rateTakenAlone(): void;
   /** How many row sets wait for the commit writer, asked at each scrape. */
   watchQueue(depth: () => number): void;
   /** The text that Prometheus reads. */
@@ -85,6 +87,11 @@ export function createMetrics(): Metrics {
     "Row sets in one statement.",
     [1, 2, 4, 8, 16, 32, 64, 128, 256],
   );
+  const alone = tally(
+    "countersign_rate_takes_alone_total",
+    "Requests counted by this node alone because Redis did not answer in time.",
+    [],
+  );
   const degraded = new Gauge({
     name: "countersign_rate_limits_degraded",
     help: "1 while Redis does not answer and rate limits are counted per node.",
@@ -113,6 +120,7 @@ export function createMetrics(): Metrics {
       statement.observe(statement_ms / 1000);
     },
     rateLimitsDegraded: (now) => degraded.set(now ? 1 : 0),
+    rateTakenAlone: () => alone(""),
     watchQueue(depth) {
       new Gauge({
         name: "countersign_commit_queue_rows",

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { silentLog } from "../testing/silent-log.ts";
 import { NodeRateWindows } from "./rate-windows.ts";
-import { openRedisRateWindows, type RedisRateWindows } from "./rate-windows-redis.ts";
+import { openRedisRateWindows, type RedisRateWindows, type RedisRateWindowsOptions } from "./rate-windows-redis.ts";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const admin = new Redis(url, { lazyConnect: true, retryStrategy: null });
@@ -27,11 +27,9 @@ afterAll(async () => {
   admin.disconnect();
 });
 
-async function windowsAt(
-  at: string,
-  more: { callers_time?: boolean; answer_ms_max?: number; onDegraded?: (degraded: boolean) => void } = {},
-) {
-  const windows = openRedisRateWindows({ url: at, prefix, log: silentLog, onDegraded: () => undefined, ...more });
+async function windowsAt(at: string, more: Partial<Omit<RedisRateWindowsOptions, "url" | "prefix" | "log">> = {}) {
+  const none = { onDegraded: () => undefined, onAlone: () => undefined };
+  const windows = openRedisRateWindows({ url: at, prefix, log: silentLog, ...none, ...more });
   open.push(windows);
   return windows;
 }
@@ -125,17 +123,21 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
   });
 
   /** A way to Redis that can be cut and stalled, with windows that use it and their changes. */
-  async function throughProxy() {
+  async function throughProxy(answer_ms_max = 50) {
     const sockets = new Set<Socket>();
     const target = new URL(url);
-    const state = { down: false, now: 1_000_000, changes: [] as boolean[] };
+    const state = { down: false, now: 1_000_000, changes: [] as boolean[], alone: 0 };
     const proxy = createServer((socket) => {
       if (state.down) return void socket.destroy();
       const upstream = connect(Number(target.port || 6379), target.hostname);
       socket.pipe(upstream).pipe(socket);
       for (const each of [socket, upstream]) sockets.add(each.on("error", () => each.destroy()));
     });
-    const windows = await windowsAt(await listening(proxy), { onDegraded: (degraded) => state.changes.push(degraded) });
+    const windows = await windowsAt(await listening(proxy), {
+      onDegraded: (degraded) => state.changes.push(degraded),
+      onAlone: () => (state.alone += 1),
+      answer_ms_max,
+    });
     const until = async (degraded: boolean) =>
       vi.waitUntil(async () => {
         state.now += 2_000;
@@ -165,7 +167,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
   });
 
   test("what a node counted alone stays counted when Redis is back, and can be taken back", async () => {
-    const { windows, state, sockets, until } = await throughProxy();
+    const { windows, state, sockets, until } = await throughProxy(10_000);
     state.down = true;
     for (const socket of sockets) socket.destroy();
     await until(true);
@@ -178,6 +180,28 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await windows.refund("back", shared, now)).toMatchObject({ remaining: 2 });
     for (const remaining of [1, 0]) expect(await windows.take("back", 4, now)).toMatchObject({ remaining });
     expect(await windows.take("back", 4, now)).toMatchObject({ allowed: false, remaining: 0 });
+  });
+
+  test("a bucket that Redis found full is refused through single late answers, which are counted", async () => {
+    const { windows, state, sockets, until } = await throughProxy(250);
+    const elsewhere = await connected();
+    for (let n = 0; n < 5; n++) await elsewhere.take("full", 5, 0);
+    for (let n = 1; n <= 3; n++) {
+      await until(false);
+      state.alone = 0;
+      const refused = await windows.take("full", 5, state.now);
+      expect(refused.allowed).toBe(false);
+      for (const socket of sockets) socket.pause();
+      expect(await windows.take("full", 5, state.now)).toEqual(refused);
+      expect(state.alone).toBe(1);
+      const later = state.now + refused.retry_after * 1_000;
+      expect((await windows.look("full", 5, later - 1)).allowed).toBe(false);
+      for (const socket of sockets) socket.resume();
+    }
+    expect(state.changes.at(-1)).toBe(false);
+    for (const socket of sockets) socket.pause();
+    expect((await windows.take("full", 5, state.now + 60_000)).allowed).toBe(true);
+    expect((await windows.take("full", 6, state.now)).allowed).toBe(true);
   });
 
   test("a Redis that hangs costs three requests 50 ms each, nobody else anything, and is used again once it answers", async () => {

@@ -11,10 +11,12 @@
  * own windows, which are kept along with the shared ones so that an outage is no fresh budget; one request a second
  * tries Redis again, and the first success ends it. What was counted meanwhile never reaches Redis, so a node's own
  * windows have their say after that too: they are kept in Redis' time, and hold nothing else that Redis does not hold.
+ * A bucket that Redis found full stays full for as long as its caller was told, whether Redis answers meanwhile or not.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { type RateTake, rateTake } from "@countersign/core";
 import { Redis } from "ioredis";
+import { LRUCache } from "lru-cache";
 import type { Log } from "../ports.ts";
 import { NodeRateWindows, type RateWindows } from "./rate-windows.ts";
 import { lookScript, refundScript, takeScript } from "./rate-windows-redis-scripts.ts";
@@ -32,6 +34,8 @@ export interface RedisRateWindowsOptions {
   readonly log: Log;
   /** Told at the start and at every change whether this node counts alone. */
   readonly onDegraded: (degraded: boolean) => void;
+  /** Told of every request that was decided on without Redis. */
+  readonly onAlone: () => void;
   /** Use the caller's time instead of Redis' TIME; for tests with a clock of their own. */
   readonly callers_time?: boolean;
   /** Longest wait for one answer; default 50. */
@@ -45,6 +49,8 @@ const deadline_slot_ms = 10;
 /** Failures in a row that open the breaker: one alone may be a pause of our own process. */
 const failuresMax = 3;
 const probe_every_ms = 1_000;
+/** Remembered as full; one that is forgotten is counted in this node's own windows. */
+const full_buckets_max = 10_000;
 
 type Reply = [allowed: number, counted: number, freeing_ms: number, at_ms: number, now_ms: number];
 type Scripts = Redis & {
@@ -55,7 +61,7 @@ type Scripts = Redis & {
 
 /** Opens the shared windows. Does not wait for the connection: until it stands, this node counts alone. */
 export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRateWindows {
-  const { log, onDegraded, prefix = "countersign:rate:" } = options;
+  const { log, onDegraded, onAlone, prefix = "countersign:rate:" } = options;
   const redis = new Redis(options.url, {
     enableOfflineQueue: false,
     connectTimeout: 1_000,
@@ -72,6 +78,8 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   const counted = new WeakMap<RateTake, { readonly here: RateTake; readonly shared: RateTake }>();
   /** From the callers' time to Redis', as last seen. */
   let ahead_ms = 0;
+  /** Redis' latest refusals. */
+  const full = new LRUCache<string, RateTake>({ max: full_buckets_max });
   let failures = 0;
   let degraded = false;
   let probe_ms = 0;
@@ -132,18 +140,32 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   const timesKey = (bucket: string) => `${prefix}{${bucket}}:times`;
   const countsKey = (bucket: string) => `${prefix}{${bucket}}:counts`;
   const time = (now_ms: number) => (options.callers_time === true ? String(Math.floor(now_ms)) : "");
+  /** What this node says by itself. */
+  function alone(kind: "take" | "look", bucket: string, limit: number, now_ms: number): RateTake {
+    if (kind === "take") onAlone();
+    const shared_ms = now_ms + ahead_ms;
+    const refused = full.get(bucket);
+    if (refused?.limit === limit) {
+      const wait_ms = refused.at_ms + refused.retry_after * 1_000 - shared_ms;
+      if (wait_ms > 0) return { ...refused, retry_after: Math.ceil(wait_ms / 1_000) };
+    }
+    return own[kind](bucket, limit, shared_ms);
+  }
   const giveBack = (bucket: string, { limit, at_ms }: RateTake, now_ms: number) =>
     redis.rateRefund(timesKey(bucket), countsKey(bucket), limit, time(now_ms), String(at_ms));
 
   return {
     async take(bucket, limit, now_ms) {
-      if (!usable(now_ms)) return own.take(bucket, limit, now_ms + ahead_ms);
+      if (!usable(now_ms)) return alone("take", bucket, limit, now_ms);
       try {
         const command = redis.rateTake(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
         const shared = read(limit, await Promise.race([command, deadline()]));
         succeeded();
         ahead_ms = shared.at_ms - now_ms;
-        if (!shared.allowed) return shared;
+        if (!shared.allowed) {
+          full.set(bucket, shared);
+          return shared;
+        }
         const here = own.take(bucket, limit, shared.at_ms);
         if (!here.allowed) {
           giveBack(bucket, shared, now_ms).catch(failed);
@@ -154,12 +176,12 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
         return answer;
       } catch (error) {
         failed(error);
-        return own.take(bucket, limit, now_ms + ahead_ms);
+        return alone("take", bucket, limit, now_ms);
       }
     },
 
     async look(bucket, limit, now_ms) {
-      if (!usable(now_ms)) return own.look(bucket, limit, now_ms + ahead_ms);
+      if (!usable(now_ms)) return alone("look", bucket, limit, now_ms);
       try {
         const command = redis.rateLook(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
         const shared = read(limit, await Promise.race([command, deadline()]));
@@ -167,11 +189,12 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
         return stricter(shared, own.look(bucket, limit, shared.at_ms));
       } catch (error) {
         failed(error);
-        return own.look(bucket, limit, now_ms + ahead_ms);
+        return alone("look", bucket, limit, now_ms);
       }
     },
 
     async refund(bucket, taken, now_ms) {
+      full.delete(bucket);
       const both = counted.get(taken);
       const here = own.refund(bucket, both?.here ?? taken, now_ms + ahead_ms);
       if (both === undefined || !usable(now_ms)) return here;
