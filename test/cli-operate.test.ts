@@ -80,8 +80,17 @@ describe("keys create", () => {
     expect(unbound).toMatchObject({ code: 1, stdout: "" });
     expect(unbound.stderr).toContain("Name the agent of a key of scope agent");
     expect((await cli("keys", "create", "--org", "org_none")).stderr).toContain("there is no organization org_none");
-    expect((await cli("keys", "create", "--days", "0")).stderr).toContain("--days takes 1 to 3650, not 0");
+    expect((await cli("keys", "create", "--days", "1e2")).stderr).toContain("give a whole number");
     expect((await cli("keys", "create", "--role", "king")).stderr).toContain("Allowed choices are admin, operator");
+  });
+
+  test.each([
+    [["--name", "n".repeat(300)], "--name: Send at most "],
+    [["--scope", "agent", "--agent-id", ""], "--agent-id: Send at least 1 characters."],
+    [["--days", "3651"], "--days: Send a number <= 3650."],
+  ])("refuses what the API refuses: %j", async (options, said) => {
+    const { code, stdout, stderr } = await cli("keys", "create", ...options);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining(said) });
   });
 });
 
@@ -158,11 +167,16 @@ test("orgs plan sets a limit that the next intent meets, and orgs list shows pla
   );
 });
 
-test("orgs plan refuses an organization that does not exist and a number that is none", async () => {
+test("orgs plan refuses an organization that does not exist, a name and a number that are none", async () => {
   expect(await cli("orgs", "plan", "org_none", "tiny")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("not_found"),
+    stderr: "countersign: there is no organization org_none (countersign orgs list shows them)\n",
   });
+  for (const name of [" ", "x".repeat(129)])
+    expect(await cli("orgs", "plan", "org_local", name)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("give 1 to 128 characters"),
+    });
   expect((await cli("orgs", "plan", "org_local", "x", "--included", "-1")).code).toBe(1);
 });
 

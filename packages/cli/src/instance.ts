@@ -36,6 +36,14 @@ export async function readOrganizations(instance: Instance): Promise<ListedOrgan
   return instance.db.system((query) => listOrganizations(query));
 }
 
+/** The organization with this id. */
+export async function organizationNamed(instance: Instance, org_id: string): Promise<ListedOrganization> {
+  const found = (await readOrganizations(instance)).find((organization) => organization.org_id === org_id);
+  if (found === undefined)
+    throw new CommandFailed(`there is no organization ${org_id} (countersign orgs list shows them)`);
+  return found;
+}
+
 /** The organization that a key belongs to. */
 export async function organizationOf(instance: Instance, key_id: string): Promise<string> {
   const { organizationOfKey } = await import("@countersign/server");

@@ -7,6 +7,7 @@ export { readMasterKeys, replaceMasterKeyFile } from "./edge/master-key.ts";
 export { loadPacks } from "./edge/pack-files.ts";
 export { createSealer, type MasterKeys, masterKeyId } from "./edge/sealer.ts";
 export { readValue } from "./edge/setting-values.ts";
+export { compileCheck } from "./http/validate.ts";
 export { changePlan, type Plan } from "./operations/change-plan.ts";
 export { createKey } from "./operations/create-key.ts";
 export { ensureOpenModeOrganization } from "./operations/create-organization.ts";

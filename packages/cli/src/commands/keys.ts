@@ -1,8 +1,8 @@
-import { type ApiKey, type ApiKeyInput, apiKeyFormat, openModeOrgId, roleNames } from "@countersign/contract";
+import { type ApiKey, ApiKeyInput, apiKeyFormat, openModeOrgId, roleNames } from "@countersign/contract";
 import type { Instance, KeyLimits, ListedOrganization } from "@countersign/server";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { commandLineActor, organizationOf, readOrganizations, withInstance } from "../instance.ts";
+import { commandLineActor, organizationNamed, organizationOf, readOrganizations, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
 
 const createHelp = `
@@ -30,7 +30,7 @@ interface CreateOptions {
   readonly environment: NonNullable<ApiKeyInput["environment"]>;
   readonly scope: NonNullable<ApiKeyInput["scope"]>;
   readonly agentId?: string;
-  readonly days?: string;
+  readonly days?: number;
   readonly json: boolean;
 }
 
@@ -48,7 +48,7 @@ export function addKeys(program: Command): void {
       new Option("--scope <scope>", "`agent` binds it to --agent-id").choices(apiKeyFormat.scopes).default("org"),
     )
     .option("--agent-id <id>", "the one agent of a key of scope agent")
-    .option("--days <n>", "lifetime in days (default: 365)")
+    .option("--days <n>", "lifetime in days (default: 365)", wholeNumber)
     .option("--json", "print the whole record as JSON", false)
     .addHelpText("after", createHelp)
     .action((options: CreateOptions) => withInstance((instance) => create(instance, options)));
@@ -79,6 +79,7 @@ export function addKeys(program: Command): void {
 
 async function create(instance: Instance, options: CreateOptions): Promise<void> {
   const { createKey } = await import("@countersign/server");
+  const input = await keyInput(options);
   const organization = await chooseOrganization(instance, options.org);
   const caller = {
     org_id: organization.org_id,
@@ -93,15 +94,6 @@ async function create(instance: Instance, options: CreateOptions): Promise<void>
     actor: commandLineActor,
     auth_epoch: 0, // creating a key is not decided under an epoch
   } as const;
-  const { role, environment, scope } = options;
-  const input: ApiKeyInput = {
-    role,
-    environment,
-    scope,
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.agentId === undefined ? {} : { agent_id: options.agentId }),
-    ...(options.days === undefined ? {} : { expires_in_days: wholeDays(options.days) }),
-  };
   const { response: created } = await createKey(instance, caller, input);
   if (options.json) return console.log(JSON.stringify({ org_id: organization.org_id, ...created }));
   console.error(
@@ -111,21 +103,39 @@ async function create(instance: Instance, options: CreateOptions): Promise<void>
   console.log(created.api_key);
 }
 
-function wholeDays(text: string): number {
-  const days = Number(text);
-  if (!Number.isInteger(days) || days < 1 || days > 3_650)
-    throw new CommandFailed(`--days takes 1 to 3650, not ${text}`);
-  return days;
+/** The options as the body of POST /v1/api-keys, checked as the API checks it. */
+async function keyInput({ role, environment, scope, name, agentId, days }: CreateOptions): Promise<ApiKeyInput> {
+  const { compileCheck } = await import("@countersign/server");
+  const input: ApiKeyInput = {
+    role,
+    environment,
+    scope,
+    ...(name === undefined ? {} : { name }),
+    ...(agentId === undefined ? {} : { agent_id: agentId }),
+    ...(days === undefined ? {} : { expires_in_days: days }),
+  };
+  const problems = compileCheck(ApiKeyInput)(input, 0);
+  if (problems === null) return input;
+  throw new CommandFailed(
+    problems.map(({ path, message }) => `${optionNames.get(path) ?? path}: ${message}`).join(" "),
+  );
+}
+
+/** The options of `keys create` by the fields of its input. */
+const optionNames: ReadonlyMap<unknown, string> = new Map([
+  ["/name", "--name"],
+  ["/agent_id", "--agent-id"],
+  ["/expires_in_days", "--days"],
+]);
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("give a whole number.");
+  return Number(text);
 }
 
 async function chooseOrganization(instance: Instance, org_id: string | undefined): Promise<ListedOrganization> {
+  if (org_id !== undefined) return organizationNamed(instance, org_id);
   const organizations = await readOrganizations(instance);
-  if (org_id !== undefined) {
-    const found = organizations.find((organization) => organization.org_id === org_id);
-    if (found === undefined)
-      throw new CommandFailed(`there is no organization ${org_id} (countersign orgs list shows them)`);
-    return found;
-  }
   const own = organizations.filter((organization) => organization.org_id !== openModeOrgId);
   if (own.length > 1)
     throw new CommandFailed(`there are ${own.length} organizations: choose one with --org (countersign orgs list)`);

@@ -1,6 +1,7 @@
+import { limits } from "@countersign/contract";
 import type { Instance, Plan } from "@countersign/server";
 import { type Command, InvalidArgumentError } from "commander";
-import { commandLineActor, readOrganizations, withInstance } from "../instance.ts";
+import { commandLineActor, organizationNamed, readOrganizations, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
 
 const planHelp = `
@@ -28,7 +29,7 @@ export function addOrgs(program: Command): void {
     .command("plan")
     .description("put an organization on a plan")
     .argument("<org_id>")
-    .argument("<plan>", "the plan's name, as GET /v1/usage shows it")
+    .argument("<plan>", "the plan's name, as GET /v1/usage shows it", planName)
     .option("--included <n>", "live decisions a month that the plan includes, or none", amount, null)
     .option("--hard-limit <n>", "live decisions a month after which intents are refused, or none", amount)
     .addHelpText("after", planHelp)
@@ -36,6 +37,11 @@ export function addOrgs(program: Command): void {
       const { included: included_actions, hardLimit: hard_limit = included_actions } = options;
       return withInstance((instance) => setPlan(instance, org_id, { plan_id, included_actions, hard_limit }));
     });
+}
+
+function planName(text: string): string {
+  if (text.trim() !== "" && [...text].length <= limits.label_chars_max) return text;
+  throw new InvalidArgumentError(`give 1 to ${limits.label_chars_max} characters, not only white space.`);
 }
 
 function amount(text: string): Amount {
@@ -65,6 +71,7 @@ async function list(instance: Instance, json: boolean): Promise<void> {
 
 async function setPlan(instance: Instance, org_id: string, plan: Plan): Promise<void> {
   const { changePlan } = await import("@countersign/server");
+  await organizationNamed(instance, org_id);
   await changePlan(instance, { org_id, actor: commandLineActor }, plan);
   const { plan_id, included_actions, hard_limit } = plan;
   console.log(`${org_id} is on plan ${plan_id}: ${shown(included_actions)} included, hard limit ${shown(hard_limit)}`);
