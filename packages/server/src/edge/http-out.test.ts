@@ -123,10 +123,37 @@ describe("receivers that misbehave", () => {
     ["accepts and says nothing", () => undefined],
     ["drips its head byte by byte", dripping(`${head}X-Slow: `)],
     ["floods with 102", flooding],
-  ])("one that %s ends in time", async (_title, behave) => {
-    const { port } = await rawServer(behave);
-    const result = await client({ timeout_ms, rules: plainHttp }).post(`http://receiver.test:${port}/`, {}, "x");
-    expect(result).toMatchObject({ response_status: null, error: "The receiver did not answer within 0.5 seconds." });
+  ])("one that %s ends in time, and sees one connection an attempt", async (_title, behave) => {
+    const { port, count } = await rawServer(behave);
+    const out = client({ timeout_ms, rules: plainHttp });
+    // Whatever the first attempt left behind has connected before the second one does.
+    for (let n = 1; n <= 2; n++) {
+      const result = await out.post(`http://receiver.test:${port}/`, {}, "x");
+      expect(result).toMatchObject({ response_status: null, error: "The receiver did not answer within 0.5 seconds." });
+      await new Promise(setImmediate);
+    }
+    expect(count()).toBe(2);
+  });
+
+  test("one over TLS that never answers sees one connection an attempt", async () => {
+    const receiver = await testReceiver(() => undefined);
+    const out = client({ timeout_ms });
+    for (let n = 1; n <= 2; n++) {
+      expect((await out.post(receiver.url, {}, "x")).error).toBe("The receiver did not answer within 0.5 seconds.");
+      await new Promise(setImmediate);
+    }
+    expect(receiver.connections()).toBe(2);
+  });
+
+  test("one that is asked and never answers sees one connection a question", async () => {
+    const { port, count } = await rawServer(() => undefined);
+    const out = client({ rules: plainHttp });
+    for (let n = 1; n <= 2; n++) {
+      const answer = await out.ask(`http://receiver.test:${port}/`, {}, "x", { timeout_ms, answer_bytes_max: 100 });
+      expect(answer).toMatchObject({ failed: "timeout" });
+      await new Promise(setImmediate);
+    }
+    expect(count()).toBe(2);
   });
 
   test("one that never finishes the TLS handshake ends in time", async () => {

@@ -17,7 +17,7 @@ import {
   type WebhookUrlRules,
 } from "@countersign/core";
 import { LRUCache } from "lru-cache";
-import { type Dispatcher, Pool } from "undici";
+import { buildConnector, type Dispatcher, errors, Pool } from "undici";
 import type { Answered, HttpOut, Timers } from "../ports.ts";
 import { exchange } from "./http-exchange.ts";
 import { AttemptFailure, failureText } from "./http-out-failures.ts";
@@ -101,10 +101,15 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     const known = pools.get(key);
     if (known !== undefined) return known;
     const trusted = ca === undefined ? {} : { ca };
-    const connect = { ...trusted, timeout: connect_ms, lookup: pinnedTo(addresses) };
+    const connect = connector({
+      ...trusted,
+      timeout: connect_ms,
+      lookup: pinnedTo(addresses),
+      autoSelectFamily: true,
+    } as buildConnector.BuildOptions);
     // No bound on connections: receivers of many organizations may share an origin, and one of them that hangs would take
     // all of them. How many requests are in flight is bounded by who sends them.
-    const pool = new Pool(origin, { connect, autoSelectFamily: true, headersTimeout: 0, bodyTimeout: 0 });
+    const pool = new Pool(origin, { connect, headersTimeout: 0, bodyTimeout: 0 });
     pools.set(key, pool);
     return pool;
   }
@@ -225,6 +230,26 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
       else callback(null, first.address, first.family);
     });
   };
+}
+
+/**
+ * Makes connections that an abort ends for good. undici ends them with an error after which it connects once more, for the
+ * request that it then passes over: a receiver that never answered saw a second, empty connection (measured).
+ */
+function connector(options: buildConnector.BuildOptions): buildConnector.connector {
+  const connect = buildConnector(options);
+  return (target, callback) =>
+    connect(target, (...made) => {
+      const [error, socket] = made;
+      if (error === null) {
+        const destroy = socket.destroy.bind(socket);
+        socket.destroy = (reason) => {
+          const aborted = reason instanceof errors.InformationalError && reason.message === "aborted";
+          return destroy(aborted ? new errors.SocketError("aborted") : reason);
+        };
+      }
+      callback(...made);
+    });
 }
 
 /** Reads no more than may be kept; what is longer is cut off with its connection. */
