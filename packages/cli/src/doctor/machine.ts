@@ -1,6 +1,6 @@
 /** Checks on this machine: Node, data directory, disk, address. */
 import { constants } from "node:fs";
-import { access, stat, statfs } from "node:fs/promises";
+import { access, lstat, stat, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import type { Config } from "@countersign/server";
@@ -24,12 +24,15 @@ export function checkNode(): Finding {
 }
 
 /** The data directory exists, or can be made, and is closed to others. */
-export async function checkDataDir({ data_dir }: Config): Promise<Finding> {
+export async function checkDataDir({ data_dir }: Pick<Config, "data_dir">): Promise<Finding> {
   const found = await stat(data_dir).catch((error: NodeJS.ErrnoException) => error);
   if (found instanceof Error) {
     if (found.code !== "ENOENT")
       return problem("data directory", reasonOf(found), "choose another COUNTERSIGN_DATA_DIR");
-    const parent = await nearestExisting(data_dir);
+    // A link to nothing exists, too, and nothing can be made in its place.
+    const parent = await nearestExisting(data_dir, lstat);
+    if (!(await isDirectory(parent)))
+      return problem("data directory", `${parent} is not a directory`, "choose another COUNTERSIGN_DATA_DIR");
     if (await mayWrite(parent)) return ok("data directory", `${data_dir} will be made by the first start`);
     return problem(
       "data directory",
@@ -97,10 +100,17 @@ async function answersAsCountersign(host: string, port: number): Promise<boolean
   }
 }
 
-async function nearestExisting(path: string): Promise<string> {
+async function nearestExisting(path: string, look: typeof stat | typeof lstat = stat): Promise<string> {
   for (let at = path; ; at = dirname(at)) {
-    if ((await stat(at).catch(() => null)) !== null || at === dirname(at)) return at;
+    if ((await look(at).catch(() => null)) !== null || at === dirname(at)) return at;
   }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 async function mayWrite(path: string): Promise<boolean> {

@@ -1,9 +1,10 @@
 /** Mails go to the SMTP server of SMTP_URL; without one they are written as files, so that nothing is lost on a new machine. */
 import { randomBytes } from "node:crypto";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import type { Log, Mail, Mailer } from "../ports.ts";
+import { makeDirectory } from "../store/data-directory.ts";
 import type { Config } from "./config.ts";
 
 const default_from = "Countersign <countersign@localhost>";
@@ -39,7 +40,7 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
   return {
     async send(mail) {
       const { message } = await transport.sendMail(messageOf(mail, from));
-      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await makeDirectory(dir);
       const name = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(4).toString("hex")}`;
       const unfinished = join(dir, `.${name}.tmp`);
       const file = join(dir, `${name}.eml`);

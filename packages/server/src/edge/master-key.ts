@@ -1,7 +1,8 @@
 /** The keys that seal webhook secrets, TOTP seeds and what else nobody is to read in the database. */
 import { randomBytes } from "node:crypto";
-import { link, mkdir, open, rename, rm } from "node:fs/promises";
+import { link, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDataDir } from "../store/data-directory.ts";
 import { StartRefused } from "../store/start-refused.ts";
 
 const key_bytes = 32;
@@ -29,7 +30,7 @@ const othersFile = (data_dir: string) => join(data_dir, "master-others.keys");
  */
 async function openMasterKey(config: Pick<MasterKeySettings, "master_key" | "data_dir">): Promise<Buffer> {
   if (config.master_key !== null) return config.master_key;
-  await mkdir(config.data_dir, { recursive: true, mode: 0o700 });
+  await makeDataDir(config.data_dir);
   const file = keyFile(config.data_dir);
   return (await readKey(file)) ?? (await makeKey(file)) ?? openMasterKey(config);
 }

@@ -1,8 +1,9 @@
 /** One process at a time uses a data directory. */
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { makeDirectory } from "../data-directory.ts";
 import { StartRefused } from "../start-refused.ts";
 import { isAlive, startedAt } from "./processes.ts";
 
@@ -28,7 +29,7 @@ const tries_max = 10;
  */
 export async function claim(data_dir: string): Promise<Claim> {
   const dir = join(data_dir, "claims");
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectory(dir);
   const name = `${process.pid}-${randomBytes(6).toString("hex")}`;
   const mine = join(dir, name);
   const text = JSON.stringify({ pid: process.pid, started: await startedAt(process.pid) } satisfies Holder);

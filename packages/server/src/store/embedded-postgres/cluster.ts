@@ -20,6 +20,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { makeDataDir, makeDirectory } from "../data-directory.ts";
 import { StartRefused } from "../start-refused.ts";
 import { type Identity, isPrivateOf, serverIdentity } from "./identity.ts";
 
@@ -44,7 +45,7 @@ const socket_path_bytes_max = 103;
 
 /** Makes the directories and gives them to the server's user. */
 export async function openCluster(data_dir: string): Promise<Cluster> {
-  await mkdir(data_dir, { recursive: true, mode: 0o700 });
+  await makeDataDir(data_dir);
   const real_dir = await realpath(data_dir);
   const home = join(real_dir, "postgres");
   const db_dir = join(home, "db");
@@ -60,7 +61,7 @@ export async function openCluster(data_dir: string): Promise<Cluster> {
 }
 
 async function makePrivate(dir: string, identity: Identity | null): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectory(dir);
   if (identity !== null) await chown(dir, identity.uid, identity.gid);
   await chmod(dir, 0o700);
 }
