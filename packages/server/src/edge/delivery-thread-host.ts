@@ -33,7 +33,9 @@ export interface LogLine {
 /** What the thread says. */
 export type DeliveryThreadSays =
   | { readonly kind: "attempted"; readonly attempts: readonly Parameters<DeliveryMetrics["attempted"]>[] }
-  | ({ readonly kind: "log" } & LogLine);
+  | ({ readonly kind: "log" } & LogLine)
+  /** It is about to end for this, which is written out. */
+  | { readonly kind: "failed"; readonly error: unknown };
 
 /** What it is told. `events`: there are new ones; `receivers`: they have new deliveries. */
 export type DeliveryThreadHears =
@@ -72,14 +74,19 @@ export function startDeliveryThread(
       resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
     });
     worker = started;
+    let failure: unknown;
     started.on("message", (message: DeliveryThreadSays) => {
-      if (message.kind === "log") log[message.level](message.fields, message.message);
+      if (message.kind === "failed") failure = message.error;
+      else if (message.kind === "log") log[message.level](message.fields, message.message);
       else for (const attempt of message.attempts) metrics.attempted(...attempt);
     });
-    started.on("error", (error) => log.error({ err: error }, "the thread of deliveries failed"));
+    started.on("error", (error) => {
+      failure ??= error;
+    });
     exited = new Promise((resolve) => {
       started.on("exit", (code) => {
         worker = null;
+        if (failure !== undefined) log.error({ err: failure }, "the thread of deliveries failed");
         if (!stopped) {
           log.error({ code }, "the thread of deliveries ended; another one follows");
           cancelAgain = timers.after(again_ms, start);

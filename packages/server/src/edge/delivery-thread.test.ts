@@ -124,6 +124,43 @@ test("what goes wrong inside stands in the log with its code; another secret's k
   await other.close();
 });
 
+test("a thread whose idle sessions the database ends says so and goes on", async () => {
+  const node = await threadedNode();
+  const lost = () => node.lines.filter(({ message }) => message === "idle database session lost");
+  await expect
+    .poll(async () => {
+      await database.db.system((query) =>
+        query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and application_name = 'countersign' and state = 'idle'
+           and pid <> pg_backend_pid()`,
+        ),
+      );
+      return lost().length;
+    }, patience)
+    .toBeGreaterThan(0);
+  expect(lost()[0]).toMatchObject({
+    level: "warn",
+    fields: { error: { code: expect.stringMatching(/^(57P01|EPIPE|ECONNRESET)$/) } },
+  });
+  await node.close();
+  expect(node.lines.filter(({ message }) => message.startsWith("the thread of deliveries"))).toEqual([]);
+});
+
+test("what the thread says of its end stands in the log, also where the error itself cannot be sent", async () => {
+  const error = { type: "Error", message: "no clone", stack: "at x" };
+  const source = `import { parentPort } from "node:worker_threads";
+    parentPort.postMessage(${JSON.stringify({ kind: "failed", error })});
+    throw new DOMException("no clone", "DataCloneError");`;
+  const { lines, log } = remembering();
+  const timers = { after: () => () => undefined };
+  const data = { connection: database.connection, requests: newRequestCount(), allow_http: true, allow_cidrs, ...keys };
+  const program = { url: new URL(`data:text/javascript,${encodeURIComponent(source)}`), execArgv: [] };
+  const thread = startDeliveryThread(data, { log, timers, metrics: { attempted: () => undefined } }, program);
+  await expect.poll(() => lines.map(({ fields }) => fields), patience).toEqual([{ err: error }, { code: 1 }]);
+  await thread.stop();
+});
+
 test("a thread that dies is followed by another, each time after a second, until the node stops", async () => {
   const dying: ThreadProgram = {
     url: new URL("data:text/javascript,throw new Error('the thread dies')"),

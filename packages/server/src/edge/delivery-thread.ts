@@ -1,7 +1,6 @@
 /** The thread of deliveries: its own sessions with the database, its own connections to receivers. */
 import { parentPort, workerData } from "node:worker_threads";
 import { proxyTrust } from "@countersign/core";
-import { pino } from "pino";
 import type { Log } from "../ports.ts";
 import { openDb } from "../store/db.ts";
 import { startDeliveries } from "../worker/deliveries.ts";
@@ -10,6 +9,7 @@ import type { DeliveryThreadData, DeliveryThreadHears, DeliveryThreadSays, LogLi
 import { createGiveWay } from "./give-way.ts";
 import { createHttpOut } from "./http-out.ts";
 import { createIds } from "./ids.ts";
+import { plainError } from "./log.ts";
 import { createSealer } from "./sealer.ts";
 import { standBack } from "./stand-back.ts";
 import { timers } from "./timers.ts";
@@ -22,12 +22,7 @@ function say(message: DeliveryThreadSays): void {
 
 /** Errors lose their codes and causes between threads, so they are written out here. */
 function plain(fields: object): object {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      value instanceof Error ? { ...pino.stdSerializers.err(value), raw: undefined } : value,
-    ]),
-  );
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainError(value)]));
 }
 
 const write = (level: LogLine["level"]) => (fields: object, message: string) =>
@@ -59,6 +54,8 @@ function run({
   requests,
 }: DeliveryThreadData): void {
   standBack();
+  // What the thread's end itself gives to the other side is not always readable there.
+  process.on("uncaughtExceptionMonitor", (error) => say({ kind: "failed", error: plainError(error) }));
   const clock = createClock();
   const db = openDb(connection, log, { tenant_sessions_max: 1, system_sessions_max: 1 });
   const httpOut = createHttpOut({ rules: { allow_http, allow_networks: proxyTrust(allow_cidrs) } });

@@ -16,6 +16,19 @@ describe("the log", () => {
     expect(JSON.parse(lines[0] ?? "").time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   });
 
+  test.each(["err", "error"])("writes of an error under %s what it says, and nothing that hangs on it", (name) => {
+    const { lines, log } = captured();
+    const client: { self?: object } = {};
+    client.self = client;
+    const cause = new AggregateError([Object.assign(new Error("one"), { code: "E1" })], "all");
+    log.error({ [name]: Object.assign(new Error("lost", { cause }), { code: "57P01", client }) }, "x");
+    log.error({ [name]: cause }, "x");
+    expect(lines.map((line) => JSON.parse(line)[name])).toEqual([
+      { type: "Error", message: "lost: all", code: "57P01", stack: expect.stringContaining("log.test.ts") },
+      expect.objectContaining({ message: "all", errors: [expect.objectContaining({ message: "one", code: "E1" })] }),
+    ]);
+  });
+
   test("leaves out what is below the level", () => {
     const { lines, log } = captured();
     log.debug({}, "detail");

@@ -53,6 +53,19 @@ function censored(fields: object, levels: number): object {
 }
 
 /**
+ * An error as what it says and its plain values. pg hangs the session on its errors: with it a line is long, and cannot be
+ * sent from one thread to another. Anything else stays as it is.
+ */
+export function plainError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const fields = Object.entries(pino.stdSerializers.err(error)).filter(
+    ([, value]) => value === null || !["object", "function", "symbol"].includes(typeof value),
+  );
+  const several = error instanceof AggregateError ? { errors: error.errors.map(plainError) } : {};
+  return { ...Object.fromEntries(fields), ...several };
+}
+
+/**
  * Collects what one turn of the event loop writes and hands it on in one piece. Writing to a file or a pipe blocks, 8 µs a
  * line; under load a turn has dozens. Whatever ends the process by its own code, the rest is written before it goes.
  */
@@ -87,7 +100,7 @@ export function createLog(level: LogLevel, sink: DestinationStream = onceATurn(p
         level: (label) => ({ level: label }),
         log: (fields) => censored(fields, censored_levels) as Record<string, unknown>,
       },
-      serializers: { error: pino.stdSerializers.err, err: pino.stdSerializers.err },
+      serializers: { error: plainError, err: plainError },
     },
     { write: (line: string) => void sink.write(scrub(line)) },
   );

@@ -27,7 +27,7 @@ afterAll(async () => {
   admin.disconnect();
 });
 
-async function windowsAt(at: string, more: Partial<Omit<RedisRateWindowsOptions, "url" | "prefix" | "log">> = {}) {
+async function windowsAt(at: string, more: Partial<Omit<RedisRateWindowsOptions, "url" | "prefix">> = {}) {
   const none = { onDegraded: () => undefined, onAlone: () => undefined };
   const windows = openRedisRateWindows({ url: at, prefix, log: silentLog, ...none, ...more });
   open.push(windows);
@@ -126,7 +126,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
   async function throughProxy(answer_ms_max = 50) {
     const sockets = new Set<Socket>();
     const target = new URL(url);
-    const state = { down: false, now: 1_000_000, changes: [] as boolean[], alone: 0 };
+    const state = { down: false, now: 1_000_000, changes: [] as boolean[], alone: 0, errors: [] as object[] };
     const proxy = createServer((socket) => {
       if (state.down) return void socket.destroy();
       const upstream = connect(Number(target.port || 6379), target.hostname);
@@ -136,6 +136,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     const windows = await windowsAt(await listening(proxy), {
       onDegraded: (degraded) => state.changes.push(degraded),
       onAlone: () => (state.alone += 1),
+      log: { ...silentLog, error: (fields) => void state.errors.push(fields) },
       answer_ms_max,
     });
     const until = async (degraded: boolean) =>
@@ -206,11 +207,13 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
 
   test("a Redis that hangs costs three requests 50 ms each, nobody else anything, and is used again once it answers", async () => {
     const { windows, state, sockets, until } = await throughProxy();
+    state.errors.length = 0;
     for (const socket of sockets) socket.unpipe().pause();
     const started = performance.now();
     for (let i = 0; i < 100; i++) expect((await windows.take("hung", 100, state.now)).allowed).toBe(true);
     expect(performance.now() - started).toBeLessThan(500);
     expect(state.changes.at(-1)).toBe(true);
+    expect(state.errors).toEqual([{ err: new Error("redis did not answer in time") }]);
     for (const socket of sockets) socket.destroy();
     await until(false);
   });

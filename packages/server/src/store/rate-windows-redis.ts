@@ -87,7 +87,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
 
   function usable(now_ms: number): boolean {
     if (redis.status !== "ready") {
-      degrade("not connected");
+      degrade({ reason: "not connected" });
       return false;
     }
     if (!degraded) return true;
@@ -96,10 +96,10 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     return true;
   }
 
-  function degrade(reason: unknown): void {
+  function degrade(why: object): void {
     if (degraded) return;
     degraded = true;
-    log.error({ reason }, "rate limits are counted per node: redis does not answer");
+    log.error(why, "rate limits are counted per node: redis does not answer");
     onDegraded(true);
   }
 
@@ -113,7 +113,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
 
   function failed(error: unknown): void {
     failures += 1;
-    if (failures >= failuresMax) degrade(error);
+    if (failures >= failuresMax) degrade({ err: error });
   }
 
   let slot: Promise<never> | undefined;
