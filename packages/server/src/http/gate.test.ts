@@ -228,7 +228,11 @@ test("operating endpoints are not rate-limited and need no key", async () => {
 test("metrics answer strangers only with the token", async () => {
   const node = await httpNode(db, { clock: createClock(), metrics_token: "sesame" });
   const ask = (headers: Record<string, string>) => call(node.url, "GET", "/metrics", { headers });
-  expect((await ask({ "X-Forwarded-For": "198.51.100.1" })).status).toBe(403);
+  const refused = await ask({ "X-Forwarded-For": "198.51.100.1" });
+  expect(refused.status).toBe(403);
+  expect(refused.json.error.details[0].message).toMatch(/loopback.*COUNTERSIGN_METRICS_TOKEN/);
+  expect((await ask({ "X-Forwarded-For": "198.51.100.1", Authorization: "sesame" })).status).toBe(403);
   expect((await ask({ "X-Forwarded-For": "198.51.100.1", Authorization: "Bearer sesam" })).status).toBe(403);
-  expect((await ask({ "X-Forwarded-For": "198.51.100.1", Authorization: "Bearer sesame" })).status).toBe(200);
+  for (const scheme of ["Bearer", "bearer", "BEARER"])
+    expect((await ask({ "X-Forwarded-For": "198.51.100.1", Authorization: `${scheme} sesame` })).status).toBe(200);
 });

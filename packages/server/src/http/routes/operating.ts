@@ -28,7 +28,7 @@ export function operatingHandlers(
     },
 
     getMetrics: async ({ local, headers }) => {
-      if (!local && !bears(headers["authorization"], deps.metrics_token)) throw new Fault("forbidden");
+      if (!local && !bears(headers["authorization"], deps.metrics_token)) throw notForStrangers();
       return {
         status: 200,
         json_text: await deps.metrics.text(),
@@ -44,9 +44,17 @@ export function operatingHandlers(
   };
 }
 
+function notForStrangers(): Fault {
+  const message =
+    "Metrics are for callers on this machine (loopback), and for those who send COUNTERSIGN_METRICS_TOKEN as Authorization: Bearer <token>.";
+  return new Fault("forbidden", { details: [{ path: "/Authorization", code: "not_allowed", message }] });
+}
+
 /** Compares hashes, so that the time taken says nothing about the token, not even its length. */
 function bears(header: string | readonly string[] | undefined, token: string | null): boolean {
   if (token === null || typeof header !== "string") return false;
+  const [, sent] = /^bearer +(.*)$/is.exec(header) ?? [];
+  if (sent === undefined) return false;
   const hash = (text: string) => createHash("sha256").update(text).digest();
-  return equalInConstantTime(hash(header), hash(`Bearer ${token}`));
+  return equalInConstantTime(hash(sent), hash(token));
 }
