@@ -56,6 +56,14 @@ test("a wrong setting stops every command in one line, without a stack and witho
   }
 });
 
+test("webhooks listen refuses a status that is no answer before it registers anything", async () => {
+  for (const status of ["50", "199", "600"]) {
+    const { code, stderr } = await runCli(["webhooks", "listen", "--status", status, "--url", "http://127.0.0.1:1"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("give a whole number from 200 to 599");
+  }
+});
+
 test("the installed program says how to build it when it was not built", async () => {
   const directory = await mkdtemp(join(tmpdir(), "countersign-bin-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));

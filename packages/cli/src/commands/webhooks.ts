@@ -32,22 +32,22 @@ export function addWebhooks(program: Command): void {
     .description("receive webhooks on this machine")
     .command("listen")
     .description("print and verify what arrives, for local development")
-    .option("--port <n>", "port on 127.0.0.1; 0 picks one", wholeTo(65_535), 0)
+    .option("--port <n>", "port on 127.0.0.1; 0 picks one", wholeFrom(0, 65_535), 0)
     .option(
       "--secret <whsec>",
       "secret of a webhook that you registered yourself (default: COUNTERSIGN_WEBHOOK_SECRET)",
     )
     .option("--url <url>", "the service to register with", "http://127.0.0.1:8080")
     .option("--api-key <key>", "admin key (default: COUNTERSIGN_API_KEY; none in open mode)")
-    .option("--status <n>", "what genuine deliveries are answered with", wholeTo(599), 200)
+    .option("--status <n>", "what genuine deliveries are answered with", wholeFrom(200, 599), 200)
     .addHelpText("after", help)
     .action((options: ListenOptions) => listen(options));
 }
 
-function wholeTo(max: number): (text: string) => number {
+function wholeFrom(min: number, max: number): (text: string) => number {
   return (text) => {
-    if (/^\d{1,5}$/.test(text) && Number(text) <= max) return Number(text);
-    throw new InvalidArgumentError(`give a whole number from 0 to ${max}.`);
+    if (/^\d{1,5}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
+    throw new InvalidArgumentError(`give a whole number from ${min} to ${max}.`);
   };
 }
 
