@@ -277,6 +277,11 @@ export const hostileCases: readonly HostileCase[] = [
     arrange: saying(`${head}Content-Length: 1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\nx`),
   },
   {
+    title: "answers with a status below 100",
+    failure: "not_http",
+    arrange: saying("HTTP/1.1 050 No\r\nContent-Length: 0\r\n\r\n"),
+  },
+  {
     title: "switches protocols",
     failure: "protocol_switched",
     arrange: holding("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),

@@ -25,6 +25,8 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
     UND_ERR_HEADERS_OVERFLOW: "head_too_large",
     HPE_HEADER_OVERFLOW: "head_too_large",
     UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "not_http",
+    // What undici takes for granted of an answer and does not find: a status of 100 or more.
+    ERR_ASSERTION: "not_http",
     CERT_HAS_EXPIRED: "certificate_expired",
     CERT_NOT_YET_VALID: "certificate_not_yet_valid",
     ERR_TLS_CERT_ALTNAME_INVALID: "certificate_of_another_name",
