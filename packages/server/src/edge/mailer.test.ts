@@ -111,7 +111,7 @@ test("without SMTP_URL a mail is a file that only its owner reads", async () => 
 });
 
 test("what a stranger wrote is shown as it is, never as markup, a link, or a change of direction", () => {
-  const evil = '<img src=x onerror=alert(1)>\u202Eevil\u0000\n\r"><script>';
+  const evil = '<img src=x onerror=alert(1)>\u202Eev\uFE0Fil\u2800\u0000\n\r"><script>';
   const words = signupMail("https://c.example", { to: "", org_name: evil, token: "t&<" });
   expect(words.html).not.toMatch(/<img|<script/);
   expect(words.html).toContain("&lt;img");
@@ -120,7 +120,7 @@ test("what a stranger wrote is shown as it is, never as markup, a link, or a cha
   const content = { to: "", org_id: "org_1", user_id: "usr_1", waiting, more: 2 };
   const told = escalationsMail("https://c.example", content, "t&<");
   expect(told.subject).toBe("3 actions wait for your review");
-  for (const text of [words.text, words.html, told.text, told.html]) expect(text).not.toMatch(/[\u202E\0\r]/);
+  for (const text of [words.text, words.html, told.text, told.html]) expect(text).not.toMatch(/[\u202E\uFE0F\u2800\0\r]/);
   expect(told.html).not.toMatch(/<img|<script/);
   expect(told.text).toContain("https://c.example/escalations/esc_1");
   expect(told.text).toContain("Unsubscribe: https://c.example/unsubscribe?token=t%26%3C");

@@ -96,9 +96,12 @@ function linkTo(public_url: string, page: string, token: string): string {
 
 const shown_chars_max = 80;
 
+/** What hides, reorders or breaks a line: the console shows these as escapes. */
+const hidden = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
 /** A stranger's text in a line of ours. */
 function shown(text: string): string {
-  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, " ").trim();
+  const clean = text.replaceAll(hidden, " ").trim();
   return clean.length > shown_chars_max ? `${clean.slice(0, shown_chars_max)}…` : clean;
 }
 
