@@ -199,23 +199,25 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
   test("similar cases are the decided ones of the same agent and tool, also behind a hundred that wait", {
     timeout: test_timeout_ms,
   }, async () => {
+    const own = await seedOrganization(console_.url);
+    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
     const refund = (amount_usd: number) => intent("other.refund", { amount_usd }, { agent: "bot-similar" });
-    const decided = await submit(console_.url, seeded.agent, refund(601));
+    const decided = await submit(console_.url, own.agent, refund(601));
     const ruling = `/v1/escalations/${decided.decision.escalation_id}/decision`;
-    await api(console_.url, seeded.operator, "POST", ruling, { outcome: "approve" });
+    await api(console_.url, own.operator, "POST", ruling, { outcome: "approve" });
     for (let begun = 0; begun < 100; begun += 50)
-      await api(console_.url, seeded.agent, "POST", "/v1/intents/batch", {
+      await api(console_.url, own.agent, "POST", "/v1/intents/batch", {
         intents: Array.from({ length: 50 }, (_, at) => refund(700 + begun + at)),
       });
     const { escalations } = await api<{ escalations: { escalation_id: string }[] }>(
       console_.url,
-      seeded.admin,
+      own.admin,
       "GET",
       "/v1/escalations?agent_id=bot-similar&status=pending&limit=200",
     );
     expect(escalations).toHaveLength(100);
     const path = `/escalations/${escalations[0]?.escalation_id}`;
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs, context } = await console_.open({ api_key: own.reviewer });
     await page.goto(path);
     await page.getByText("1 of 1 like this were approved.").waitFor();
     // None among the last that were decided, and there are more.
