@@ -11,7 +11,12 @@ export const AuditRecord = Type.Object(
     actor: Actor,
     at: timestamp(),
     data: anyObject(),
-    hash: text(64, { description: "SHA-256 in hex of the row's canonical JSON" }),
+    intent_id: id("intent"),
+    hash: text(64, {
+      description:
+        "SHA-256 in hex over the canonical JSON (RFC 8785) of {actor, at, audit_id, data, intent_id, type}, where actor is " +
+        'the text actor.id, or "system" where that is null',
+    }),
   },
   { title: "AuditRecord" },
 );

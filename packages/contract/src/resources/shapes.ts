@@ -104,7 +104,11 @@ export function listQuery<P extends TProperties>(filters: P) {
 export const Actor = Type.Object(
   {
     type: oneOf(["key", "user", "system"]),
-    id: nullable(text(limits.label_chars_max, { description: "key_id or user_id; null for the service" })),
+    id: nullable(
+      text(limits.label_chars_max, {
+        description: "key_id or user_id; of a system, `open_mode` or `command_line`, and null for the service itself",
+      }),
+    ),
   },
   { title: "Actor" },
 );

@@ -9,7 +9,7 @@
 import { openModeOrgId } from "@countersign/contract";
 import { equalInConstantTime, Fault, hashApiKey, keyState, parseApiKey } from "@countersign/core";
 import { LRUCache } from "lru-cache";
-import type { Caller, Callers } from "../operations/caller.ts";
+import { type Caller, type Callers, openModeActor } from "../operations/caller.ts";
 import type { Clock } from "../ports.ts";
 import type { PresentedKey } from "../store/keys.ts";
 import type { KeyReader } from "./key-reader.ts";
@@ -120,5 +120,5 @@ const openModeCaller = {
   scope: "org",
   agent_id: null,
   environment: "live",
-  actor: "open_mode",
+  actor: openModeActor,
 } as const;

@@ -29,9 +29,12 @@ export interface Callers {
   reload(caller: Caller): Promise<Caller>;
 }
 
-/** Who acted, as answers show it, from the text of an audit or intent row (key_id, user_id, or neither). */
+/** What audit rows name in open mode, which has no key; intent rows name nothing there. */
+export const openModeActor = "open_mode";
+
+/** Who acted, as answers show it, from the text of an audit or intent row. The service itself, `system`, has no id. */
 export function shownActor(actor: string | null): Actor {
   if (actor?.startsWith(idPrefixes.api_key)) return { type: "key", id: actor };
   if (actor?.startsWith(idPrefixes.user)) return { type: "user", id: actor };
-  return { type: "system", id: null };
+  return { type: "system", id: actor === "system" ? null : (actor ?? openModeActor) };
 }

@@ -11,7 +11,8 @@ import type { Runtime } from "./runtime.ts";
 export async function readCaller(runtime: Pick<Runtime, "db">, caller: Caller): Promise<CallerInfo> {
   const { org_id, role, scope, agent_id, environment } = caller;
   const org_name = await runtime.db.tenant(org_id, (query) => readOrganizationName(query, org_id));
-  const { type, id } = shownActor(caller.actor);
+  const { type } = shownActor(caller.actor);
+  const id = caller.key_id ?? caller.user_id;
   return { type: type === "system" ? "open_mode" : type, id, org_id, org_name, role, scope, agent_id, environment };
 }
 

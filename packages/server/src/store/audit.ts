@@ -1,6 +1,6 @@
 /** Audit rows: what they say, the hash that fixes each, and the chain that fixes their order. Source: architecture.md §6. */
 import { createHash, hash } from "node:crypto";
-import type { AuditRecord, AuditType } from "@countersign/contract";
+import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contract";
 import { canonicalJson } from "@countersign/core";
 import type { Ids, Query } from "../ports.ts";
 import { type BoundedPage, readBounded } from "./bounded-page.ts";
@@ -59,9 +59,9 @@ export function nextRoot(root: string, hashes: readonly string[]): string {
 }
 
 /** An audit row as it is read: the record of the contract, but for the actor, who is still the text that was stored. */
-export type StoredAudit = Omit<AuditRecord, "actor"> & { readonly actor: string };
+export type StoredAudit<Row extends OrgAuditRecord = AuditRecord> = Omit<Row, "actor"> & { readonly actor: string };
 
-const audit_columns = "audit_id, seq, type, actor, at, data, encode(hash, 'hex') as hash";
+const audit_columns = "audit_id, seq, type, actor, at, data, intent_id, encode(hash, 'hex') as hash";
 
 /** One page of an intent's audit rows, in order, after the row `after_seq` (0: from the first). */
 export function readAuditPage(
@@ -97,11 +97,11 @@ export function readTrailPage(
   filter: AuditFilter,
   before_seq: number | null,
   limit: number,
-): Promise<BoundedPage<StoredAudit & { readonly intent_id: string | null }>> {
-  return readBounded(
+): Promise<BoundedPage<StoredAudit<OrgAuditRecord>>> {
+  return readBounded<StoredAudit<OrgAuditRecord>>(
     query,
     {
-      columns: `${audit_columns}, intent_id`,
+      columns: audit_columns,
       bytes: "octet_length(data::text)",
       from: `from audit where org_id = $1 and ($2::text is null or type = $2) and ($3::text is null or actor = $3)
         and ($4::bigint is null or seq < $4)`,

@@ -1,4 +1,5 @@
 /** The organization as a whole over HTTP: who calls, the counts, the trail. */
+import { canonicalJson, sha256Hex } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
@@ -120,5 +121,41 @@ describe("the trail", () => {
     expect(new Set(by.map((row: { actor: { id: string } }) => row.actor.id))).toEqual(new Set([key_id]));
     expect((await get("/v1/audit?cursor=AAAA", api_key)).status).toBe(400);
     expect((await get("/v1/audit?type=nothing", api_key)).status).toBe(400);
+  });
+
+  // The members that openapi.json names for `hash`.
+  type Row = Record<"at" | "audit_id" | "intent_id" | "type" | "hash", unknown> & {
+    actor: { id: string | null };
+    data: object;
+  };
+  const hashOf = ({ actor, at, audit_id, data, intent_id, type }: Row) =>
+    sha256Hex(canonicalJson({ actor: actor.id ?? "system", at, audit_id, data, intent_id, type }));
+  const hashes = (rows: Row[]) => rows.map(({ hash }) => hash);
+
+  test("every row of a list and of an intent's trail can be hashed again from what it shows", async () => {
+    const own = await testOrganization(database.db);
+    const { api_key } = await own.key();
+    const { intent_id } = (await submit(api_key, 1.5e300)).json;
+    const detail = { ключ: "ü", "1": [1e21, 0.1], "": null };
+    const body = { status: "executed", detail };
+    await call(url, "POST", `/v1/intents/${intent_id}/observations`, { key: api_key, body });
+    const all = (await get("/v1/audit?limit=200", api_key)).json.audit;
+    const ofIntent = (await get(`/v1/intents/${intent_id}/audit`, api_key)).json.audit;
+    expect(ofIntent).toHaveLength(3);
+    for (const rows of [all, ofIntent]) expect(hashes(rows)).toEqual(rows.map(hashOf));
+  });
+
+  test("names open mode where no key acted", async () => {
+    const fresh = await testDatabase();
+    const node = await serviceNode(fresh);
+    const { intent_id } = (
+      await call(node.url, "POST", "/v1/intents", { body: { intent: { agent: { id: "a" }, action: { verb: "v" } } } })
+    ).json;
+    const { audit } = (await call(node.url, "GET", `/v1/intents/${intent_id}/audit`)).json;
+    expect(audit[0].actor).toEqual({ type: "system", id: "open_mode" });
+    expect(hashes(audit)).toEqual(audit.map(hashOf));
+    const { intent } = (await call(node.url, "GET", `/v1/intents/${intent_id}`)).json;
+    expect(intent.submitted_by).toEqual({ type: "system", id: "open_mode" });
+    expect((await call(node.url, "GET", "/v1/me")).json.caller).toMatchObject({ type: "open_mode", id: null });
   });
 });
