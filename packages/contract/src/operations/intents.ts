@@ -59,7 +59,9 @@ export const intentOperations = {
     path: "/v1/intents/batch",
     tag: "Intents",
     summary: "Submit up to 50 actions; counts as one request",
-    description: "Results stand in the order of the request. A bad item fails alone.",
+    description:
+      "Results stand in the order of the request. A bad item fails alone. Each item may have an `idempotency_key` of its own; " +
+      "an Idempotency-Key header says nothing about a batch.",
     auth: "any",
     rate: "intents",
     query: SubmitQuery,

@@ -187,6 +187,11 @@ export const BatchAnswer = Type.Object(
           success: Type.Boolean(),
           intent_id: Type.Optional(id("intent")),
           decision: Type.Optional(Decision),
+          replayed: Type.Optional(
+            Type.Boolean({
+              description: "true: the first answer again, this idempotency_key was used before; else absent",
+            }),
+          ),
           error: Type.Optional(
             Type.Object({
               code: text(limits.label_chars_max),

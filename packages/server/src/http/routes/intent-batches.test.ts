@@ -107,11 +107,13 @@ describe("POST /v1/intents/batch", () => {
     expect((await call(url, "POST", "/v1/intents/batch", { key: admin, body })).status).toBe(400);
   });
 
-  test("items with one idempotency key are one decision", async () => {
-    const { json } = await batch([
-      { intent, idempotency_key: "b-1" },
-      { intent, idempotency_key: "b-1" },
-    ]);
-    expect(json.results[0].intent_id).toBe(json.results[1].intent_id);
+  test("items with one idempotency key are one decision, and all but the first say that it is repeated", async () => {
+    const items = [{ intent, idempotency_key: "b-1" }, { intent }, { intent, idempotency_key: "b-1" }];
+    const first = (await batch(items)).json.results;
+    expect(first[2]).toEqual({ ...first[0], replayed: true });
+    expect(first.map((result: object) => "replayed" in result)).toEqual([false, false, true]);
+    const again = (await batch(items)).json.results;
+    expect([again[0], again[2]]).toEqual([first[2], first[2]]);
+    expect(again[1]).not.toHaveProperty("replayed");
   });
 });

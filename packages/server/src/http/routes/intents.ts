@@ -83,5 +83,6 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
 
 function resultText(result: BatchResult, request_id: string): string {
   if (!result.success) return `{"success":false,"error":${faultText(result.fault, request_id)}}`;
-  return `{"success":true,"intent_id":"${result.answer.intent_id}","decision":${result.answer.decision_text}}`;
+  const { intent_id, decision_text, replayed } = result.answer;
+  return `{"success":true,"intent_id":"${intent_id}","decision":${decision_text}${replayed ? ',"replayed":true' : ""}}`;
 }
