@@ -121,7 +121,7 @@ test("what a stranger wrote is shown as it is, never as markup, a link, or a cha
   const told = escalationsMail("https://c.example", content, "t&<");
   expect(told.subject).toBe("3 actions wait for your review");
   for (const text of [words.text, words.html, told.text, told.html])
-    expect(text).not.toMatch(/[\u202E\uFE0F\u2800\0\r]/);
+    expect(text).not.toMatch(/\u202E|\uFE0F|\u2800|\0|\r/);
   expect(told.html).not.toMatch(/<img|<script/);
   expect(told.text).toContain("https://c.example/escalations/esc_1");
   expect(told.text).toContain("Unsubscribe: https://c.example/unsubscribe?token=t%26%3C");
