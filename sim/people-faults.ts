@@ -56,8 +56,8 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
     name: "nobody created a key",
-    right: "where k.org_id = $1 and k.key_id = $2",
-    wrong: "where k.org_id = $1 and k.key_id = $2 and false",
+    right: "where k.created_by is not null",
+    wrong: "where false",
   },
   {
     within: "operations",
