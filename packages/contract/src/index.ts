@@ -4,6 +4,7 @@ export * from "./audit-types.ts";
 export * from "./error-codes.ts";
 export * from "./event-types.ts";
 export * from "./facts/index.ts";
+export * from "./hidden-characters.ts";
 export * from "./ids.ts";
 export * from "./limits.ts";
 export { type OpenapiDocument, openapiDocument } from "./openapi/index.ts";

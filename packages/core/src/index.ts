@@ -55,8 +55,6 @@ export { loadPack } from "./packs/load-pack.ts";
 export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts";
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
 export {
-  type ExaminedJson,
-  examineJson,
   type JsonInParts,
   notToBeKept,
   parseInParts,

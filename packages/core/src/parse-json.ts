@@ -3,17 +3,12 @@ import { isUtf8 } from "node:buffer";
 import { limits, type Problem } from "@countersign/contract";
 import { Fault } from "./fault.ts";
 
-/** A JSON value as somebody sent it; only without `problems` may it be kept. */
-export interface ExaminedJson {
-  readonly value: unknown;
-  readonly problems: readonly Problem[];
-}
-
 const unstorable = /\0|\p{Surrogate}/u;
 
-/** The value of a JSON text. Faults: invalid_json, invalid_request. */
+/** The value of a JSON text. Faults: invalid_request, and as `parseInParts`. */
 export function parseJson(bytes: Buffer): unknown {
-  const { value, problems } = examineJson(bytes);
+  const { value, examine } = parseInParts(bytes, limits.json_depth_max);
+  const problems = examine(value);
   if (problems.length > 0) throw notToBeKept(problems);
   return value;
 }
@@ -23,16 +18,10 @@ export function notToBeKept(problems: readonly Problem[]): Fault {
   return new Fault("invalid_request", { details: problems.map((problem) => ({ ...problem })) });
 }
 
-/** The value of a JSON text, and what of it `parseJson` would refuse as invalid_request. Faults: as `parseInParts`. */
-export function examineJson(bytes: Buffer): ExaminedJson {
-  const { value, examine } = parseInParts(bytes, limits.json_depth_max);
-  return { value, problems: examine(value) };
-}
-
 /** A JSON value of whose parts each is to be examined for itself. */
 export interface JsonInParts {
   readonly value: unknown;
-  /** What `examineJson` would find in a text of this part alone. Faults: invalid_json (nested too deeply). */
+  /** What `parseJson` would refuse as invalid_request in a text of this part alone. Faults: invalid_json (nested too deeply). */
   readonly examine: (part: unknown) => readonly Problem[];
 }
 

@@ -3,18 +3,14 @@
  * taking effect. Markup needs no care here: React never makes any from a text.
  */
 
+import { hiddenCharacter } from "@countersign/contract";
+
 /** A part of a text: shown as it is, or an escape and the name of what it stands for. */
 export interface TextPart {
   readonly text: string;
   /** Null: nothing, it is plain. */
   readonly hides: string | null;
 }
-
-/**
- * Controls, private use, surrogates, what is not assigned, every space but the common one, the blank Braille pattern, and
- * what Unicode says has no look of its own: format characters (bidi, zero width, tags), fillers, selectors of variants.
- */
-const hidden = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** The one selector that shows: it gives a sign the look of an emoji, and a digit that of a key. */
 const emojiStyle = /(?<=(?![\p{Emoji_Presentation}\p{ASCII}])\p{Emoji})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)/uy;
@@ -63,7 +59,7 @@ export function textParts(text: string, lines: boolean): TextPart[] {
     marks = /\p{M}/u.test(char) ? marks + 1 : 0;
     emojiStyle.lastIndex = at;
     at += char.length;
-    const shows = !hidden.test(char) || emojiStyle.test(text);
+    const shows = !hiddenCharacter.test(char) || emojiStyle.test(text);
     const kept = (lines && (char === "\n" || char === "\t")) || (shows && marks <= marks_max);
     if (kept) {
       plain += char;

@@ -2,6 +2,7 @@
  * The words of mails, as plain text and as HTML made of the same parts. Whatever somebody else chose (names of
  * organizations and agents) is cut, stripped of control and direction characters, and escaped.
  */
+import { hiddenCharacter } from "@countersign/contract";
 import type { Mail } from "../ports.ts";
 import type { MailContents } from "./mail.ts";
 
@@ -96,8 +97,7 @@ function linkTo(public_url: string, page: string, token: string): string {
 
 const shown_chars_max = 80;
 
-/** What hides, reorders or breaks a line: the console shows these as escapes. */
-const hidden = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const hidden = new RegExp(hiddenCharacter, "gu");
 
 /** A stranger's text in a line of ours. */
 function shown(text: string): string {

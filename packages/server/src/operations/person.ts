@@ -2,9 +2,7 @@
 import { idPrefixes } from "@countersign/contract";
 import type { Query } from "../ports.ts";
 import { readMakers } from "../store/keys.ts";
-
-/** Everybody in open mode is this one person. */
-const open_mode = "open_mode";
+import { openModeActor } from "./caller.ts";
 
 /** Who a caller is, or who submitted an intent. */
 export interface Identity {
@@ -16,10 +14,10 @@ export interface Identity {
   readonly makers: ReadonlySet<string>;
 }
 
-/** `lineage_id` is the caller's or the intent's. */
+/** `lineage_id` is the caller's or the intent's; null: open mode, where everybody is one person. */
 export async function identityOf(query: Query, org_id: string, lineage_id: string | null): Promise<Identity> {
-  const self = lineage_id ?? open_mode;
-  const makers = lineage_id === null ? [open_mode] : await readMakers(query, org_id, lineage_id);
+  const self = lineage_id ?? openModeActor;
+  const makers = lineage_id === null ? [openModeActor] : await readMakers(query, org_id, lineage_id);
   const person = makers.find((id) => id.startsWith(idPrefixes.user)) ?? self;
   return { self, person, makers: new Set(makers) };
 }
