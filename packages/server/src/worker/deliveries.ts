@@ -6,6 +6,7 @@
  * known to have more than there was room for. Attempts run side by side, within bounds for each receiver, each
  * organization and the node.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
 import { abandonedAttempt, attemptDelivery } from "../operations/deliver-due.ts";
@@ -85,8 +86,10 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   let stopped = false;
   let ended_since_claim = 0;
   let claiming: Promise<void> | null = null;
-  /** The latest dispatch, and what it leased is begun. */
+  /** The latest dispatch, and what it leased has its places. */
   let leasing: Promise<void> = Promise.resolve();
+  /** What was leased is begun. */
+  let beginning: Promise<void> = Promise.resolve();
   let idle: () => void = () => undefined;
   let cancelLook = timers.after(0, look);
   let cancelDispatch: (() => void) | null = null;
@@ -121,7 +124,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     };
     // One of the two leases at a time: both would fill the same room.
     const dispatching = dispatchEvents(db, claiming !== null || stopped ? { ...room(), free: 0 } : room(), made);
-    leasing = dispatching.then(({ leased }) => startAll(leased)).catch(() => undefined);
+    leasing = dispatching.then(({ leased }) => place(leased)).catch(() => undefined);
     const { leased, waiting: more, events_left } = await dispatching;
     await leasing;
     for (const each of more) waiting.set(receiverKey(each), each);
@@ -157,7 +160,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     ended_since_claim = 0;
     const offered = room();
     const { deliveries, passed_over } = await claimDue(db, offered, receivers);
-    await startAll(deliveries);
+    place(deliveries);
     if (passed_over) return;
     // Unless it was found to have more while the claim was under way.
     const gone = drained(offered, receivers, deliveries).filter((each) => waiting.get(receiverKey(each)) === each);
@@ -185,7 +188,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     ended_since_claim = 0;
     const { deliveries, due_in_ms } = await claimDue(db, room());
     for (const each of deliveries) waiting.set(receiverKey(each), { org_id: each.org_id, webhook_id: each.webhook_id });
-    await startAll(deliveries);
+    place(deliveries);
     if (stopped || due_in_ms === null) return;
     cancelLook();
     // Overdue and not claimed: there is no room for it, or another node has it.
@@ -197,7 +200,15 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     if (giveWay?.asked()) await giveWay.rest();
   }
 
+  /** They have their places at once, and begin in the next turn: PostgreSQL makes the next ones ready while these are sent. */
+  function place(leased: readonly ClaimedDelivery[]): void {
+    if (leased.length === 0) return;
+    for (const each of leased) shares.begin(each);
+    beginning = beginning.then(() => startAll(leased));
+  }
+
   async function startAll(leased: readonly ClaimedDelivery[]): Promise<void> {
+    await nextTurn();
     for (const each of leased) {
       await politely();
       start(each);
@@ -205,7 +216,6 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   }
 
   function start(claimed: ClaimedDelivery): void {
-    shares.begin(claimed);
     underway.set(claimed, clock.now_us());
     attemptDelivery(sending, claimed, terms.waits_ms)
       .then(
@@ -251,6 +261,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
       cancelDispatch?.();
       pace.begin();
       await Promise.all([dispatches.ended(), claims.ended()]);
+      await beginning;
       if (shares.in_flight > 0) {
         await new Promise<void>((resolve) => {
           idle = resolve;
