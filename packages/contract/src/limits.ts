@@ -94,7 +94,7 @@ export const limits = {
   policy_items_declared: 200,
   policy_text_chars_declared: 1_024,
   policy_values_declared: 5_000,
-  policy_text_total_declared: 65_536,
+  policy_text_total_declared: 16_384,
 
   // Backtests. Source: api.md §10
   backtest_intents_max: 1_000_000,

@@ -3,7 +3,19 @@ import { DYN, type Type } from "../check/type.ts";
 import type { Overload } from "../library.ts";
 import type { Ast, Binary, Call, Expr, Fold, Literal, Logic } from "../syntax/ast.ts";
 import { libraryCall } from "./functions.ts";
-import { containing, either, finite, narrowed, SCALAR, type Size, textOf, times } from "./size.ts";
+import {
+  additive,
+  type Bounds,
+  containing,
+  either,
+  finite,
+  merged,
+  narrowed,
+  SCALAR,
+  type Size,
+  textOf,
+  tight,
+} from "./size.ts";
 
 /** The most that evaluating an expression can take from a budget, and how large its value can be. */
 export interface Estimate {
@@ -24,6 +36,8 @@ interface Node {
   readonly kind: "number" | "text" | "bare" | "any";
   /** The same for the entries of what is a list. */
   readonly entries: "number" | "text" | "bare" | "any";
+  /** An entry of what holds scalars, as a whole. */
+  readonly scalar?: boolean;
 }
 
 type Locals = ReadonlyMap<string, Node>;
@@ -36,7 +50,7 @@ const NO_LOCALS: Locals = new Map();
  * early takes far less.
  */
 export function estimateExpression(ast: Ast, checked: Checked, sizeOf: SizeOf): Estimate {
-  const node = new Estimator(checked, sizeOf).visit(ast.root, new Map());
+  const node = new Estimator(checked, sizeOf, tight).visit(ast.root, new Map());
   // A result that is a container is copied for the host.
   return { units: Math.ceil(node.units + node.size.values), size: node.size };
 }
@@ -44,10 +58,16 @@ export function estimateExpression(ast: Ast, checked: Checked, sizeOf: SizeOf): 
 class Estimator {
   private readonly checked: Checked;
   private readonly sizeOf: SizeOf;
+  private readonly bounds: Bounds;
+  private readonly additive: Estimator;
+  /** Loops around what is visited. */
+  private depth = 0;
 
-  constructor(checked: Checked, sizeOf: SizeOf) {
+  constructor(checked: Checked, sizeOf: SizeOf, bounds: Bounds) {
     this.checked = checked;
     this.sizeOf = sizeOf;
+    this.bounds = bounds;
+    this.additive = bounds === additive ? this : new Estimator(checked, sizeOf, additive);
   }
 
   visit(e: Expr, locals: Locals): Node {
@@ -91,17 +111,34 @@ class Estimator {
         return this.logic(e, locals);
       case "conditional": {
         const [test, yes, no] = [e.test, e.yes, e.no].map((x) => this.visit(x, locals)) as [Node, Node, Node];
-        return plain(1, [test, yes, no], either(yes.size, no.size));
+        return plain(1, [test, yes, no], either(yes.size, no.size, this.bounds));
       }
       case "list": {
         const parts = e.elements.map((x) => this.visit(x.value, locals));
         const [kind = "any", ...others] = new Set(parts.map((p) => p.kind));
         const entries = kind === "any" || others.includes("any") ? "any" : others.length === 0 ? kind : "bare";
-        return { ...plain(1, parts, containing(parts.map((p) => p.size))), entries };
+        return {
+          ...plain(
+            1,
+            parts,
+            containing(
+              parts.map((p) => p.size),
+              this.bounds,
+            ),
+          ),
+          entries,
+        };
       }
       case "map": {
         const parts = e.entries.flatMap((x) => [this.visit(x.key, locals), this.visit(x.value, locals)]);
-        return plain(1, parts, containing(parts.map((p) => p.size)));
+        return plain(
+          1,
+          parts,
+          containing(
+            parts.map((p) => p.size),
+            this.bounds,
+          ),
+        );
       }
       case "message":
         return leaf(SCALAR);
@@ -115,7 +152,7 @@ class Estimator {
       case "optional_map": {
         const target = this.visit(e.target, locals);
         const body = this.visit(e.body, new Map(locals).set(e.name, { ...target, units: 1 }));
-        return plain(1, [target, body], containing([body.size]));
+        return plain(1, [target, body], containing([body.size], this.bounds));
       }
       default:
         return e satisfies never;
@@ -126,7 +163,7 @@ class Estimator {
   private read(e: Expr, names: readonly string[], locals: Locals): Node {
     const local = locals.get(names[0] as string);
     const units = names.length;
-    if (local !== undefined) return units === 1 ? local : { ...local, units, kind: "any", entries: "any" };
+    if (local !== undefined) return units === 1 ? local : { ...below(local), units };
     // Only of what is declared is the type a promise: what the checker infers for `a + b` is one of several.
     const type = this.checked.types[e.id] ?? DYN;
     return { units, size: narrowed(this.sizeOf(names), type), naming: 0, kind: kindOf(type), entries: entriesOf(type) };
@@ -139,13 +176,14 @@ class Estimator {
     const name = declared?.name ?? e.name;
     const isNamespaced = name.includes(".") && e.target !== null;
     const sizes = (isNamespaced ? parts.slice(1) : parts).map((p) => p.size);
-    const found = libraryCall(name, sizes, isNamespaced ? e.args : written);
+    const found = libraryCall(name, sizes, isNamespaced ? e.args : written, this.bounds);
     const kinds = new Set((declared?.overloads ?? []).map((o) => kindOf(o.result)));
     const [kind = "any"] = kinds.size === 1 ? kinds : [];
     if (found !== undefined && declared?.checked !== true) return plain(1 + found.work, parts, found.size, kind);
     // A function of the host charges nothing by itself; what it makes is made of what it was given, and of its own tables.
-    const whole = containing(sizes);
-    const made = { ...whole, items: Math.max(whole.items, whole.chars, HOST_ITEMS), chars: whole.chars + HOST_ITEMS };
+    const whole = containing(sizes, this.bounds);
+    const items = this.bounds.most(whole.items, whole.chars, HOST_ITEMS);
+    const made = { ...whole, items, chars: whole.chars + HOST_ITEMS };
     const size = { ...made, values: whole.values + made.items + 1, text: whole.text + HOST_TEXT };
     const entries = declared?.overloads.length === 1 ? entriesOf((declared.overloads[0] as Overload).result) : "any";
     return { ...plain(1, parts, kind === "number" || kind === "bare" ? SCALAR : size, kind), entries };
@@ -158,9 +196,9 @@ class Estimator {
     switch (e.op) {
       case "==":
       case "!=":
-        return test(a.kind !== "any" || b.kind !== "any" ? 0 : comparing(a.size, b.size));
+        return test(isScalar(a) || isScalar(b) ? 0 : comparing(a.size, b.size, this.bounds));
       case "in":
-        return test(b.size.items / 2 + (a.kind !== "any" || b.entries !== "any" ? 0 : searching(a.size, b.size)));
+        return test(b.size.items / 2 + (isScalar(a) || b.entries !== "any" ? 0 : searching(a.size, b.size)));
       case "+": {
         if (a.kind === "number" || b.kind === "number") return plain(1, [a, b], SCALAR, "number");
         const isText = a.kind === "text" || b.kind === "text";
@@ -184,20 +222,72 @@ class Estimator {
     return plain(1, [...parts, ...again], SCALAR, "bare");
   }
 
+  /**
+   * All steps together take no more than each would take on the largest entry. Nor more than each takes on an entry that
+   * holds nothing, and besides what one step takes on an entry that holds all that the range does: the entries together hold no
+   * more, and `additive` bounds add up. The second is far less where the work grows with the texts that are looked at.
+   */
   private fold(e: Fold, locals: Locals): Node {
     const range = this.visit(e.range, locals);
     const { items } = range.size;
-    const variable: Node = { units: 1, size: range.size, naming: range.naming, kind: range.entries, entries: "any" };
+    this.depth += 1;
+    this.additive.depth = this.depth;
+    const asLargest = () => everyStep(items, this.step(e, range, range.size, locals));
+    const asSum = () => {
+      const { units, size } = everyStep(items, this.additive.step(e, range, SCALAR, locals));
+      const all = this.additive.step(e, range, merged(range.size), locals);
+      return {
+        units: units + all.units,
+        size: { ...all.size, values: size.values + all.size.values, text: size.text + all.size.text },
+      };
+    };
+    // Each loop within a loop is visited once more for each way.
+    const ways =
+      this.depth > DEPTH_OF_SUMS ? [asLargest()] : this.bounds === additive ? [asSum()] : [asLargest(), asSum()];
+    this.depth -= 1;
+    this.additive.depth = this.depth;
+    const least = (of: (way: Steps) => number) => Math.min(...ways.map(of));
+    const size = {
+      chars: least((way) => way.size.chars),
+      items: least((way) => way.size.items),
+      values: least((way) => way.size.values),
+      text: least((way) => way.size.text),
+    };
+    // A map's keys are charged for before the first step.
+    const units = range.units + 1 + items + least((way) => way.units);
+    return { units, size: folded(e, range.size, size, this.bounds), naming: 0, kind: "any", entries: "any" };
+  }
+
+  /** One step on an entry of this size: what it takes, and what it makes. */
+  private step(e: Fold, range: Node, entry: Size, locals: Locals): Steps {
+    const { naming, entries: kind } = range;
+    const scalar = range.size.scalars === true;
+    const size = scalar ? { ...entry, scalars: true } : entry;
+    const variable: Node = { units: 1, size, naming, kind, entries: "any", scalar };
     const inside = new Map(locals);
     for (const name of e.names) inside.set(name, variable);
     const filter = e.filter === null ? leaf(SCALAR) : this.visit(e.filter, inside);
     const body = e.body === null ? variable : this.visit(e.body, inside);
-    const step = filter.units + body.units + 1 + filter.naming + body.naming;
-    // A map's keys are charged for before the first step.
-    const units = range.units + 1 + items + finite(items * step);
-    return { units, size: folded(e, range.size, body.size), naming: 0, kind: "any", entries: "any" };
+    return { units: filter.units + body.units + 1 + filter.naming + body.naming, size: body.size };
   }
 }
+
+/** Steps of a loop: what they take together, and what they make, `values` and `text` of all of it together. */
+interface Steps {
+  readonly units: number;
+  readonly size: Size;
+}
+
+function everyStep(count: number, { units, size }: Steps): Steps {
+  const { values, text } = size;
+  return {
+    units: finite(count * units),
+    size: { ...size, values: finite(count * values), text: finite(count * text) },
+  };
+}
+
+/** Loops within more loops than these are taken to work on the largest entries only. */
+const DEPTH_OF_SUMS = 4;
 
 /** Entries and texts that functions of the host may bring along themselves: the states of a country, say. */
 const HOST_ITEMS = 100;
@@ -223,7 +313,12 @@ function kindOf({ kind }: Type): Node["kind"] {
 }
 
 function below(operand: Node): Node {
-  return { ...operand, units: operand.units + 1, kind: "any", entries: "any" };
+  return { ...operand, units: operand.units + 1, kind: "any", entries: "any", scalar: false };
+}
+
+/** Nothing is ever looked for inside of it. */
+function isScalar({ kind, scalar }: Node): boolean {
+  return kind !== "any" || scalar === true;
 }
 
 /** A node of these parts; each may have to be named once. */
@@ -239,8 +334,8 @@ function namesOf(e: Expr): string[] | null {
 }
 
 /** Containers are looked through for what is unknown in them, then compared by element. */
-function comparing(a: Size, b: Size): number {
-  return a.values + b.values + Math.min(a.values, b.values) + Math.min(a.text, b.text) / 16;
+function comparing(a: Size, b: Size, { least }: Bounds): number {
+  return a.values + b.values + least(a.values, b.values) + least(a.text, b.text) / 16;
 }
 
 /** What is looked for is looked through once, every entry once, and compared. */
@@ -261,8 +356,8 @@ function sum(a: Size, b: Size): Size {
   };
 }
 
-/** How large a comprehension's value can be. */
-function folded(e: Fold, range: Size, body: Size): Size {
+/** How large a comprehension's value can be; `made`: what its steps make together. */
+function folded(e: Fold, range: Size, made: Size, { most }: Bounds): Size {
   switch (e.macro) {
     case "all":
     case "exists":
@@ -272,10 +367,17 @@ function folded(e: Fold, range: Size, body: Size): Size {
       return { ...range, values: range.values + 1 };
     case "map":
     case "transformList":
+      return { ...made, items: most(range.items, made.items), values: 1 + made.values };
+    // Beside what was made, the keys of before.
     case "transformMap":
-      return either(times(range.items, body), range);
+      return {
+        chars: most(range.chars, made.chars),
+        items: most(range.items, made.items),
+        values: range.values + made.values,
+        text: range.text + made.text,
+      };
     case "transformMapEntry":
-      return either(times(range.items, body), { ...times(finite(range.items * body.items), body), values: 1 });
+      return { ...made, items: finite(range.items * made.items), values: 1 + made.values };
     default:
       return e.macro satisfies never;
   }

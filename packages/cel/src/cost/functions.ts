@@ -1,6 +1,6 @@
 import { PATTERN_MAX, pattern } from "../stdlib/regex.ts";
 import type { Expr } from "../syntax/ast.ts";
-import { containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
+import { type Bounds, containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
 
 /** What a call takes besides its own node, and how large its result can be. */
 export interface CallEstimate {
@@ -21,7 +21,12 @@ const PROGRAM_MAX = PATTERN_MAX * 1_000;
  * size of its result; undefined for a function that is not one of the library's. Each line repeats what the function
  * itself charges: see stdlib/ and ext/.
  */
-export function libraryCall(name: string, sizes: readonly Size[], args: readonly Expr[]): CallEstimate | undefined {
+export function libraryCall(
+  name: string,
+  sizes: readonly Size[],
+  args: readonly Expr[],
+  bounds: Bounds,
+): CallEstimate | undefined {
   const [a = SCALAR, b = SCALAR, c = SCALAR] = sizes;
   switch (name) {
     case "size":
@@ -40,7 +45,7 @@ export function libraryCall(name: string, sizes: readonly Size[], args: readonly
     case "dyn":
     case "optional.of":
     case "optional.ofNonZeroValue":
-      return free(containing([a]));
+      return free(containing([a], bounds));
     case "optional.none":
     case "hasValue":
       return free(SCALAR);
@@ -48,7 +53,7 @@ export function libraryCall(name: string, sizes: readonly Size[], args: readonly
       return free(a);
     case "or":
     case "orValue":
-      return free(either(a, b));
+      return free(either(a, b, bounds));
     case "contains":
       return { work: a.chars / 64, size: SCALAR };
     case "matches":
@@ -80,7 +85,7 @@ export function libraryCall(name: string, sizes: readonly Size[], args: readonly
       return { work: a.items + chars / 16, size: textOf(chars) };
     }
     case "format":
-      return formatted(a, b, written(args));
+      return formatted(a, b, written(args), bounds);
     case "strings.quote":
       return { work: a.chars / 8, size: textOf(a.chars * 2 + 2) };
     case "base64.encode":
@@ -109,8 +114,8 @@ function written(args: readonly Expr[]): string | null {
 }
 
 /** Each clause writes one argument: at most as many as there are arguments, and as fit into the text. */
-function formatted(text: Size, args: Size, literal: string | null): CallEstimate {
-  const clauses = Math.min(text.chars / 2, args.items);
+function formatted(text: Size, args: Size, literal: string | null, { least }: Bounds): CallEstimate {
+  const clauses = least(text.chars / 2, args.items);
   // Every value is shown at most once. Hex doubles bytes, of which a unit has three; a precision makes at most 450 digits.
   const perUnit = literal !== null && !/%[.0-9]*[xX]/.test(literal) ? 1 : 6;
   const chars = args.text * perUnit + args.values * SCALAR_CHARS + clauses * 450;

@@ -10,6 +10,8 @@ export interface Size {
   readonly values: number;
   /** UTF-16 units of all its texts together. */
   readonly text: number;
+  /** Whether its entries are taken to be texts, numbers or bools wherever one is compared as a whole. */
+  readonly scalars?: boolean;
 }
 
 /** A number, a bool, null, a time. */
@@ -20,34 +22,47 @@ export function textOf(chars: number): Size {
   return { chars, items: 0, values: 1, text: chars };
 }
 
+/**
+ * How sizes come together. `tight` is right for one evaluation. `additive` is looser, and made so that what it says of many
+ * values adds up: no more than it says of nothing, for each of them, and once of all of them in one (see `Estimator.fold`). A
+ * sum or a product of sizes does; a maximum or a minimum of two does not, so something above them stands in for them.
+ */
+export interface Bounds {
+  /** At least the greatest. */
+  readonly most: (...sizes: number[]) => number;
+  /** At least the smaller. */
+  readonly least: (a: number, b: number) => number;
+}
+
+export const tight: Bounds = { most: Math.max, least: Math.min };
+export const additive: Bounds = {
+  most: (...sizes) => sizes.reduce((sum, n) => sum + n, 0),
+  least: (a, b) => (a + b) / 2,
+};
+
 /** Bounds of whichever of the two it is. */
-export function either(a: Size, b: Size): Size {
+export function either(a: Size, b: Size, { most }: Bounds): Size {
   return {
-    chars: Math.max(a.chars, b.chars),
-    items: Math.max(a.items, b.items),
-    values: Math.max(a.values, b.values),
-    text: Math.max(a.text, b.text),
+    chars: most(a.chars, b.chars),
+    items: most(a.items, b.items),
+    values: most(a.values, b.values),
+    text: most(a.text, b.text),
   };
 }
 
 /** Bounds of a container of these, none of them more than once. */
-export function containing(parts: readonly Size[]): Size {
+export function containing(parts: readonly Size[], { most }: Bounds): Size {
   return {
-    chars: Math.max(0, ...parts.map((p) => p.chars)),
-    items: Math.max(parts.length, ...parts.map((p) => p.items)),
+    chars: most(0, ...parts.map((p) => p.chars)),
+    items: most(parts.length, ...parts.map((p) => p.items)),
     values: parts.reduce((sum, p) => sum + p.values, 1),
     text: parts.reduce((sum, p) => sum + p.text, 0),
   };
 }
 
-/** Bounds of a container of at most `count` values of this size. */
-export function times(count: number, of: Size): Size {
-  return {
-    chars: of.chars,
-    items: Math.max(count, of.items),
-    values: 1 + finite(count * of.values),
-    text: finite(count * of.text),
-  };
+/** Everything that a container holds, as one value: each bound of its entries added up is no more. */
+export function merged({ values, text }: Size): Size {
+  return { chars: text, items: values, values, text };
 }
 
 /** A size that a declared type allows: scalars hold nothing, texts no list. */

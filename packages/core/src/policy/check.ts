@@ -72,7 +72,7 @@ function refuseCost({ units, worst }: PolicyCost, source: SourceDocument, errors
   const message = `Evaluating the policy may take ${shown} units, most of them here; ${budget} is the budget of all policies together.`;
   const help =
     `Nest fewer loops, or write patterns as literals. Counted with ${limits.policy_items_declared} entries in a list or map and ` +
-    `${limits.policy_text_chars_declared.toLocaleString("en-US")} characters in a text.`;
+    `${limits.policy_text_chars_declared.toLocaleString("en-US")} characters in a text, and texts or numbers in lists that are searched.`;
   errors.add(() => source.at(worst.path, { code: "cost", message, help }, worst.offset));
 }
 

@@ -4,12 +4,17 @@ import type { PolicyDocument } from "./document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "./expressions.ts";
 import { mentionsOf } from "./fact-paths.ts";
 
-/** The largest values that a policy must be able to work on within its budget. Larger ones may end as unknown (`cost`). */
+/**
+ * The largest values that a policy must be able to work on within its budget. Larger ones may end as unknown (`cost`), and so
+ * may lists of lists whose entries are looked for in one another: `params.to.all(r, r in facts.organizational.partners)` is
+ * meant for texts, and would be refused if it had to be ready for anything.
+ */
 const declared: Size = {
   chars: limits.policy_text_chars_declared,
   items: limits.policy_items_declared,
   values: limits.policy_values_declared,
   text: limits.policy_text_total_declared,
+  scalars: true,
 };
 const texts: Size = { chars: limits.label_chars_max, items: limits.data_classes_max, values: 51, text: 6_400 };
 const instant: Size = { chars: 0, items: 0, values: 1, text: 0 };

@@ -78,7 +78,7 @@ const wrong: readonly [string, string, string, object][] = [
   ["an error in a variable", "undeclared_name", "nowhere", spec({ variables: [{ name: "v", expr: "1 +\n nowhere" }] })],
   ["an error in a message", "undeclared_name", "nowhere", spec({ message: "so {{ nowhere }}" })],
   ["an error in a change", "undeclared_name", "nowhere", modify({ op: "set", path: "/x", value: "nowhere" })],
-  ["loops in loops", "cost", "params.a", when("params.a.all(x, x.b.all(y, y.c == 1))")],
+  ["loops in loops", "cost", "params.a", when("params.a.all(x, params.b.all(y, y.c == x.c))")],
 ];
 
 const written = [
