@@ -51,7 +51,7 @@ export const contextOperations = {
     auth: "any",
     body: ContextBody,
     body_bytes_max: limits.body_bytes_max,
-    examines_body: true,
+    examines: "body",
     answers: { 200: { description: "The findings.", schema: ContextValidation } },
     delivered: true,
   },

@@ -67,7 +67,7 @@ export const intentOperations = {
     query: SubmitQuery,
     body: BatchSubmission,
     body_bytes_max: limits.batch_body_bytes_max,
-    examines_items: true,
+    examines: "items",
     answers: { 200: { description: "One result per item.", schema: BatchAnswer } },
     refuses: ["overloaded"],
     delivered: true,

@@ -39,10 +39,11 @@ export interface Operation {
   readonly body?: TSchema;
   /** Largest body in bytes; present exactly when `body` is. */
   readonly body_bytes_max?: number;
-  /** True: a body with NUL characters, keys named __proto__ and the like is not refused but handed on with its problems. */
-  readonly examines_body?: true;
-  /** True: such things are not looked for in the body; the operation examines each of its items. */
-  readonly examines_items?: true;
+  /**
+   * A body with NUL characters, keys named __proto__ and the like is not refused: it is handed on with its problems (`body`),
+   * or the operation looks for them in each of its items (`items`).
+   */
+  readonly examines?: "body" | "items";
   /** Answers by status below 400. */
   readonly answers: { readonly [status: number]: Answer };
   /** Refusals beyond those that auth, rate and body imply (see `refusalsOf`). */

@@ -35,7 +35,7 @@ export async function readJson(
   if (headers.expect !== undefined) response.writeContinue();
   const reserve = length === undefined ? () => reserveBody(response, bytes_max) : null;
   const bytes = await readBytes(request, bytes_max, reserve);
-  const depth_max = operation.examines_items ? limits.batch_json_depth_max : limits.json_depth_max;
+  const depth_max = operation.examines === "items" ? limits.batch_json_depth_max : limits.json_depth_max;
   return { ...parseInParts(bytes, depth_max), bytes: bytes.length };
 }
 

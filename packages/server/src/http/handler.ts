@@ -13,9 +13,9 @@ export interface OperationRequest<Id extends DeliveredOperationId = DeliveredOpe
   readonly params: SchemaOf<Table[Id], "params">;
   readonly query: SchemaOf<Table[Id], "query">;
   readonly body: SchemaOf<Table[Id], "body">;
-  /** What must not be kept of the body; only where the operation `examines_body`, elsewhere such bodies are refused. */
+  /** What must not be kept of the body; only where the operation examines its `body`, elsewhere such bodies are refused. */
   readonly body_problems: readonly Problem[];
-  /** The same for a part of the body; only where the operation `examines_items`. */
+  /** The same for a part of the body; only where the operation examines its `items`. */
   readonly examine: (part: unknown) => readonly Problem[];
   /** The Idempotency-Key header, checked; only on operations that take one. */
   readonly idempotency_key: string | undefined;

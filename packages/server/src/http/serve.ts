@@ -136,9 +136,9 @@ async function answerOf(
   if (operation.body !== undefined) {
     const read = await readJson(request, response, operation);
     ({ value: body, examine } = read);
-    if (!operation.examines_items) body_problems = examine(body);
+    if (operation.examines !== "items") body_problems = examine(body);
     if (known !== null) caller = await stillAdmitted(gate, visit, known, clock.now_us());
-    if (body_problems.length > 0 && !operation.examines_body) throw notToBeKept(body_problems);
+    if (body_problems.length > 0 && operation.examines !== "body") throw notToBeKept(body_problems);
     const details = route.checkBody(body, read.bytes);
     if (details !== null) throw new Fault("invalid_request", { details });
   }
