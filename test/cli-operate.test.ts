@@ -139,6 +139,10 @@ test("keys limit changes the limit of the key's next request, and none takes it 
   expect((await cli("keys", "limit", key_id, "general=lots")).stderr).toMatch(
     /"general=lots" is no agreement: expected category=requests/,
   );
+  const unheard = await cli("keys", "limit", key_id, "general=600,onboarding=600");
+  expect(unheard.code).toBe(1);
+  expect(unheard.stderr).toContain("onboarding is counted by address, not by key");
+  expect(await limit()).toBe("120");
 });
 
 test("orgs plan sets a limit that the next intent meets, and orgs list shows plan and use", async () => {
@@ -160,7 +164,15 @@ test("orgs plan sets a limit that the next intent meets, and orgs list shows pla
     hard_limit: used_actions + 1,
     usage_used: used_actions + 1,
   });
-  await cli("orgs", "plan", "org_local", "unlimited");
+  const plans = [
+    [["--included", "9", "--hard-limit", "none"], 9, null],
+    [["--included", "none", "--hard-limit", "8"], null, 8],
+    [["--hard-limit", "none"], null, null],
+  ] as const;
+  for (const [options, included_actions, hard_limit] of plans) {
+    expect(await cli("orgs", "plan", "org_local", "unlimited", ...options)).toMatchObject({ code: 0, stderr: "" });
+    expect(await json("orgs", "list")).toMatchObject([{ included_actions, hard_limit }]);
+  }
   expect((await submit(adminKey)).status).toBe(201);
   expect((await cli("orgs", "list")).stdout).toMatch(
     /^org_local +\S.* +unlimited +unlimited +unlimited +\d+ +\d{4}-\d\d /m,

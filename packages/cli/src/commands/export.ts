@@ -10,7 +10,8 @@ import { openText } from "../open-text.ts";
 
 const exportHelp = `
 The dump is one SQL script as of one moment; the service may go on working. It goes back with \`countersign restore\`, or
-with psql into a database that the same version has migrated and nobody has used. Keep the master key
+with psql into a database that the same version has migrated and nobody has used: \`countersign orgs list\` migrates the new
+database that DATABASE_URL names, while a start in open mode makes an organization in it. Keep the master key
 (COUNTERSIGN_MASTER_KEY, or master.key in the data directory) with it, elsewhere: sealed secrets open with no other.
 
 Examples:

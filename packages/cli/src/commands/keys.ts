@@ -1,4 +1,11 @@
-import { type ApiKey, ApiKeyInput, apiKeyFormat, openModeOrgId, roleNames } from "@countersign/contract";
+import {
+  type ApiKey,
+  ApiKeyInput,
+  apiKeyFormat,
+  openModeOrgId,
+  type RateCategory,
+  roleNames,
+} from "@countersign/contract";
 import type { Instance, KeyLimits, ListedOrganization } from "@countersign/server";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
@@ -16,7 +23,7 @@ Examples:
   $ countersign keys create --scope agent --agent-id billing-bot --days 30 --json`;
 
 const limitHelp = `
-Requests per minute by category (intents, general, backtest, onboarding); categories that are not named keep the
+Requests per minute by category (intents, general, backtest; the others are counted by address, not by key); categories that are not named keep the
 instance's limit. The agreement holds for the key and for every key it is rotated to. "none" takes it back.
 
 Examples:
@@ -192,6 +199,9 @@ async function keysOf(instance: Instance, org_id: string): Promise<OwnedKey[]> {
   return keys;
 }
 
+/** The categories that a key's requests are counted in. Source: contract §8, decision 0002. */
+const categories_by_key: readonly string[] = ["intents", "general", "backtest"] satisfies RateCategory[];
+
 function stateOf(key: ApiKey): string {
   if (key.revoked_at !== null) return "revoked";
   return Date.parse(key.expires_at) <= Date.now() ? "expired" : "valid";
@@ -209,6 +219,11 @@ async function limit(instance: Instance, key_id: string, text: string): Promise<
   const reading = text === "none" ? { value: null } : readValue(text, { kind: "rate_limits" });
   if ("expected" in reading)
     throw new CommandFailed(`"${text}" is no agreement: expected ${reading.expected}, or none`);
+  const unheard = Object.keys(reading.value ?? {}).filter((category) => !categories_by_key.includes(category));
+  if (unheard.length > 0)
+    throw new CommandFailed(
+      `${unheard.join(" and ")} is counted by address, not by key: agree on ${categories_by_key.join(", ")}`,
+    );
   const org_id = await organizationOf(instance, key_id);
   await setKeyLimits(instance, { org_id, actor: commandLineActor }, key_id, reading.value as KeyLimits | null);
   console.log(

@@ -16,6 +16,10 @@ Examples:
 /** A number of decisions; null: unlimited. */
 type Amount = number | null;
 
+/** As an option gives it: commander makes an empty text of an option's null. */
+type Given = number | typeof none;
+const none = "none";
+
 /** Adds `orgs list|plan`. */
 export function addOrgs(program: Command): void {
   const orgs = program.command("orgs").description("list organizations and set their plans");
@@ -30,12 +34,13 @@ export function addOrgs(program: Command): void {
     .description("put an organization on a plan")
     .argument("<org_id>")
     .argument("<plan>", "the plan's name, as GET /v1/usage shows it", planName)
-    .option("--included <n>", "live decisions a month that the plan includes, or none", amount, null)
+    .option("--included <n>", "live decisions a month that the plan includes, or none", amount)
     .option("--hard-limit <n>", "live decisions a month after which intents are refused, or none", amount)
     .addHelpText("after", planHelp)
-    .action((org_id: string, plan_id: string, options: { included: Amount; hardLimit?: Amount }) => {
-      const { included: included_actions, hardLimit: hard_limit = included_actions } = options;
-      return withInstance((instance) => setPlan(instance, org_id, { plan_id, included_actions, hard_limit }));
+    .action((org_id: string, plan_id: string, options: { included?: Given; hardLimit?: Given }) => {
+      const { included = none, hardLimit = included } = options;
+      const plan = { plan_id, included_actions: amountOf(included), hard_limit: amountOf(hardLimit) };
+      return withInstance((instance) => setPlan(instance, org_id, plan));
     });
 }
 
@@ -44,10 +49,14 @@ function planName(text: string): string {
   throw new InvalidArgumentError(`give 1 to ${limits.label_chars_max} characters, not only white space.`);
 }
 
-function amount(text: string): Amount {
-  if (text === "none") return null;
+function amount(text: string): Given {
+  if (text === none) return none;
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("give a whole number, or none.");
   return Number(text);
+}
+
+function amountOf(given: Given): Amount {
+  return given === none ? null : given;
 }
 
 const shown = (value: Amount) => (value === null ? "unlimited" : value.toLocaleString("en-US"));

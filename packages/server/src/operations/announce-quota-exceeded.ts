@@ -23,7 +23,8 @@ export async function announceQuotaExceeded(runtime: Runtime, org_id: string, ba
         at_us,
         data: {
           plan_id: usage?.plan_id ?? null,
-          included_actions: usage?.included_actions ?? null,
+          // A number, whatever the plan says: without any, what the limit permits is included.
+          included_actions: usage?.included_actions ?? head.hard_limit,
           used_actions: head.usage_used,
           hard_limit: head.hard_limit,
           batch_size,

@@ -77,6 +77,9 @@ const socket_errors = new Set([
   "ENOTCONN",
   "EHOSTUNREACH",
   "ENETUNREACH",
+  // The database's name does not resolve (any more): where names come and go with what they name, it is being started again.
+  "ENOTFOUND",
+  "EAI_AGAIN",
 ]);
 
 /**
@@ -91,6 +94,15 @@ export function isConnectionLost(error: unknown): boolean {
   return /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/.test(
     error.message,
   );
+}
+
+/**
+ * Whether the server takes no sessions of ours, or no changes: its database is closed or gone, the password was changed, or
+ * after a failover it is the copy that may only be read.
+ */
+export function isOutOfService(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== null && (["25006", "3D000", "55000"].includes(state) || state.startsWith("28"));
 }
 
 /** Whether the server broke a statement off because it took too long. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
 import { silentLog } from "../testing/silent-log.ts";
-import { isConnectionLost, openClient, sqlState } from "./connection.ts";
+import { isConnectionLost, isOutOfService, openClient, sqlState } from "./connection.ts";
 import { type Database, openDb } from "./db.ts";
 
 let db: Database;
@@ -165,6 +165,30 @@ describe("transactions", () => {
     const hasty = openDb(connection, silentLog, { statement_timeout_ms: 50 });
     onTestFinished(() => hasty.close());
     expect(sqlState(await hasty.query("select pg_sleep(10)").catch((e: unknown) => e))).toBe("57014");
+  });
+});
+
+describe("a database that is not to be had", () => {
+  const failure = (at: object) =>
+    openClient({ ...connection, ...at } as typeof connection, "test").catch((e: unknown) => e);
+
+  test("is one whose name does not resolve", async () => {
+    expect(isConnectionLost(await failure({ host: "database.invalid", connectionString: undefined }))).toBe(true);
+  });
+
+  test("is one that is gone, or may only be read", async () => {
+    const gone = await failure({ database: "countersign_gone" });
+    expect(sqlState(gone)).toBe("3D000");
+    expect(isOutOfService(gone)).toBe(true);
+    const read_only = await db
+      .system(async (query) => {
+        await query("set transaction read only");
+        await query("insert into usage_periods values ('org_a', '2026-12', 1)");
+      })
+      .catch((error: unknown) => error);
+    expect(sqlState(read_only)).toBe("25006");
+    expect([isOutOfService(read_only), isConnectionLost(read_only)]).toEqual([true, false]);
+    expect(isOutOfService(await db.query("select 1/0").catch((error: unknown) => error))).toBe(false);
   });
 });
 

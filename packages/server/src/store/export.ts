@@ -54,7 +54,8 @@ async function* dumpText(query: Query, count: { rows: number }): AsyncGenerator<
   if (schema === undefined || schema.version === 0) throw new Error("the database was never migrated");
   const tables = await readTables(query);
   yield `-- Countersign dump 1, schema ${schema.version} (${schema.name}), taken ${schema.at} UTC
--- Restore: psql -v ON_ERROR_STOP=1 -f THIS_FILE, into a database that this schema was migrated to and nobody has used.
+-- Restore: psql -v ON_ERROR_STOP=1 -f THIS_FILE, into a database that this schema was migrated to and nobody has used
+-- (DATABASE_URL=... countersign orgs list migrates a new one).
 begin;
 set local app.org = '*';
 set local standard_conforming_strings = on;
