@@ -28,7 +28,15 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       const state = await inspectDatabase(connection);
       const usable = state.applied.length > 0 && state.pending.length === 0;
       const secrets = usable ? await checkSecrets(config, connection) : [];
-      return [server(state, source), ...durability(state), schema(state), ...role(state), ...clock(state), ...secrets];
+      return [
+        server(state, source),
+        ...writing(state),
+        ...durability(state),
+        schema(state),
+        ...role(state),
+        ...clock(state),
+        ...secrets,
+      ];
     });
   } catch (error) {
     const advice =
@@ -77,6 +85,14 @@ async function atDatabase<T>(
 function server({ server_version, server_major }: DatabaseState, source: string): Finding {
   const text = `PostgreSQL ${server_version} (${source})`;
   return server_major >= 15 ? ok("database", text) : problem("database", text, "upgrade it to PostgreSQL 15 or newer");
+}
+
+function writing({ read_only }: DatabaseState): Finding[] {
+  if (!read_only) return [];
+  const text = "the database may only be read: nothing can be decided, since nothing can be stored";
+  return [
+    problem("writing", text, "end the standby or default_transaction_read_only, or name the primary in DATABASE_URL"),
+  ];
 }
 
 function durability({ durable }: DatabaseState): Finding[] {

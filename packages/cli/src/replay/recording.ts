@@ -1,6 +1,6 @@
 /** Recorded agent calls: a file of JSON lines, plain or gzip. */
-import { createInterface } from "node:readline";
 import type { IntentSubmission } from "@countersign/contract";
+import { linesOf } from "@countersign/core";
 import { CommandFailed } from "../command-failed.ts";
 import { openText } from "../open-text.ts";
 
@@ -17,7 +17,7 @@ export interface RecordedCall {
 export async function* readRecording(path: string): AsyncGenerator<RecordedCall> {
   let line = 0;
   try {
-    for await (const each of createInterface({ input: await openText(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const each of linesOf(await openText(path))) {
       if (each.trim() !== "") yield parseLine(each, line, path);
       line += 1;
     }

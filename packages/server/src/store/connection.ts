@@ -97,12 +97,22 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
+ * Whether a session is of no more use: it is gone, or it may not change anything, which it keeps when the database may be
+ * written to again (a setting of its beginning, or a server that is a copy since a failover).
+ */
+export function isSessionUseless(error: unknown): boolean {
+  return isConnectionLost(error) || sqlState(error) === read_only;
+}
+
+const read_only = "25006";
+
+/**
  * Whether the server takes no sessions of ours, or no changes: its database is closed or gone, the password was changed, or
  * after a failover it is the copy that may only be read.
  */
 export function isOutOfService(error: unknown): boolean {
   const state = sqlState(error);
-  return state !== null && (["25006", "3D000", "55000"].includes(state) || state.startsWith("28"));
+  return state !== null && ([read_only, "3D000", "55000"].includes(state) || state.startsWith("28"));
 }
 
 /** Whether the server broke a statement off because it took too long. */

@@ -192,6 +192,18 @@ describe("a database that is not to be had", () => {
   });
 });
 
+test("a session that may not write any more is not kept: the next one may again", async () => {
+  const one = openDb(connection, silentLog, { system_sessions_max: 1, queue_sessions_max: 1 });
+  onTestFinished(() => one.close());
+  const statement = { name: "test-lock", text: "select 1 as one from instance for update" };
+  for (const ask of [() => one.query(statement.text), () => one.queued(statement, [])]) {
+    const spoil = { name: "test-spoil", text: "set default_transaction_read_only = on" };
+    await Promise.all([one.query(spoil.text), one.queued(spoil, [])]);
+    expect(sqlState(await ask().catch((error: unknown) => error))).toBe("25006");
+    expect(await ask()).toEqual([{ one: 1 }]);
+  }
+});
+
 describe("the pool", () => {
   test("survives the death of idle sessions", async () => {
     await Promise.all([db.query("select 1"), db.query("select 1"), db.tenant("org_a", (query) => query("select 1"))]);

@@ -2,7 +2,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import type { Db, Log, Query } from "../ports.ts";
-import { type ConnectionOptions, isConflict, isConnectionLost, session_settings, sessionConfig } from "./connection.ts";
+import {
+  type ConnectionOptions,
+  isConflict,
+  isConnectionLost,
+  isSessionUseless,
+  session_settings,
+  sessionConfig,
+} from "./connection.ts";
 
 /** A prepared statement: planned once a connection under its name (at most 63 characters, one text a name). */
 export interface NamedStatement {
@@ -131,7 +138,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
           () => true,
           () => false,
         ));
-      client.release(!rolled_back);
+      client.release(!rolled_back || isSessionUseless(error));
       if (lost && committing) throw new Error("the outcome of a commit is unknown", { cause: error });
       throw error;
     }
@@ -156,7 +163,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       client.release();
       return result.rows ?? [];
     } catch (error) {
-      client.release(isConnectionLost(error));
+      client.release(isSessionUseless(error));
       throw error;
     }
   }

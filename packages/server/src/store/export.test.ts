@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable, Writable } from "node:stream";
+import { pipeline, Readable, Writable } from "node:stream";
+import { createGunzip, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { emptyDatabase, testDatabase } from "../testing/database.ts";
 import { silentLog } from "../testing/silent-log.ts";
@@ -12,7 +13,7 @@ import { exportDump, restoreDump } from "./export.ts";
 import { migrate } from "./migrate.ts";
 import { StartRefused } from "./start-refused.ts";
 
-const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e".repeat(3)}`;
+const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e\u2028\u2029".repeat(3)}`;
 /** Not in every installation of Node and npm; the test says so where it is missing. */
 const psql = "psql";
 let source: Database;
@@ -128,6 +129,16 @@ describe("a dump", () => {
 });
 
 describe("restoring", () => {
+  test("says so when the file cannot be read to its end, however it is packed", async () => {
+    const packed = gzipSync(await dump());
+    const target = await emptyDatabase();
+    for (const kept of [packed.length - 1, packed.length >> 1]) {
+      const input = createGunzip();
+      pipeline(Readable.from([packed.subarray(0, kept)]), input, () => undefined);
+      await expect(restoreDump(target, input, silentLog)).rejects.toThrow(/cannot be read to its end .*: nothing was/);
+    }
+  });
+
   const rowsOf = (db: Database) => db.query("select count(*) as n from organizations");
 
   test("refuses a database that holds rows, and changes nothing in it", async () => {

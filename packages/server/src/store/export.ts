@@ -1,8 +1,8 @@
 /** A dump of the whole database as plain SQL, and the way back. */
 
-import { createInterface } from "node:readline";
 import { type Readable, Readable as ReadableStream, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { linesOf } from "@countersign/core";
 import type { Log, Query } from "../ports.ts";
 import { type ConnectionOptions, openClient } from "./connection.ts";
 import type { Database } from "./db.ts";
@@ -139,7 +139,7 @@ function quoteValue(value: string | null): string {
  * nothing of it is kept.
  */
 export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<void> {
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
+  const lines = dumpLines(input);
   const version = Number(first_line.exec((await lines.next()).value ?? "")?.[1] ?? Number.NaN);
   const migrations = await readMigrations();
   if (Number.isNaN(version)) throw new StartRefused("this file is no Countersign dump");
@@ -151,6 +151,14 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
   await migrate(connection, log, migrations.slice(0, version));
   await restoreRows(connection, lines);
   await migrate(connection, log, migrations);
+}
+
+async function* dumpLines(input: Readable): AsyncGenerator<string> {
+  try {
+    yield* linesOf(input);
+  } catch (error) {
+    throw new StartRefused(`this dump cannot be read to its end (${(error as Error).message}): nothing was restored`);
+  }
 }
 
 async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<string>): Promise<void> {
@@ -168,6 +176,8 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
       statement = "";
     }
     if ((await lines.next()).value !== last_line) throw new StartRefused("this dump is cut off: nothing was restored");
+    // Only at its very end is it known that what was packed is sound.
+    if (!(await lines.next()).done) throw new StartRefused("something follows this dump's end: nothing was restored");
     await client.query("commit");
   } catch (error) {
     if (error instanceof Error && /^(this dump is of|the database is not empty)/.test(error.message))

@@ -9,6 +9,8 @@ export interface DatabaseState {
   readonly server_major: number;
   /** False: a crash of the machine can lose decisions that were answered. */
   readonly durable: boolean;
+  /** True: nothing can be decided, since nothing can be stored. */
+  readonly read_only: boolean;
   /** True: the connecting role passes row-level security; sessions step down from it. */
   readonly bypasses_rls: boolean;
   /** Names of applied migrations in order; empty for a fresh database. */
@@ -27,6 +29,7 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
       `select current_setting('server_version') as server_version,
          current_setting('server_version_num')::integer / 10000 as server_major,
          current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as durable,
+         current_setting('transaction_read_only') = 'on' as read_only,
          (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
          to_regclass('schema_migrations') is not null as migrated,
          (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us`,

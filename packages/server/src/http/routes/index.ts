@@ -49,8 +49,8 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
   };
   const ready = async () => {
     if (stopping()) return false;
-    await runtime.db.system((query) => query("select instance_id from instance"));
-    return true;
+    const writable = "select instance_id from instance where current_setting('transaction_read_only') = 'off'";
+    return (await runtime.db.system((query) => query(writable))).length > 0;
   };
   return {
     ...operatingHandlers({ ready, metrics, metrics_token, openapi_text: JSON.stringify(openapiDocument()) }),

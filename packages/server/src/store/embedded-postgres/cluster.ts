@@ -2,13 +2,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import {
   chmod,
   chown,
   constants,
   mkdir,
   mkdtemp,
-  open,
   readdir,
   readFile,
   realpath,
@@ -118,24 +118,27 @@ export function serverDataDir(cluster: Cluster, dir: string): string {
   return cluster.identity !== null && process.platform === "linux" ? "/proc/self/fd/3" : dir;
 }
 
-/** Starts a program as the server's user: no environment but a fixed one, `dir` open as descriptor 3. */
-export async function spawnAsServer(
+/**
+ * Starts a program as the server's user: no environment but a fixed one, `dir` open as descriptor 3. Waits for nothing: a
+ * program that ends at once would have ended before anybody listened.
+ */
+export function spawnAsServer(
   cluster: Cluster,
   dir: string,
   command: readonly string[],
   options: { readonly stdio: ["pipe", "ignore" | "pipe", "ignore" | "pipe"]; readonly detached?: boolean },
-): Promise<ChildProcess> {
+): ChildProcess {
   const [program = "", ...args] = command;
   const env = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" };
-  const handle = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY);
+  const directory = openSync(dir, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    const stdio = [...options.stdio, handle.fd];
+    const stdio = [...options.stdio, directory];
     const child = spawn(program, args, { cwd: "/", env, ...cluster.identity, ...options, stdio });
     // What is written to a program that has ended is of no interest; that it ended is told elsewhere.
     child.stdin?.on("error", () => undefined);
     return child;
   } finally {
-    await handle.close();
+    closeSync(directory);
   }
 }
 
@@ -165,7 +168,7 @@ export async function initialise(cluster: Cluster, bin_dir: string): Promise<voi
 }
 
 async function run(cluster: Cluster, dir: string, command: readonly string[], input: string): Promise<void> {
-  const child = await spawnAsServer(cluster, dir, command, { stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawnAsServer(cluster, dir, command, { stdio: ["pipe", "pipe", "pipe"] });
   child.stdin?.end(input);
   const [output, complaints] = await Promise.all(
     [child.stdout, child.stderr].map((stream) => (stream === null ? "" : text(stream))),

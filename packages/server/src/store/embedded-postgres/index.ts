@@ -121,7 +121,9 @@ async function bringUp(
   log: Log,
 ): Promise<Running> {
   const db_dir = await realpath(cluster.db_dir);
-  for (let waited_ms = 0; ; waited_ms += lingering_poll_ms) {
+  const began_ms = performance.now();
+  for (;;) {
+    const waited_ms = performance.now() - began_ms;
     const note = await readPidFile(cluster);
     const state = note === null ? "gone" : await stateOf(cluster, note, db_dir);
     if (note !== null && state === "ready") {
@@ -143,7 +145,9 @@ async function bringUp(
       // Backends of a killed server take a moment to notice; until then its shared memory is in use.
       const lingering =
         error instanceof PostmasterFailed &&
-        /pre-existing shared memory|lock file .* already exists|shutting down/.test(error.message);
+        /pre-existing shared memory|lock file .* already exists|the database system is shutting down/.test(
+          error.message,
+        );
       if (!lingering || waited_ms >= lingering_ms_max) throw refusal(error, db_dir);
       await pause(lingering_poll_ms);
     }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { gone, hosted, orphan, sql, started, temporaryDir } from "../../testing/embedded.ts";
@@ -6,6 +6,8 @@ import { silentLog } from "../../testing/silent-log.ts";
 import { openDb } from "../db.ts";
 import { startDatabase } from "../start-database.ts";
 import { StartRefused } from "../start-refused.ts";
+import { startEmbedded } from "./index.ts";
+import { PostmasterFailed, startPostmaster } from "./postmaster.ts";
 
 const linux = process.platform === "linux";
 
@@ -201,6 +203,30 @@ describe("kill -9", () => {
     expect(second.answer.pid).toBe(first.answer.pid);
     second.child.kill("SIGKILL");
     await gone(first.answer.pid);
+  });
+});
+
+describe("a server that cannot start", () => {
+  test("is told of at once, with its last words, and not tried again and again", async () => {
+    const data_dir = await temporaryDir();
+    await (await started({ data_dir })).stop();
+    const wal = join(data_dir, "postgres/db/pg_wal");
+    for (const name of await readdir(wal)) if (name.startsWith("0")) await rm(join(wal, name));
+    const warnings: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: unknown) => void warnings.push(fields) };
+    await expect(startEmbedded({ data_dir }, log)).rejects.toThrow(
+      /does not start: .*could not locate a valid checkpoint/,
+    );
+    expect(warnings.filter((fields) => JSON.stringify(fields).includes("PANIC"))).toHaveLength(1);
+  });
+
+  test("is noticed however soon it ends", async () => {
+    const data_dir = await temporaryDir();
+    await (await started({ data_dir })).stop();
+    const home = join(data_dir, "postgres");
+    const cluster = { home, db_dir: join(home, "db"), identity: null };
+    for (let time = 0; time < 40; time += 1)
+      await expect(startPostmaster(cluster, "/nowhere", {}, silentLog)).rejects.toThrow(PostmasterFailed);
   });
 });
 

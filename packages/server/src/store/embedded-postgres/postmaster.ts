@@ -74,7 +74,7 @@ export async function startPostmaster(
   const options = Object.entries({ ...settings, ...overrides }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const command = [`${bin_dir}/postgres`, "-D", serverDataDir(cluster, cluster.db_dir), ...options];
   // Its own process group: Ctrl-C in the terminal is for us, and we stop the server when our work is done.
-  const child = await spawnAsServer(
+  const child = spawnAsServer(
     cluster,
     cluster.db_dir,
     ["/bin/sh", "-c", start_script, "countersign-postgres", ...command],
@@ -106,7 +106,7 @@ export async function startPostmaster(
 
 /** Takes over a server whose starter is gone: watches it, stops it with us. */
 export async function adoptPostmaster(cluster: Cluster, pid: number): Promise<Postmaster> {
-  const watchdog = await spawnAsServer(
+  const watchdog = spawnAsServer(
     cluster,
     cluster.db_dir,
     ["/bin/sh", "-c", watch_script, "countersign-watch", String(pid)],
