@@ -59,6 +59,24 @@ describe("parseJson", () => {
     expect(faultOf('{"__proto_\\u005f":1}')?.places).toEqual(["/__proto__ forbidden_key"]);
   });
 
+  test.each([
+    ["9007199254740991", true],
+    ["9007199254740992", false],
+    ["9007199254740993", false],
+    ["-9007199254740991", true],
+    ["-9007199254740993", false],
+    ["12345678901234567891", false],
+    ["999999999999999999999", true], // rounded to 10^21, which says so
+    ["1e15", true],
+    ["1e16", false],
+    ["1e300", true],
+    ["9007199254740990.5", true],
+    ["0.1", true],
+  ])("an integer that others come to as well is refused: %s", (text, taken) => {
+    const fault = { code: "invalid_request", places: ["/n/0 out_of_range"] };
+    expect(faultOf(`{"n":[${text}]}`)).toEqual(taken ? null : fault);
+  });
+
   test("names at most 50 places", () => {
     expect(faultOf(`[${Array.from({ length: 1_000 }, () => "1e999").join()}]`)?.places).toHaveLength(50);
   });

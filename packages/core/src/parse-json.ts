@@ -94,7 +94,7 @@ function refuseShape(bytes: Buffer, depth_max: number): void {
 /** False when `problemsOf` has something to say. Throws where the value is nested too deeply. */
 function clean(value: unknown, depth: number, keys: boolean, texts: boolean): boolean {
   if (typeof value === "string") return !texts || !unstorable.test(value);
-  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value === "number") return Number.isFinite(value) && !isRough(value);
   if (typeof value !== "object" || value === null) return true;
   if (depth > limits.json_depth_max) throw tooDeep(limits.json_depth_max);
   if (Array.isArray(value)) {
@@ -110,7 +110,8 @@ function clean(value: unknown, depth: number, keys: boolean, texts: boolean): bo
 
 /**
  * What no body may hold, whatever its schema: keys named __proto__ (they change the prototype of whatever they are copied
- * to), NUL and lone surrogates (PostgreSQL cannot store them), numbers beyond a double (they would become null).
+ * to), NUL and lone surrogates (PostgreSQL cannot store them), numbers beyond a double (they would become null), and integers
+ * that a double holds only roughly.
  */
 function problemsOf(body: unknown): Problem[] {
   const problems: Problem[] = [];
@@ -122,6 +123,7 @@ function problemsOf(body: unknown): Problem[] {
     if (depth > limits.json_depth_max || problems.length >= limits.error_details_max) return;
     if (typeof value === "string" && unstorable.test(value)) add(path, "forbidden_character", character);
     if (typeof value === "number" && !Number.isFinite(value)) add(path, "not_a_number", "Send a number below 1.8e308.");
+    if (typeof value === "number" && isRough(value)) add(path, "out_of_range", rough);
     if (typeof value !== "object" || value === null) return;
     for (const [key, member] of Object.entries(value)) {
       const place = `${path}/${pointerPart(key)}`;
@@ -132,6 +134,16 @@ function problemsOf(body: unknown): Problem[] {
   }
   look(body, "", 0);
   return problems;
+}
+
+const rough = "Send integers beyond 2^53 as text: as numbers their last digits are lost.";
+
+/**
+ * Whether other integers come to this number, too: a person who approved what is paid to 12345678901234567891 would have
+ * approved 12345678901234567100. From 10^21 on a number is written with an exponent, and shows that it is rough.
+ */
+function isRough(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
 }
 
 /** A name as one part of a JSON Pointer (RFC 6901), cut where it is too long to be of help. */
