@@ -11,6 +11,7 @@ import "./design/base.css";
 import "./design/parts.css";
 import "./design/shell.css";
 import "./design/pages.css";
+import { ShownSecretProvider } from "./parts/shown-secret.tsx";
 import { ToastProvider } from "./parts/toasts.tsx";
 import { router } from "./router.tsx";
 
@@ -35,9 +36,11 @@ createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
       <ToastProvider>
-        <SessionProvider>
-          <RouterProvider router={router} />
-        </SessionProvider>
+        <ShownSecretProvider>
+          <SessionProvider>
+            <RouterProvider router={router} />
+          </SessionProvider>
+        </ShownSecretProvider>
       </ToastProvider>
     </QueryClientProvider>
   </StrictMode>,

@@ -7,6 +7,7 @@ import { createContext, type ReactNode, useCallback, useContext, useEffect, useM
 import { onOtherTab, tellOtherTabs } from "../browser/other-tabs.ts";
 import { forgetDrafts, keepKey, keptKey } from "../browser/storage.ts";
 import { useToasts } from "../parts/toasts.tsx";
+import { adviceOn } from "./advice.ts";
 import { connect } from "./connection.ts";
 
 /** The session as every page sees it. */
@@ -22,8 +23,10 @@ export interface Session {
   readonly hasKey: boolean;
   /** Uses this key from now on; throws what the service says to it, and then nothing has changed. */
   signIn(api_key: string): Promise<void>;
-  /** Looks again who we are: after a login or logout by cookie. */
+  /** Goes on with the browser's session, after a login by cookie: whoever has just signed in is meant, not this tab's key. */
   refresh(): Promise<void>;
+  /** Looks again who we are. */
+  lookAgain(): Promise<void>;
   /** Throws what the service says to it: then the session may go on, and what was being written is kept. */
   signOut(): Promise<void>;
 }
@@ -35,56 +38,71 @@ export function callerName({ org_id, type, id }: CallerInfo): string {
   return `${org_id} ${type} ${id}`;
 }
 
-/** Who this key, or without one the browser's session, speaks for; null: nobody. */
-async function whoWith(apiKey: string | null): Promise<CallerInfo | null> {
-  try {
-    return await connect(apiKey, () => undefined).getCaller();
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
-    throw error;
-  }
+/** What this tab goes by: its key, or without one the browser's session; numbered, because what one is told is not the next one's. */
+interface Used {
+  readonly apiKey: string | null;
+  readonly n: number;
 }
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient();
   const toasts = useToasts();
-  const [apiKey, setApiKey] = useState(keptKey);
+  const [used, setUsed] = useState<Used>(() => ({ apiKey: keptKey(), n: 0 }));
+  const { apiKey } = used;
   /** The last caller that this tab was used as; null: nobody yet, or the change is this tab's own doing. */
   const last = useRef<CallerInfo | null>(null);
   const onRefused = useCallback(() => void queries.invalidateQueries({ queryKey: ["caller"] }), [queries]);
   const client = useMemo(() => connect(apiKey, onRefused), [apiKey, onRefused]);
-  const caller = useQuery({
-    queryKey: ["caller", apiKey === null ? "cookie" : "key"],
-    queryFn: async ({ signal }) => {
-      const found = await whoWith(apiKey);
-      if (signal.aborted) return found;
-      if (found === null || last.current === null || callerName(found) !== callerName(last.current)) {
-        queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "caller" });
-        if (found !== null && last.current !== null)
-          toasts.told(
-            "Another person is signed in",
-            `The session of this browser has changed hands. What this page shows and does is theirs now, in ${found.org_name}.`,
-          );
-      }
-      last.current = found ?? last.current;
-      return found;
-    },
-    staleTime: 60_000,
-    // Where no word came from another tab, coming back to this one is early enough.
-    refetchOnWindowFocus: "always",
-  });
   const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
+
+  /** Who we are by what is used; null: nobody. */
+  const askFor = useCallback(
+    ({ apiKey, n }: Used) => ({
+      queryKey: ["caller", n],
+      queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
+        let found: CallerInfo | null = null;
+        try {
+          found = await connect(apiKey, () => undefined).getCaller();
+        } catch (error) {
+          if (!(error instanceof ApiError && error.status === 401)) throw error;
+          if (apiKey !== null && !signal.aborted) {
+            // It never comes back; the browser's session may be somebody's, or somebody signs in.
+            const { title, todo } = adviceOn(error);
+            toasts.told(title, todo);
+            keepKey(null);
+            setUsed({ apiKey: null, n: n + 1 });
+          }
+        }
+        if (signal.aborted) return found;
+        if (found === null || last.current === null || callerName(found) !== callerName(last.current)) {
+          queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "caller" });
+          if (found !== null && last.current !== null)
+            toasts.told(
+              "Another person is signed in",
+              `The session of this browser has changed hands. What this page shows and does is theirs now, in ${found.org_name}.`,
+            );
+        }
+        last.current = found ?? last.current;
+        return found;
+      },
+      staleTime: 60_000,
+    }),
+    [queries, toasts],
+  );
+  // Where no word came from another tab, coming back to this one is early enough.
+  const caller = useQuery({ ...askFor(used), refetchOnWindowFocus: "always" });
   // A key speaks for this tab alone, whatever becomes of the session.
   useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
 
   const use = useCallback(
     async (next: string | null) => {
       keepKey(next);
-      setApiKey(next);
       last.current = null;
-      await lookAgain();
+      const after = { apiKey: next, n: used.n + 1 };
+      setUsed(after);
+      await queries.prefetchQuery(askFor(after));
     },
-    [lookAgain],
+    [queries, askFor, used.n],
   );
 
   const session = useMemo<Session>(
@@ -100,8 +118,9 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       },
       async refresh() {
         tellOtherTabs();
-        await use(apiKey);
+        await use(null);
       },
+      lookAgain,
       async signOut() {
         if (apiKey === null) {
           await client.logout();
@@ -111,7 +130,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await use(null);
       },
     }),
-    [client, caller.data, caller.isPending, caller.error, apiKey, use],
+    [client, caller.data, caller.isPending, caller.error, apiKey, use, lookAgain],
   );
   return <SessionContext value={session}>{children}</SessionContext>;
 }

@@ -5,12 +5,12 @@ import { useState } from "react";
 import { useClient, useMay, useSession } from "../api/session.tsx";
 import { nowMs } from "../browser/clock.ts";
 import { Badge } from "../parts/badge.tsx";
-import { Secret } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
+import { useShowSecret } from "../parts/shown-secret.tsx";
 import { Empty, Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
@@ -24,7 +24,7 @@ export function KeysPage() {
   const toasts = useToasts();
   const may = useMay("admin");
   const [creating, setCreating] = useState(false);
-  const [made, setMade] = useState<{ readonly api_key: string; readonly title: string } | null>(null);
+  const showSecret = useShowSecret();
   const [asked, setAsked] = useState<Asked | null>(null);
   const list = usePaged(["keys"], async (cursor) => {
     const page = await client.listApiKeys(cursor === undefined ? {} : { cursor });
@@ -43,8 +43,8 @@ export function KeysPage() {
   const rotate = useMutation({
     mutationFn: (key_id: string) => client.rotateApiKey(key_id),
     onSuccess: async ({ api_key }) => {
+      showSecret({ title: "Your new key; the old one has ended", text: api_key, label: "Copy the key" });
       await signIn(api_key);
-      setMade({ api_key, title: "Your new key; the old one has ended" });
     },
     onError: toasts.failed,
     onSettled: () => {
@@ -79,21 +79,12 @@ export function KeysPage() {
           onClose={() => setCreating(false)}
           onMade={(key) => {
             setCreating(false);
-            setMade({ api_key: key.api_key, title: "The new key" });
-            refresh();
+            showSecret({ title: "The new key", text: key.api_key, label: "Copy the key" });
+            // The first key has ended open mode: this tab goes on with it, or nobody here is anybody any more.
+            if (caller?.type === "open_mode") void signIn(key.api_key).catch(toasts.failed);
+            else refresh();
           }}
         />
-      )}
-      {made !== null && (
-        <Dialog title={made.title} onClose={() => setMade(null)}>
-          <p>It is shown only here. Store it now.</p>
-          <Secret text={made.api_key} label="Copy the key" />
-          <div className="actions">
-            <button type="button" className="button primary" onClick={() => setMade(null)}>
-              I have stored it
-            </button>
-          </div>
-        </Dialog>
       )}
       {asked !== null && (
         <Confirm

@@ -31,7 +31,7 @@ function ThemeButton() {
 }
 
 export function Frame() {
-  const { caller, opening, trouble, hasKey, signOut, refresh } = useSession();
+  const { caller, opening, trouble, hasKey, signOut, lookAgain } = useSession();
   const toasts = useToasts();
   const leave = useMutation({
     mutationFn: signOut,
@@ -56,7 +56,7 @@ export function Frame() {
       return (
         <div className="alone">
           <main>
-            <Failed error={trouble} retry={() => void refresh()} />
+            <Failed error={trouble} retry={() => void lookAgain()} />
           </main>
         </div>
       );

@@ -1,0 +1,40 @@
+/** A secret that is shown once, above every page: what its making changes (who is signed in, say) does not take it away. */
+import { createContext, type ReactNode, useContext, useState } from "react";
+import { Secret } from "./copy.tsx";
+import { Dialog } from "./dialog.tsx";
+
+interface Shown {
+  readonly title: string;
+  readonly text: string;
+  /** Of the button that copies it. */
+  readonly label: string;
+}
+
+const ShownSecretContext = createContext<((secret: Shown) => void) | null>(null);
+
+export function ShownSecretProvider({ children }: { readonly children: ReactNode }) {
+  const [shown, setShown] = useState<Shown | null>(null);
+  return (
+    <ShownSecretContext value={setShown}>
+      {children}
+      {shown !== null && (
+        <Dialog title={shown.title} onClose={() => setShown(null)}>
+          <p>It is shown only here. Store it now.</p>
+          <Secret text={shown.text} label={shown.label} />
+          <div className="actions">
+            <button type="button" className="button primary" onClick={() => setShown(null)}>
+              I have stored it
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </ShownSecretContext>
+  );
+}
+
+/** Shows a secret until somebody closes it. */
+export function useShowSecret(): (secret: Shown) => void {
+  const show = useContext(ShownSecretContext);
+  if (show === null) throw new Error("useShowSecret outside ShownSecretProvider");
+  return show;
+}
