@@ -15,7 +15,7 @@ import {
   wouldApproveIf,
 } from "@countersign/core";
 import type { DecisionRows, IdempotencyRow } from "../store/commit-writer-rows.ts";
-import { readReadyOverride } from "../store/overrides.ts";
+import { readReadyOverrides } from "../store/overrides.ts";
 import type { ContextSubject } from "../store/stored-context.ts";
 import type { Caller } from "./caller.ts";
 import type { Pulled } from "./context-pulls.ts";
@@ -139,9 +139,9 @@ export async function proposeDecision(
 }
 
 /**
- * The decision with a person's override, where one is good for this action and makes it an approval. An override is not
- * spent on less: where another policy still stops the action, the decision stays what it is without it, and so does the
- * override. Live overrides are for live retries, those of test mode for test mode. Source: api.md §6.
+ * The decision with a person's override: the oldest that is good for this action and makes it an approval. An override is
+ * not spent on less: where another policy still stops the action, the decision stays what it is without it, and so does
+ * the override. Live overrides are for live retries, those of test mode for test mode. Source: api.md §6.
  */
 async function overridden(
   runtime: Runtime,
@@ -155,11 +155,13 @@ async function overridden(
   const { verdict } = decided.content;
   if (!state.overrides || mode === "shadow" || verdict === "approve" || verdict === "approve_modified")
     return { decided, override_id: null };
-  const ready = await runtime.db.tenant(org_id, (query) => readReadyOverride(query, org_id, fingerprint, mode));
-  if (ready === undefined) return { decided, override_id: null };
-  const lifted = decide({ ...input, overrides: ready.lifts });
-  const approved = lifted.content.verdict === "approve" || lifted.content.verdict === "approve_modified";
-  return approved ? { decided: lifted, override_id: ready.override_id } : { decided, override_id: null };
+  const ready = await runtime.db.tenant(org_id, (query) => readReadyOverrides(query, org_id, fingerprint, mode));
+  for (const { override_id, lifts } of ready) {
+    const lifted = decide({ ...input, overrides: lifts });
+    if (lifted.content.verdict === "approve" || lifted.content.verdict === "approve_modified")
+      return { decided: lifted, override_id };
+  }
+  return { decided, override_id: null };
 }
 
 function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingMembrane {

@@ -135,17 +135,20 @@ export function listOverrides(
   );
 }
 
-/** The oldest override that is good for this action now, and what it lifts; undefined: none. */
-export async function readReadyOverride(
+/**
+ * The overrides that are good for this action now and what they lift, oldest first; of those that lift the same the oldest
+ * only, since the others would do no more.
+ */
+export function readReadyOverrides(
   query: Query,
   org_id: string,
   fingerprint: string,
   mode: "live" | "test",
-): Promise<{ readonly override_id: string; readonly lifts: readonly string[] } | undefined> {
-  const rows = await query<{ override_id: string; lifts: string[] }>(
-    `select override_id, lifts from overrides where org_id = $1 and fingerprint = decode($2, 'hex') and mode = $3
-       and status = 'active' and expires_at > clock_timestamp() order by override_id limit 1`,
+): Promise<{ readonly override_id: string; readonly lifts: readonly string[] }[]> {
+  return query(
+    `select min(override_id) as override_id, lifts::text::json as lifts from overrides
+     where org_id = $1 and fingerprint = decode($2, 'hex') and mode = $3
+       and status = 'active' and expires_at > clock_timestamp() group by lifts::text order by min(override_id) limit 20`,
     [org_id, fingerprint, mode],
   );
-  return rows[0];
 }

@@ -144,6 +144,29 @@ describe("an override", () => {
     expect((await get("/v1/overrides", org.reviewer)).json.overrides[0].status).toBe("active");
   });
 
+  test("of several the oldest that lifts all that blocks is spent: one that lifts less is in nobody's way", async () => {
+    const org = await blocking();
+    const less: string[] = [];
+    for (const id of [await blocked(org), await blocked(org)])
+      less.push((await override(org, id)).json.override.override_id);
+    await call(urls[0] ?? "", "PATCH", `/v1/membranes/${org.membrane_id}`, {
+      key: org.admin,
+      body: { packs: ["security"] },
+    });
+    const intent_id = await blocked(org, blockedBody);
+    await override(org, intent_id);
+    const { override_id } = (await override(org, intent_id, org.admin)).json.override;
+    const intents = [blockedBody, blockedBody];
+    const { results } = (await post("/v1/intents/batch", org.agent, { intents }, 1)).json;
+    expect(results.map((each: { decision: unknown }) => each.decision)).toMatchObject([
+      { verdict: "approve", human_override_id: override_id },
+      { verdict: "block", human_override_id: null },
+    ]);
+    await call(urls[0] ?? "", "PATCH", `/v1/membranes/${org.membrane_id}`, { key: org.admin, body: { packs: [] } });
+    for (const id of less) expect(await retry(org)).toMatchObject({ verdict: "approve", human_override_id: id });
+    expect(await retry(org)).toMatchObject({ verdict: "block", human_override_id: null });
+  });
+
   test("shadow retries do not spend it, nor do those of test mode", async () => {
     const org = await blocking();
     await override(org, await blocked(org));
