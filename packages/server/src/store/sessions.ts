@@ -139,7 +139,10 @@ export async function noteSeen(
   ]);
 }
 
-/** Ends a person's sessions: the one named, or all. Answers with how many. System scope. */
+/**
+ * Ends a person's sessions: the one named, or all. Answers with how many. As in `endLogin`, logins with wrong second factors
+ * keep their rows: who reads the mail of the address could otherwise guess on after each new password. System scope.
+ */
 export async function deleteSessions(
   query: Query,
   org_id: string,
@@ -147,10 +150,12 @@ export async function deleteSessions(
   which: { readonly only?: string } = {},
 ): Promise<number> {
   const rows = await query<{ session_id: string }>(
-    `with ended as (
+    `with deleted as (
        delete from sessions where org_id = $1 and user_id = $2 and ($3::text is null or session_id = $3)
-       returning org_id, session_id, token_sha256)
-     delete from session_index i using ended e where i.token_sha256 = e.token_sha256 returning e.session_id`,
+         and not (mfa_pending and mfa_failures > 0))
+     delete from session_index i using sessions s
+     where s.org_id = $1 and s.user_id = $2 and ($3::text is null or s.session_id = $3) and i.token_sha256 = s.token_sha256
+     returning s.session_id`,
     [org_id, user_id, which.only ?? null],
   );
   return rows.length;

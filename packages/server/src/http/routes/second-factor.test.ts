@@ -133,6 +133,25 @@ describe("second factor", () => {
     expect((await verify(await logIn(email), codeAt(secret))).status).toBe(200);
   });
 
+  test("neither a new password nor ending the login by its id wipes out what was tried", async () => {
+    const { email, cookie, secret } = await enrolled();
+    const wrong = codeAt(secret, 3_600);
+    const verify = (cookie: string, code: string) =>
+      nodes.send("POST", "/v1/auth/mfa/verify", { cookie, body: { code } });
+    for (let n = 0; n < limits.person_mfa_failures_max; n += 1) {
+      const login = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
+      expect((await verify(login.cookie as string, wrong)).code).toBe("invalid_credentials");
+      const path = `/v1/auth/sessions/${login.json.session.session_id}`;
+      if (n % 2) expect((await nodes.send("DELETE", path, { cookie })).status).toBe(204);
+    }
+    expect((await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } })).status).toBe(202);
+    const token = await nodes.mailed(email, /^Set a new/);
+    const reset = { token, password: "a new password" };
+    expect((await nodes.send("POST", "/v1/auth/password/reset", { body: reset })).status).toBe(204);
+    const login = await nodes.send("POST", "/v1/auth/login", { body: { email, password: reset.password } });
+    expect((await verify(login.cookie as string, codeAt(secret))).code).toBe("rate_limit_exceeded");
+  });
+
   test.each(["/v1/auth/totp/disable", "/v1/auth/recovery-codes"])(
     "%s: five wrong codes end the session, however many come at once from however many addresses",
     async (path) => {
