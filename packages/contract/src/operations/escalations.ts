@@ -82,6 +82,9 @@ export const escalationOperations = {
     method: "POST",
     path: "/v1/escalations/{escalation_id}/reassign",
     summary: "Hand an escalation to different reviewers",
+    description:
+      "Its time limit and the votes given stay. Nobody can be named who could not decide: who is below reviewer, keys that are " +
+      "revoked or expired, and whoever submitted the action.",
     auth: ["operator"],
     params,
     body: ReassignInput,

@@ -25,7 +25,7 @@ import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, Outdated, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
 import type { OrgState } from "./org-state.ts";
-import { type Identity, identityOf } from "./person.ts";
+import { type Identity, identityOf, isOwn, submitterOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -75,11 +75,9 @@ export async function decideEscalation(
 async function admit(query: Query, caller: Caller, escalation_id: string): Promise<Identity> {
   const review = await readReview(query, caller.org_id, escalation_id);
   if (review === undefined) throw new Fault("not_found");
-  const intent = await readIntent(query, caller.org_id, review.record.intent_id);
-  if (intent === undefined) throw new Error(`${escalation_id} is about no intent`);
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
-  const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
-  if (reviewer.person === submitter.person || submitter.makers.has(reviewer.self)) throw new Fault("self_review");
+  const submitter = await submitterOf(query, caller.org_id, review.record.intent_id);
+  if (isOwn(reviewer, submitter)) throw new Fault("self_review");
   return reviewer;
 }
 

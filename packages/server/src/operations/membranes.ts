@@ -6,7 +6,7 @@ import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { insertMembrane, readMembrane, readMembranes, updateMembrane } from "../store/membranes.ts";
 import type { Caller } from "./caller.ts";
-import { refuseUnknownReviewers } from "./reviewers.ts";
+import { refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 
 const reviewers_path = "/escalation/reviewers";
@@ -31,7 +31,7 @@ export const membraneDefaults = {
 
 /**
  * Creates a membrane in shadow.
- * Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack or reviewer, verb that stands twice).
+ * Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
  */
 export async function createMembrane(
   runtime: Runtime,
@@ -41,7 +41,7 @@ export async function createMembrane(
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(input.packs ?? []);
   refuseVerbsTwice(input.action_catalogue ?? []);
-  await refuseUnknownReviewers(query, caller.org_id, input.escalation?.reviewers ?? [], reviewers_path);
+  await refuseUnfitReviewers(query, caller.org_id, input.escalation?.reviewers ?? [], reviewers_path);
   const at = formatTimestampUs(runtime.clock.now_us());
   const membrane: Membrane = {
     ...structuredClone(membraneDefaults),
@@ -79,7 +79,7 @@ export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id:
 
 /**
  * Replaces the given settings.
- * Faults: not_found, already_exists (name), invalid_request (unknown pack or reviewer, verb that stands twice).
+ * Faults: not_found, already_exists (name), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
  */
 export function changeMembrane(
   runtime: Runtime,
@@ -90,7 +90,7 @@ export function changeMembrane(
   runtime.refuseUnknownPacks(change.packs ?? []);
   refuseVerbsTwice(change.action_catalogue ?? []);
   return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, async (membrane, query) => {
-    await refuseUnknownReviewers(query, caller.org_id, change.escalation?.reviewers ?? [], reviewers_path);
+    await refuseUnfitReviewers(query, caller.org_id, change.escalation?.reviewers ?? [], reviewers_path);
     return { ...membrane, ...change };
   });
 }

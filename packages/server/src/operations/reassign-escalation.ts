@@ -2,13 +2,14 @@ import type { Escalation, ReassignInput } from "@countersign/contract";
 import { markUntold } from "../store/mails.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
-import { refuseUnknownReviewers } from "./reviewers.ts";
+import { submitterOf } from "./person.ts";
+import { refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
  * Hands a review to different reviewers, all of whom are told by mail. Its time limit stays what it was, and so do the
  * votes given before.
- * Faults: not_found, escalation_closed, invalid_request (unknown reviewer). Source: api.md §6.
+ * Faults: not_found, escalation_closed, invalid_request (a reviewer who could not decide). Source: api.md §6.
  */
 export async function reassignEscalation(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries" | "mails">,
@@ -19,12 +20,14 @@ export async function reassignEscalation(
   const record = await withCurrentCaller(runtime, caller, (current) =>
     runtime.db.tenant(current.org_id, async (query) => {
       const audit = { actor: current.actor, type: "reassigned", data: { reviewers, reason: reason ?? null } } as const;
-      const changed = await changeEscalation(runtime, query, current.org_id, escalation_id, audit, async (at, head) => {
+      const { org_id } = current;
+      const changed = await changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, review) => {
         demandCurrent(head, current);
-        await refuseUnknownReviewers(query, current.org_id, reviewers, "/reviewers");
+        const submitter = await submitterOf(query, org_id, review.record.intent_id);
+        await refuseUnfitReviewers(query, org_id, reviewers, "/reviewers", submitter);
         return { kind: "reassign", reviewers, at };
       });
-      await markUntold(query, current.org_id, escalation_id);
+      await markUntold(query, org_id, escalation_id);
       return changed;
     }),
   );

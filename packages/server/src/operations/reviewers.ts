@@ -1,24 +1,38 @@
-import type { Reviewer } from "@countersign/contract";
+import { type Reviewer, roleMeets } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import type { Query } from "../ports.ts";
-import { readReviewerIds } from "../store/people.ts";
+import { type NamedReviewer, readNamedReviewers } from "../store/people.ts";
+import { type Identity, identityOf, isOwn } from "./person.ts";
 
 /**
- * Refuses reviewers who are nobody in the organization: nobody could decide. `path` is where the list stands in the body.
+ * Refuses reviewers who could never decide: who is nobody in the organization or below reviewer, keys that are over, and
+ * where there is one, the submitter. `path` is where the list stands in the body.
  * Faults: invalid_request naming each; another organization's are unknown here.
  */
-export async function refuseUnknownReviewers(
+export async function refuseUnfitReviewers(
   query: Query,
   org_id: string,
   reviewers: readonly Reviewer[],
   path: string,
+  submitter: Identity | null = null,
 ): Promise<void> {
   const named = reviewers.filter(({ type }) => type === "user").map(({ id }) => id);
   if (named.length === 0) return;
-  const known = new Set(await readReviewerIds(query, org_id, named));
-  const message = "Nobody in your organization has this id.";
-  const details = reviewers.flatMap(({ type, id }, index) =>
-    type === "role" || known.has(id) ? [] : [{ path: `${path}/${index}/id`, code: "not_found", message }],
-  );
+  const known = new Map((await readNamedReviewers(query, org_id, named)).map((each) => [each.id, each]));
+  const details = [];
+  for (const [index, { type, id }] of reviewers.entries()) {
+    const problem = type === "role" ? null : await unfit(known.get(id));
+    if (problem !== null) details.push({ path: `${path}/${index}/id`, ...problem });
+  }
   if (details.length > 0) throw new Fault("invalid_request", { details });
+
+  async function unfit(reviewer: NamedReviewer | undefined): Promise<{ code: string; message: string } | null> {
+    if (reviewer === undefined) return { code: "not_found", message: "Nobody in your organization has this id." };
+    const { lineage_id, role, valid } = reviewer;
+    if (!roleMeets(role, ["reviewer"])) return { code: "not_allowed", message: `The role ${role} may not decide.` };
+    if (!valid) return { code: "not_allowed", message: "This key is revoked or expired." };
+    if (submitter !== null && isOwn(await identityOf(query, org_id, lineage_id), submitter))
+      return { code: "not_allowed", message: "Whoever submitted the action cannot decide it." };
+    return null;
+  }
 }

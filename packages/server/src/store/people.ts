@@ -93,14 +93,28 @@ export function listPeople(
   );
 }
 
+/** Somebody who is named to review. */
+export interface NamedReviewer {
+  readonly id: string;
+  /** The user_id, or the first key of its chain of rotations. */
+  readonly lineage_id: string;
+  readonly role: Role;
+  /** Of a key: it, or one that it was rotated to, is neither revoked nor expired. */
+  readonly valid: boolean;
+}
+
 /** Those of `ids` that are people (user_id) or keys (key_id) of the organization. */
-export async function readReviewerIds(query: Query, org_id: string, ids: readonly string[]): Promise<string[]> {
-  const rows = await query<{ id: string }>(
-    `select user_id as id from people where org_id = $1 and user_id = any($2::text[])
-     union all select key_id from api_keys where org_id = $1 and key_id = any($2::text[])`,
+export function readNamedReviewers(query: Query, org_id: string, ids: readonly string[]): Promise<NamedReviewer[]> {
+  return query<NamedReviewer>(
+    `select user_id as id, user_id as lineage_id, role, true as valid from people
+     where org_id = $1 and user_id = any($2::text[])
+     union all
+     select key_id, lineage_id, role, exists (
+       select from api_keys k where k.org_id = n.org_id and k.lineage_id = n.lineage_id
+         and k.revoked_at is null and k.expires_at > clock_timestamp())
+     from api_keys n where org_id = $1 and key_id = any($2::text[])`,
     [org_id, ids],
   );
-  return rows.map(({ id }) => id);
 }
 
 /** How many people the organization has. */

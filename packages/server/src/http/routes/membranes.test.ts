@@ -57,9 +57,11 @@ describe("membranes", () => {
     });
   });
 
-  test("reviewers are roles that may decide, or people and keys of the organization; others are 400, foreign as unknown", async () => {
+  test("reviewers are roles, people and keys of the organization that may decide; others are 400, foreign as unknown", async () => {
     const own = await testOrganization(db);
     const { api_key: key, key_id } = await own.key();
+    const revoked = await own.key({ role: "reviewer" });
+    expect((await call(url, "DELETE", `/v1/api-keys/${revoked.key_id}`, { key })).status).toBe(204);
     const path = `/v1/membranes/${await defaultOf(key)}`;
     const change = (type: string, id: string) => {
       const reviewers = [
@@ -74,6 +76,8 @@ describe("membranes", () => {
       ["role", "auditor"],
       ["user", "ann@example.com"],
       ["user", (await org.key()).key_id],
+      ["user", (await own.key({ role: "auditor" })).key_id],
+      ["user", revoked.key_id],
       ["user", "usr_00000000000000000000000000"],
     ] as const) {
       const { status, json } = await change(type, id);

@@ -187,6 +187,37 @@ describe("ids", () => {
     expect((await post(`${path}/decision`, api_key, { outcome: "approve" })).status).toBe(200);
   });
 
+  test("nobody gets it who could not decide: no key that is over, no role below reviewer, neither who submitted nor its makers", async () => {
+    const own = await reviewedOrganization(db, url);
+    const make = async (by: string, role: string) => (await post("/v1/api-keys", by, { role })).json;
+    const creator = await make(own.admin, "admin");
+    const submitting = await make(creator.api_key, "operator");
+    const { path } = await held({ ...own, agent: submitting.api_key });
+    const [auditor, revoked, expired] = [
+      await make(own.admin, "auditor"),
+      await make(own.admin, "reviewer"),
+      await make(own.admin, "reviewer"),
+    ];
+    expect((await call(url, "DELETE", `/v1/api-keys/${revoked.key_id}`, { key: own.admin })).status).toBe(204);
+    await db.system((query) =>
+      query("update api_keys set expires_at = clock_timestamp() where key_id = $1", [expired.key_id]),
+    );
+    const named = [auditor, revoked, expired, submitting, creator].map(({ key_id: id }) => ({ type: "user", id }));
+    const reviewers = [{ type: "role", id: "operator" }, ...named];
+    const { status, json } = await post(`${path}/reassign`, own.operator, { reviewers });
+    expect([status, json.error.code]).toEqual([400, "invalid_request"]);
+    const over = "This key is revoked or expired.";
+    const its_own = "Whoever submitted the action cannot decide it.";
+    expect(json.error.details).toEqual(
+      ["The role auditor may not decide.", over, over, its_own, its_own].map((message, n) => ({
+        path: `/reviewers/${n + 1}/id`,
+        code: "not_allowed",
+        message,
+      })),
+    );
+    expect((await get(path, own.reviewer)).json.escalation.reviewers).toEqual([{ type: "role", id: "reviewer" }]);
+  });
+
   test.each<[string, unknown]>([
     ["nobody", []],
     ["an unknown kind", [{ type: "team", id: "a" }]],
