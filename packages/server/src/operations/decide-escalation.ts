@@ -21,6 +21,7 @@ import { readReview } from "../store/escalations.ts";
 import { readPolicyEpoch } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { readIntent } from "../store/intents.ts";
+import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, Outdated, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
@@ -46,8 +47,7 @@ export async function decideEscalation(
     const { org_id } = current;
     const state = await runtime.orgStates.get(org_id);
     return idempotent(runtime, current, terms, async (query) => {
-      const reviewer = await admit(query, current, escalation_id);
-      const { person } = reviewer;
+      const { person } = await admit(query, current, escalation_id);
       if (input.modifications !== undefined && (await readPolicyEpoch(query, org_id)) !== state.policy_epoch) {
         // Neither a refusal nor a ruling may rest on policies and membranes of before.
         runtime.orgStates.forget(org_id, state);
@@ -56,13 +56,13 @@ export async function decideEscalation(
       const ruling = await rulingFor(query, org_id, escalation_id, input, state);
       const { outcome, comment = null } = input;
       const audit = { actor: current.actor, type: "voted", data: { person, outcome, comment } } as const;
-      return changeEscalation(runtime, query, org_id, escalation_id, audit, (at, head, { record }) => {
+      return changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, { record }) => {
         demandCurrent(head, current);
         if (ruling !== null && input.modifications !== undefined && head.policy_epoch !== state.policy_epoch) {
           runtime.orgStates.forget(org_id, state);
           throw new Outdated("policies");
         }
-        demandReviewer(record.reviewers, current, reviewer);
+        await demandReviewer(query, record.reviewers, current, person);
         return { kind: "vote", person, outcome, ruling, comment, at };
       });
     });
@@ -81,14 +81,24 @@ async function admit(query: Query, caller: Caller, escalation_id: string): Promi
   return reviewer;
 }
 
-/** Faults: forbidden unless one of the reviewers named is this person, this key or a role that the caller's includes. */
-function demandReviewer(reviewers: readonly Reviewer[], caller: Caller, { person, self }: Identity): void {
+/**
+ * Faults: forbidden unless one of the reviewers named is this person, a role that the caller's includes, or the caller's
+ * key: whichever of its rotations was named, and whichever decides.
+ */
+async function demandReviewer(
+  query: Query,
+  reviewers: readonly Reviewer[],
+  caller: Caller,
+  person: string,
+): Promise<void> {
   const fits = ({ type, id }: Reviewer): boolean => {
-    if (type === "user") return [person, self, caller.key_id].includes(id);
+    if (type === "user") return id === person;
     const role = roleNames.find((name) => name === id);
     return role !== undefined && roleMeets(caller.role, [role]);
   };
   if (reviewers.length === 0 || reviewers.some(fits)) return;
+  const named = reviewers.map(({ id }) => id);
+  if (await isRotationOf(query, caller.org_id, named, caller.lineage_id)) return;
   throw new Fault("forbidden", {
     details: [{ path: "", code: "not_allowed", message: "This escalation is in the hands of other reviewers." }],
   });

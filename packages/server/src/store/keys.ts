@@ -144,6 +144,20 @@ export async function setKeyLimits(
   ]);
 }
 
+/** Whether one of these keys is of a chain of rotations. */
+export async function isRotationOf(
+  query: Query,
+  org_id: string,
+  key_ids: readonly string[],
+  lineage_id: string | null,
+): Promise<boolean> {
+  const rows = await query(
+    "select from api_keys where org_id = $1 and key_id = any($2::text[]) and lineage_id = $3 limit 1",
+    [org_id, key_ids, lineage_id],
+  );
+  return rows.length > 0;
+}
+
 /** Valid admin keys other than `key_id` at `at`: whether somebody else could create a key. */
 export async function countOtherAdmins(query: Query, org_id: string, key_id: string, at: string): Promise<number> {
   const [row] = await query<{ count: number }>(
