@@ -59,6 +59,11 @@ const outside = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: "/v1/unsubscribe",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "UnsubscribePage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: "/invitation",
     component: lazyRouteComponent(() => import("./pages/account.tsx"), "InvitationPage"),
   }),

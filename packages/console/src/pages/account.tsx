@@ -226,7 +226,7 @@ export function InvitationPage() {
   );
 }
 
-/** Where the mails' own link leads people; mail programs call the API without it. */
+/** Where the mails' own link leads people, and the one in their header where the mail program does not call the API itself. */
 export function UnsubscribePage() {
   const { client } = useSession();
   const token = useToken();

@@ -56,6 +56,14 @@ describe("the console's files", () => {
     expect((await get("/metrics", html)).headers.get("content-type")).toContain("text/plain");
   });
 
+  test("the unsubscribe address of a mail's header is a page to whoever opens it, and opening it stops no mails", async () => {
+    for (const headers of [html, {} as Record<string, string>]) {
+      const answer = await get("/v1/unsubscribe?token=junk", headers);
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    }
+    expect((await fetch(`${url}/v1/unsubscribe?token=junk`, { method: "POST", headers: html })).status).toBe(404);
+  });
+
   test("a program that mistypes a path hears so: it did not ask for a page", async () => {
     const answer = await get("/reviw");
     expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([

@@ -82,7 +82,8 @@ export function createConsole(files: ConsoleFiles | null): Console | null {
       const path = (request.url ?? "").split("?", 1)[0] as string;
       const file = served.get(path);
       if (file !== undefined) return file;
-      if (path === "/") return page;
+      // Mail programs open the address of the unsubscribe header: the page asks, since programs that follow links open it too.
+      if (path === "/" || path === "/v1/unsubscribe") return page;
       // Every other address that a person opens is a page of the console; programs do not ask for HTML.
       const wanted = request.headers.accept?.includes("text/html") === true;
       return wanted && !not_pages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
