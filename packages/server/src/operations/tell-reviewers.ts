@@ -1,6 +1,7 @@
 import { type Role, roleMeets } from "@countersign/contract";
 import { readNotified, takeUntold, type UntoldEscalation } from "../store/mails.ts";
 import { writeMail } from "./mail.ts";
+import { identityOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 const at_once_max = 500;
@@ -9,15 +10,20 @@ const listed_max = 20;
 
 /**
  * Tells reviewers by mail of the live escalations that wait for them: one mail a person for all that came since the last
- * look. Each is told once, and again when it is reassigned, in the transaction that marks it. True: there may be more. Source: api.md §9.
+ * look, but for a person's own. Each is told once, and again when it is reassigned, in the transaction that marks it. True:
+ * there may be more. Source: api.md §9.
  */
 export async function tellReviewers(runtime: Runtime): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {
     const untold = await takeUntold(query, at_once_max);
     let mails = 0;
     for (const [org_id, escalations] of grouped(untold)) {
+      const makers = new Map<string | null, ReadonlySet<string>>();
+      for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
+        makers.set(lineage_id, (await identityOf(query, org_id, lineage_id)).makers);
       for (const { user_id, email, role } of await readNotified(query, org_id)) {
-        const theirs = escalations.filter(({ record }) => isFor(record.reviewers, user_id, role as Role));
+        const others = escalations.filter(({ lineage_id }) => !makers.get(lineage_id)?.has(user_id));
+        const theirs = others.filter(({ record }) => isFor(record.reviewers, user_id, role as Role));
         if (theirs.length === 0) continue;
         const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record }) => ({
           escalation_id,

@@ -50,6 +50,8 @@ export async function postponeMail(query: Query, mail_id: string, due_at: string
 export interface UntoldEscalation {
   readonly org_id: string;
   readonly escalation_id: string;
+  /** Whose action waits; null: open mode's. */
+  readonly lineage_id: string | null;
   /** The escalation record of api.md §6. */
   readonly record: {
     readonly agent_id: string;
@@ -66,7 +68,7 @@ export function takeUntold(query: Query, limit: number): Promise<UntoldEscalatio
      from (select org_id, escalation_id from escalations where not notified and status = 'pending' and mode = 'live'
            order by org_id, escalation_id limit $1::integer for update skip locked) u
      where e.org_id = u.org_id and e.escalation_id = u.escalation_id
-     returning e.org_id, e.escalation_id, e.record`,
+     returning e.org_id, e.escalation_id, e.lineage_id, e.record`,
     [limit],
   );
 }

@@ -293,8 +293,9 @@ describe("a person and its keys are one person", () => {
     expect(told(reviewer.email)).toBe(1);
   });
 
-  test("where a membrane names no reviewers, everybody who may decide is told, and nobody else", async () => {
+  test("where a membrane names no reviewers, everybody who may decide is told, and nobody else: not who submitted", async () => {
     const admin = await nodes.signedUp();
+    const colleague = await nodes.joined(admin.cookie, "admin");
     const reviewer = await nodes.joined(admin.cookie, "reviewer");
     const auditor = await nodes.joined(admin.cookie, "auditor");
     const [membrane] = (await nodes.send("GET", "/v1/membranes", { cookie: admin.cookie })).json.membranes;
@@ -304,10 +305,13 @@ describe("a person and its keys are one person", () => {
     expect((await nodes.send("PATCH", path, { cookie: admin.cookie, body })).status).toBe(200);
     await nodes.send("POST", `${path}/go-live`, { cookie: admin.cookie });
     const intent = { agent: { id: "a" }, action: { type: "payment.transfer", verb: "pay" } };
-    const held = (await nodes.send("POST", "/v1/intents", { cookie: admin.cookie, body: { intent } })).json;
-    const told = (email: string) =>
-      nodes.mails.some((mail) => mail.to === email && mail.text.includes(held.decision.escalation_id));
-    await expect.poll(() => told(reviewer.email) && told(admin.email), { timeout: 20_000 }).toBe(true);
-    expect(told(auditor.email)).toBe(false);
+    const key = (await nodes.send("POST", "/v1/api-keys", { cookie: admin.cookie, body: {} })).json.api_key;
+    for (const by of [{ cookie: admin.cookie }, { key }]) {
+      const held = (await nodes.send("POST", "/v1/intents", { ...by, body: { intent } })).json;
+      const told = (email: string) =>
+        nodes.mails.some((mail) => mail.to === email && mail.text.includes(held.decision.escalation_id));
+      await expect.poll(() => told(reviewer.email) && told(colleague.email), { timeout: 20_000 }).toBe(true);
+      for (const { email } of [auditor, admin]) expect(told(email)).toBe(false);
+    }
   });
 });
