@@ -1,0 +1,97 @@
+/** Who may be named to review, and who then decides. Source: api.md §6, docs/decisions/0011. */
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call } from "../../testing/http-node.ts";
+import { heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+
+const database = await testDatabase();
+const { db } = database;
+let url: string;
+let org: Reviewed;
+beforeAll(async () => {
+  ({ url } = await serviceNode(database));
+  org = await reviewedOrganization(db, url);
+});
+
+const post = (path: string, key: string, body: unknown) => call(url, "POST", path, { key, body });
+async function held(key = org.agent) {
+  const { json } = await post("/v1/intents", key, heldBody);
+  expect(json.decision.verdict).toBe("escalate");
+  return { path: `/v1/escalations/${json.decision.escalation_id}` };
+}
+const none = "00000000000000000000000000";
+
+test("in the hands of a key it is that key's to decide, also after its rotation; a foreign key is as unknown as none", async () => {
+  const { path } = await held();
+  const made = (await post("/v1/api-keys", org.admin, { role: "reviewer" })).json;
+  const foreign = await (await reviewedOrganization(db, url)).org.key({ role: "reviewer" });
+  const hand = (id: string) => post(`${path}/reassign`, org.operator, { reviewers: [{ type: "user", id }] });
+  const [unknown, strange] = [await hand("key_00000000000000000000000000"), await hand(foreign.key_id)];
+  const problem = { path: "/reviewers/0/id", code: "not_found" };
+  expect(unknown.json.error).toMatchObject({ code: "invalid_request", details: [problem] });
+  expect(strange.json.error.details).toEqual(unknown.json.error.details);
+  expect((await hand(made.key_id)).status).toBe(200);
+  expect((await post(`${path}/decision`, org.reviewer, { outcome: "approve" })).json.error.code).toBe("forbidden");
+  const rotate = async (of: { key_id: string; api_key: string }) =>
+    (await post(`/v1/api-keys/${of.key_id}/rotate`, of.api_key, undefined)).json;
+  const second = await rotate(made);
+  // Whichever of its keys was named: the first, or one in the middle.
+  const later = await held();
+  const reviewers = [{ type: "user", id: second.key_id }];
+  expect((await post(`${later.path}/reassign`, org.operator, { reviewers })).status).toBe(200);
+  const { api_key } = await rotate(second);
+  for (const at of [path, later.path])
+    expect((await post(`${at}/decision`, api_key, { outcome: "approve" })).status).toBe(200);
+});
+
+test("nobody gets it who could not decide: no key that is over, no role below reviewer, neither who submitted nor its makers", async () => {
+  const own = await reviewedOrganization(db, url);
+  const make = async (by: string, role: string) => (await post("/v1/api-keys", by, { role })).json;
+  const creator = await make(own.admin, "admin");
+  const submitting = await make(creator.api_key, "operator");
+  const { path } = await held(submitting.api_key);
+  const [auditor, revoked, expired] = [
+    await make(own.admin, "auditor"),
+    await make(own.admin, "reviewer"),
+    await make(own.admin, "reviewer"),
+  ];
+  expect((await call(url, "DELETE", `/v1/api-keys/${revoked.key_id}`, { key: own.admin })).status).toBe(204);
+  await db.system((query) =>
+    query("update api_keys set expires_at = clock_timestamp() where key_id = $1", [expired.key_id]),
+  );
+  const named = [auditor, revoked, expired, submitting, creator].map(({ key_id: id }) => ({ type: "user", id }));
+  const reviewers = [{ type: "role", id: "operator" }, ...named];
+  const { status, json } = await post(`${path}/reassign`, own.operator, { reviewers });
+  expect([status, json.error.code]).toEqual([400, "invalid_request"]);
+  const over = "This key is revoked or expired.";
+  const its_own = "Whoever submitted the action cannot decide it.";
+  expect(json.error.details).toEqual(
+    ["The role auditor may not decide.", over, over, its_own, its_own].map((message, n) => ({
+      path: `/reviewers/${n + 1}/id`,
+      code: "not_allowed",
+      message,
+    })),
+  );
+  expect((await call(url, "GET", path, { key: own.reviewer })).json.escalation.reviewers).toEqual([
+    { type: "role", id: "reviewer" },
+  ]);
+});
+
+test.each<[string, unknown]>([
+  ["nobody", []],
+  ["an unknown kind", [{ type: "team", id: "a" }]],
+  ["no id", [{ type: "role" }]],
+  ["a text", ["role:operator"]],
+  ["a role in other letters", [{ type: "role", id: "Operator" }]],
+  ["a role that may not decide", [{ type: "role", id: "auditor" }]],
+  ["an address", [{ type: "user", id: "ann@example.com" }]],
+  ["a person that is nobody", [{ type: "user", id: `usr_${none}` }]],
+  ["a key that is nobody's", [{ type: "user", id: `key_${none}` }]],
+  ["51 people", Array(51).fill({ type: "user", id: "usr_1" })],
+  ["null", null],
+])("handing over to %s is 400", async (_title, reviewers) => {
+  const { path } = await held();
+  const { status, json } = await post(`${path}/reassign`, org.operator, { reviewers });
+  expect([status, json.error.code]).toEqual([400, "invalid_request"]);
+});
