@@ -1,6 +1,7 @@
 import type { Reason, Verdict } from "@countersign/contract";
 import type { Decided, DecideInput } from "./decision.ts";
 import { mergeTerms } from "./escalation-terms.ts";
+import { hiddenTexts } from "./hidden-text.ts";
 import { isLifted, type Judgement, judge, type MembraneVote, type Scenes, speaks } from "./judge.ts";
 import { hideContent } from "./modify.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
@@ -34,10 +35,12 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
   const risk = combineRisk(judgement.contributions);
   const voices = modified === null ? round.votes : [...round.votes, ...modified.round.votes];
   const shown = shownContent(voices, content);
-  const reasons = reasonsOf(plan.votes, lift, shown === content ? judgement.scenes : sceneFor(shown));
+  const hidden = hiddenTexts(content, shown);
+  const reasons = reasonsOf(plan.votes, lift, shown === content ? judgement.scenes : sceneFor(shown), hidden);
   if (modified !== null && stoppers.length > 0) {
     const changed = shownContent(voices, plan.content);
-    reasons.push(...reasonsOf(stoppers, lift, changed === plan.content ? modified.scenes : sceneFor(changed)));
+    const changedScenes = changed === plan.content ? modified.scenes : sceneFor(changed);
+    reasons.push(...reasonsOf(stoppers, lift, changedScenes, [...hidden, ...hiddenTexts(plan.content, changed)]));
   }
   for (const vote of judgement.membrane_votes) reasons.push(membraneReason(vote, risk));
   const votes = stoppers.length === 0 ? plan.votes : [...plan.votes, ...stoppers];
@@ -58,7 +61,7 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
     decided_as: action,
     escalation: verdict === "escalate" ? mergeTerms(membrane.escalation, escalating(votes, lift)) : null,
     shown_content: shown,
-    shadow_reasons: shadowReasons(input, judgement, () => sceneFor(shown)),
+    shadow_reasons: shadowReasons(input, judgement, () => sceneFor(shown), hidden),
     lifted:
       lift.size === 0 ? [] : votes.filter(({ vote }) => isLifted(vote, lift)).map(({ vote }) => vote.policy.policy_id),
   };
@@ -72,10 +75,15 @@ function membraneReason({ policy, effect, at }: MembraneVote, risk: Risk): Reaso
   return { policy_id: null, policy, version: null, effect, message, citations: [], unknown_facts: [] };
 }
 
-function reasonsOf(votes: readonly PlacedVote[], lift: ReadonlySet<string>, scenes: Scenes): Reason[] {
+function reasonsOf(
+  votes: readonly PlacedVote[],
+  lift: ReadonlySet<string>,
+  scenes: Scenes,
+  hidden: readonly string[],
+): Reason[] {
   const reasons: Reason[] = [];
   for (const { placed, vote } of votes) {
-    if (speaks(vote, lift)) reasons.push(reasonOf(vote, scenes(placed.profile)));
+    if (speaks(vote, lift)) reasons.push(reasonOf(vote, scenes(placed.profile), hidden));
   }
   return reasons;
 }
@@ -112,9 +120,15 @@ function escalating(
 }
 
 /** Shadow policies run on a budget of their own, so that trying one out never changes what live ones say. */
-function shadowReasons(input: DecideInput, { key }: Judgement, scenes: () => Scenes): readonly Reason[] {
+function shadowReasons(
+  input: DecideInput,
+  { key }: Judgement,
+  scenes: () => Scenes,
+  hidden: readonly string[],
+): readonly Reason[] {
   const { shadow } = input.policySet;
   if (shadow.placed.length === 0) return [];
   const own = scenes();
-  return reasonsOf(evaluateRound(shadow, shadow.candidates(key), own, input.now_us).votes, nothing, own).sort(byEffect);
+  const { votes } = evaluateRound(shadow, shadow.candidates(key), own, input.now_us);
+  return reasonsOf(votes, nothing, own, hidden).sort(byEffect);
 }

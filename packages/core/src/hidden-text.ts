@@ -24,14 +24,18 @@ export function holdsHidden(value: unknown, hidden: readonly string[]): boolean 
   return [...texts].some((text) => hidden.some((each) => text.includes(each)));
 }
 
-/** A JSON value in which none of these texts is left, in no text and in no key of it. */
+/** A JSON value in which none of these texts is left, in no text, number or key of it. */
 export function withoutTexts<T>(value: T, hidden: readonly string[]): T {
   if (hidden.length === 0) return value;
   return without(value, hidden) as T;
 }
 
 function without(value: unknown, hidden: readonly string[]): unknown {
-  if (typeof value === "string") return hidden.reduce((text, each) => text.replaceAll(each, redacted_text), value);
+  if (typeof value === "string" || typeof value === "number") {
+    const text = String(value);
+    const left = hidden.reduce((shown, each) => shown.replaceAll(each, redacted_text), text);
+    return left === text ? value : left;
+  }
   if (Array.isArray(value)) return value.map((item) => without(item, hidden));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(

@@ -1,6 +1,7 @@
 import type { Cause, Program } from "@countersign/cel";
 import { type PullFailure, pullFailures } from "@countersign/contract";
 import type { Reason } from "./decision.ts";
+import { withoutTexts } from "./hidden-text.ts";
 import { jsonValue } from "./json-value.ts";
 import type { ChangeRequest } from "./modify.ts";
 import type { CompiledPolicy } from "./policy/compile.ts";
@@ -137,9 +138,10 @@ function riskOn(policy: CompiledPolicy, program: Program, view: View, scene: Sce
 }
 
 /**
- * The reason that a vote gives, its message computed on `scene` (where hidden values are hidden already). Never throws.
+ * The reason that a vote gives, its message computed on `scene` (where hidden values are hidden already) and without the
+ * `hidden` texts, which may stand elsewhere in the intent as well. Never throws.
  */
-export function reasonOf(given: Vote, scene: Scene): Reason {
+export function reasonOf(given: Vote, scene: Scene, hidden: readonly string[]): Reason {
   const vote = scene.not_pulled === null ? given : withSource(given, scene.not_pulled);
   const { policy, effect } = vote;
   return {
@@ -147,17 +149,19 @@ export function reasonOf(given: Vote, scene: Scene): Reason {
     policy: policy.name,
     version: policy.version,
     effect,
-    message: messageOf(vote, scene),
+    message: clipMessage(messageOf(vote, scene, hidden)),
     citations: policy.citations as string[],
-    unknown_facts: unknownFacts(vote),
+    unknown_facts: unknownFacts(vote, hidden),
   };
 }
 
-/** What kept it from being definite, as a reason tells it: a bounded number, of bounded length. */
-export function unknownFacts({ unknowns, lacking }: Vote): Reason["unknown_facts"] {
+/** What kept it from being definite, as a reason tells it: a bounded number, of bounded length, without `hidden` texts. */
+export function unknownFacts({ unknowns, lacking }: Vote, hidden: readonly string[] = []): Reason["unknown_facts"] {
   const all = lacking.length === 0 ? unknowns : mergeCauses(unknowns, lacking);
   if (all.length === 0) return [];
-  return all.slice(0, 64).map(({ path, reason }) => ({ path: path.slice(0, 256), reason: reason.slice(0, 64) }));
+  return all
+    .slice(0, 64)
+    .map(({ path, reason }) => ({ path: withoutTexts(path, hidden).slice(0, 256), reason: reason.slice(0, 64) }));
 }
 
 /** What is missing after the context source gave nothing may be missing because of that. */
@@ -169,16 +173,19 @@ function withSource(vote: Vote, reason: PullFailure): Vote {
   return { ...vote, unknowns: sourced(vote.unknowns), lacking: sourced(vote.lacking) };
 }
 
-function messageOf({ policy, unknowns, obstacle }: Vote, scene: Scene): string {
-  if (unknowns.length > 0)
-    return clipMessage(`${policy.title}: not established, because ${unknowns.slice(0, 8).map(said).join(", ")}`);
+function messageOf({ policy, unknowns, obstacle }: Vote, scene: Scene, hidden: readonly string[]): string {
+  if (unknowns.length > 0) {
+    const causes = withoutTexts(unknowns.slice(0, 8).map(said), hidden);
+    return `${policy.title}: not established, because ${causes.join(", ")}`;
+  }
   let text = policy.title;
   if (policy.message !== null) {
     text = "";
     for (const part of policy.message)
-      text += typeof part === "string" ? part : shownValue(jsonValue(valueShown(part, policy, scene)));
+      text +=
+        typeof part === "string" ? part : shownValue(withoutTexts(jsonValue(valueShown(part, policy, scene)), hidden));
   }
-  return clipMessage(obstacle === null ? text : `${text} (not modified: ${obstacle})`);
+  return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, hidden)})`;
 }
 
 function said({ path, reason }: Cause): string {

@@ -40,7 +40,8 @@ beforeAll(async () => {
       spec: {
         when: "params.ask == true",
         effect: "escalate",
-        message: "{{params.ssn}} {{params.account}} {{params.name}} {{params}}",
+        message:
+          "{{params.ssn}} {{params.account}} {{params.name}} {{params}} {{target.identifier}} {{intent.payload.summary}}",
       },
     },
     { name: "stop", spec: { when: "params.ssn == params.other && params.stop", effect: "block" } },
@@ -113,6 +114,7 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
   expect(shown.get("escalations")?.length).toBe(1);
   expect(shown.get("escalations")?.[0]).toContain("Share [redacted] and [redacted] of Ann");
   expect(shown.get("escalations")?.[0]).toContain("[redacted] unknown Ann");
+  expect(shown.get("escalations")?.[0]).toContain("[redacted] Share [redacted] and [redacted] of Ann");
   for (const [place, texts] of shown) {
     for (const text of texts) {
       expect(text, place).not.toContain(secret);
