@@ -12,20 +12,16 @@ const REFUSED = words(
   "refused denied declined rejected no false withdrawn revoked expired optedout optout objected cancelled canceled " +
     "notgiven notgranted none lapsed terminated inactive invalid",
 );
-const WITHDRAWN_FLAGS = ["withdrawn", "revoked", "expired", "refused", "denied", "opted_out"] as const;
-const WITHDRAWN_DATES = [
-  "withdrawn_at",
-  "revoked_at",
-  "refused_at",
-  "denied_at",
-  "opted_out_at",
-  "withdrawal_date",
-  "revocation_date",
-] as const;
-const EXPIRY_DATES = ["expires_at", "expiry", "expires_on", "expiry_date", "valid_until"] as const;
-const GIVEN_DATES = ["granted_at", "given_at", "obtained_at", "signed_at"] as const;
-const STATUS_KEYS = ["status", "state", "consent"] as const;
-const GRANT_FLAGS = ["granted", "given", "consented", "opted_in"] as const;
+/** Keys, squashed, under which a record says that it was taken back, as a flag, a date or otherwise. */
+const WITHDRAWN_KEY =
+  /withdrawn|withdrew|withdrawal|revoked|revocation|refused|refusal|denied|declined|rejected|cancell?ed|cancellation|rescinded|optedout|^expired$|^(?:withdraw|revoke|optout)(?:at|on|date|time)?$/;
+/** Of those, the ones that only tell how it can be taken back. */
+const HOW_KEY = /right|instruction|procedure|link|url/;
+const DENYING_KEY = /^(?:is|was)?(?:not|never|non)/;
+const EXPIRY_KEY =
+  /expir|^valid(?:ity)?(?:to|until|till|through|thru|end)|^(?:date)?end(?:s|ed|ing)?(?:at|on|date|time)?$|notafter|^until$/;
+const GIVEN_KEY = /^(?:granted|given|obtained|signed)(?:at|on|date)$/;
+const STATUS_KEY = /^(?:consent)?(?:status|state)$|^(?:consent|granted|given|consented|optedin)$/;
 /** A consent dated ahead of now is not given yet; so much difference between two clocks is let pass. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
@@ -48,42 +44,47 @@ const marks = (value: unknown): boolean =>
   given(value) &&
   value !== false &&
   value !== "" &&
-  !(typeof value === "string" && ["no", "false", "none"].includes(squash(value)));
+  !(typeof value === "string" && ["no", "false", "none"].includes(squash(value))) &&
+  !(Array.isArray(value) && value.length === 0);
 
-const expired = (now_ms: number, record: unknown): "yes" | "no" | "unreadable" => {
-  for (const key of EXPIRY_DATES) {
-    const value = at(record, key);
-    if (!given(value)) continue;
-    const instant = instantOf(value);
-    if (instant === undefined) return "unreadable";
-    if (instant <= now_ms) return "yes";
-  }
-  return "no";
+/** What is given under keys of this kind, however they are written. */
+type Fields = readonly (readonly [key: string, value: unknown])[];
+const under = (fields: Fields, kind: RegExp): Fields => fields.filter(([key]) => kind.test(key));
+
+const withdrawn = (fields: Fields): boolean =>
+  under(fields, WITHDRAWN_KEY).some(([key, value]) =>
+    DENYING_KEY.test(key) ? value === false : !HOW_KEY.test(key) && marks(value),
+  );
+
+const expired = (now_ms: number, fields: Fields): "yes" | "no" | "unreadable" => {
+  const dates = under(fields, EXPIRY_KEY).filter(([key]) => key !== "expired" && !DENYING_KEY.test(key));
+  const instants = dates.map(([, value]) => instantOf(value));
+  if (instants.some((instant) => instant !== undefined && instant <= now_ms)) return "yes";
+  return instants.includes(undefined) ? "unreadable" : "no";
 };
 
-const notYetGiven = (now_ms: number, record: unknown): boolean =>
-  GIVEN_DATES.some((key) => {
-    const instant = instantOf(at(record, key));
+const notYetGiven = (now_ms: number, fields: Fields): boolean =>
+  under(fields, GIVEN_KEY).some(([, value]) => {
+    const instant = instantOf(value);
     return instant !== undefined && instant > now_ms + CLOCK_SKEW_MS;
   });
 
 /**
  * Whether a consent record is in force at `now_ms`: given, not withdrawn, not expired, not dated ahead. An expiry at
- * this very instant has expired. Texts and booleans are read as a status. Source: policies.md §5; GDPR Art. 7(3).
+ * this very instant has expired. Keys count without case and punctuation. Texts and booleans are read as a status.
+ * Source: policies.md §5; GDPR Art. 7(3).
  */
 export const consentState = (now_ms: number, value: unknown): ConsentState => {
   if (!isRecord(value)) return stateOfStatus(value);
-  if (WITHDRAWN_FLAGS.some((key) => marks(at(value, key))) || WITHDRAWN_DATES.some((key) => marks(at(value, key)))) {
-    return "refused";
-  }
-  const statuses = [...STATUS_KEYS, ...GRANT_FLAGS]
-    .map((key) => at(value, key))
-    .filter(given)
-    .map(stateOfStatus);
+  const fields = Object.entries(value)
+    .filter(([, field]) => given(field))
+    .map(([key, field]) => [squash(key), field] as const);
+  if (withdrawn(fields)) return "refused";
+  const statuses = under(fields, STATUS_KEY).map(([, status]) => stateOfStatus(status));
   if (statuses.includes("refused")) return "refused";
-  const expiry = expired(now_ms, value);
+  const expiry = expired(now_ms, fields);
   if (expiry === "yes") return "refused";
-  if (expiry === "unreadable" || notYetGiven(now_ms, value)) return "unknown";
+  if (expiry === "unreadable" || notYetGiven(now_ms, fields)) return "unknown";
   return statuses.length > 0 && statuses.every((status) => status === "granted") ? "granted" : "unknown";
 };
 

@@ -102,6 +102,15 @@ describe("consentState", () => {
     [{ status: "granted", expires_at: "2026-11-18T18:00:00Z" }, "refused"],
     [{ status: "granted", expires_at: "someday" }, "unknown"],
     [{ status: "granted", granted_at: "2026-12-01" }, "unknown"],
+    [{ Status: "Granted" }, "granted"],
+    [{ status: "granted", Consent_Status: "withdrawn" }, "refused"],
+    [{ status: "granted", given_on: "2026-12-01" }, "unknown"],
+    [{ status: "granted", withdrawn_purposes: [], withdrawal_instructions: "by mail", not_revoked: true }, "granted"],
+    [{ status: "granted", opt_out_mechanism: "reply STOP" }, "granted"],
+    [{ status: "granted", not_revoked: false }, "refused"],
+    [{ status: "granted", never_expires: true }, "granted"],
+    [{ status: "granted", expires: true }, "unknown"],
+    [{ status: "granted", expires_at: "someday", valid_until: "2026-01-01" }, "refused"],
     [{ status: "revoked" }, "refused"],
     [{ status: "denied" }, "refused"],
     [{ status: "maybe" }, "unknown"],
@@ -117,6 +126,45 @@ describe("consentState", () => {
     [["granted"], "unknown"],
   ])("%j is %s", (record, state) => {
     expect(consentState(NOW, record)).toBe(state);
+  });
+
+  test.each([
+    "withdrawn_on",
+    "withdrawnAt",
+    "Withdrawn",
+    "withdrawal",
+    "withdraw",
+    "date_withdrawn",
+    "withdrawn_date",
+    "WITHDRAWAL-DATE",
+    "consent_withdrawn_at",
+    "revoked_on",
+    "revocation",
+    "opted-out",
+    "opt_out_date",
+    "cancelled_at",
+  ])("a mark under %s withdraws a consent", (key) => {
+    expect(consentState(NOW, { status: "granted", [key]: "2026-10-01" })).toBe("refused");
+    expect(consentState(NOW, { status: "granted", [key]: true })).toBe("refused");
+    expect(consentState(NOW, { status: "granted", [key]: null })).toBe("granted");
+    expect(consentState(NOW, { status: "granted", [key]: false })).toBe("granted");
+  });
+
+  test.each([
+    "expires",
+    "expiresOn",
+    "Expiry",
+    "expired_at",
+    "expiration_date",
+    "valid_to",
+    "ValidUntil",
+    "end_date",
+    "ends_at",
+  ])("a date under %s ends a consent", (key) => {
+    expect(consentState(NOW, { status: "granted", [key]: "2026-10-01" })).toBe("refused");
+    expect(consentState(NOW, { status: "granted", [key]: "2027-01-01" })).toBe("granted");
+    expect(consentState(NOW, { status: "granted", [key]: "01.10.2026" })).toBe("unknown");
+    expect(consentState(NOW, { status: "granted", [key]: null })).toBe("granted");
   });
 
   test("no status outweighs a withdrawal", () => {
