@@ -28,6 +28,22 @@ const FAILED_FLAGS = new Set(
   ).split("|"),
 );
 
+/** Whether something in a record, however deep, says that the matter failed. */
+const holdsFailure = (record: unknown): boolean => {
+  const queue = [record];
+  while (queue.length > 0) {
+    const value = queue.pop();
+    if (failed(value)) return true;
+    if (Array.isArray(value)) for (const entry of value) queue.push(entry);
+    if (!isRecord(value)) continue;
+    for (const [name, entry] of Object.entries(value)) {
+      if (entry === true && FAILED_FLAGS.has(phrase(name))) return true;
+      queue.push(entry);
+    }
+  }
+  return false;
+};
+
 const DEPTH_MAX = 8;
 
 const evidence = (value: unknown, depth: number): boolean => {
@@ -35,16 +51,14 @@ const evidence = (value: unknown, depth: number): boolean => {
   if (typeof value === "string") return textDocumented(value);
   if (depth >= DEPTH_MAX) return false;
   if (Array.isArray(value)) return value.some((entry) => evidence(entry, depth + 1));
-  if (!isRecord(value)) return false;
-  if (Object.entries(value).some(([name, flag]) => flag === true && FAILED_FLAGS.has(phrase(name)))) return false;
-  const entries = Object.values(value);
-  return !entries.some(failed) && entries.some((entry) => typeof entry === "number" || evidence(entry, depth + 1));
+  if (!isRecord(value) || holdsFailure(value)) return false;
+  return Object.values(value).some((entry) => typeof entry === "number" || evidence(entry, depth + 1));
 };
 
 /**
  * Whether evidence is given: true, a text that is not a way of saying "none" or "not yet", a list with such an entry,
- * or a record that has content and neither a false flag, nor one like `expired` that is true, nor a failed status. Everything else is not documented; numbers
- * alone are not evidence.
+ * or a record that has content and, however deep, neither a false flag, nor one like `expired` that is true, nor a failed
+ * status. Everything else is not documented; numbers alone are not evidence.
  * Source: policies.md §5.
  */
 export const documented = (value: unknown): boolean => evidence(value, 0);

@@ -49,6 +49,9 @@ describe("documented", () => {
     { ref: "LIA-9", status: "failed" },
     { ref: "LIA-9", failed: true },
     { ref: "LIA-9", Expired: true },
+    { ref: "LIA-9", balancing_test: { passed: false } },
+    { ref: "LIA-9", steps: [{ name: "balancing", status: "failed" }] },
+    { ref: "LIA-9", steps: [[{ name: "balancing", Expired: true }]] },
     { ref: "none" },
     { ref: "" },
     0,
@@ -58,6 +61,16 @@ describe("documented", () => {
   ])("%j is not evidence", (value) => {
     expect(documented(value)).toBe(false);
   });
+});
+
+test("a failure counts however deep it stands, without a stack that overflows", () => {
+  const nested = (inner: unknown, depth: number): unknown =>
+    depth === 0 ? inner : { inner: nested(inner, depth - 1) };
+  let deep: unknown = { passed: false };
+  for (let level = 0; level < 100_000; level += 1) deep = [deep];
+  expect(documented({ ref: "LIA-9", deep })).toBe(false);
+  expect(documented({ ref: "LIA-9", deep: nested({ passed: false }, 20) })).toBe(false);
+  expect(documented({ ref: "LIA-9", deep: nested({ passed: true }, 20) })).toBe(true);
 });
 
 describe("tls", () => {
