@@ -47,8 +47,12 @@ const marks = (value: unknown): boolean =>
   !(typeof value === "string" && ["no", "false", "none"].includes(squash(value))) &&
   !(Array.isArray(value) && value.length === 0);
 
-/** What is given under keys of this kind, however they are written. */
+/** What a record gives, under its keys squashed. */
 type Fields = readonly (readonly [key: string, value: unknown])[];
+const fieldsOf = (record: Readonly<Record<string, unknown>>): Fields =>
+  Object.entries(record)
+    .filter(([, value]) => given(value))
+    .map(([key, value]) => [squash(key), value]);
 const under = (fields: Fields, kind: RegExp): Fields => fields.filter(([key]) => kind.test(key));
 
 const withdrawn = (fields: Fields): boolean =>
@@ -76,9 +80,7 @@ const notYetGiven = (now_ms: number, fields: Fields): boolean =>
  */
 export const consentState = (now_ms: number, value: unknown): ConsentState => {
   if (!isRecord(value)) return stateOfStatus(value);
-  const fields = Object.entries(value)
-    .filter(([, field]) => given(field))
-    .map(([key, field]) => [squash(key), field] as const);
+  const fields = fieldsOf(value);
   if (withdrawn(fields)) return "refused";
   const statuses = under(fields, STATUS_KEY).map(([, status]) => stateOfStatus(status));
   if (statuses.includes("refused")) return "refused";
@@ -88,47 +90,54 @@ export const consentState = (now_ms: number, value: unknown): ConsentState => {
   return statuses.length > 0 && statuses.every((status) => status === "granted") ? "granted" : "unknown";
 };
 
-const OUT_FLAGS = ["opted_out", "opt_out", "do_not_sell", "do_not_share", "sale", "sharing"] as const;
-const OUT_DATES = ["opted_out_at", "opt_out_date"] as const;
+type OptOut = "out" | "in" | "unknown";
+
+const OUT_KEY = /^(?:opt(?:ed)?out|donot(?:sell|share|sellorshare))$/;
+/** These say "permitted" when true. */
+const PERMISSION_KEY = /^(?:sale|sharing)$/;
+const OUT_DATE_KEY = /^opt(?:ed)?out(?:at|on|date)$/;
 const OUT_STATUS = words("optedout optout out donotsell donotshare yes true");
 const IN_STATUS = words("notoptedout optedin optin in no none false");
+const FORBIDDEN = words("optedout optout out donotsell donotshare no none false denied refused forbidden prohibited");
+const PERMITTED = words("notoptedout optedin optin in yes true granted allowed permitted");
 
-/** Sale and sharing flags say "permitted" when true; the others say "opted out" when true. */
-const flagSaysOut = (key: string, flag: boolean): boolean => (key === "sale" || key === "sharing" ? !flag : flag);
+const read = (flag: unknown, out: ReadonlySet<string>, permitted: ReadonlySet<string>): OptOut => {
+  if (typeof flag !== "boolean" && typeof flag !== "string") return "unknown";
+  const word = squash(String(flag));
+  return out.has(word) ? "out" : permitted.has(word) ? "in" : "unknown";
+};
+const flagged = (flag: unknown): OptOut => read(flag, OUT_STATUS, IN_STATUS);
+const permission = (flag: unknown): OptOut => read(flag, FORBIDDEN, PERMITTED);
 
-const optOut = (value: unknown): "out" | "in" | "unknown" => {
-  if (typeof value === "boolean") return value ? "out" : "in";
-  if (typeof value === "string") {
-    const word = squash(value);
-    return OUT_STATUS.has(word) ? "out" : IN_STATUS.has(word) ? "in" : "unknown";
-  }
-  if (!isRecord(value)) return "unknown";
-  const said: ("out" | "in")[] = [];
-  for (const key of OUT_FLAGS) {
-    const flag = at(value, key);
-    if (typeof flag === "boolean") said.push(flagSaysOut(key, flag) ? "out" : "in");
-    else if (typeof flag === "string") {
-      const word = optOut(flag);
-      if (word !== "unknown" && key !== "sale" && key !== "sharing") said.push(word);
-    }
-  }
-  const status = at(value, "status");
-  const word = typeof status === "string" ? optOut(status) : "unknown";
-  if (word !== "unknown") said.push(word);
+const optOut = (value: unknown): OptOut => {
+  if (!isRecord(value)) return flagged(value);
+  const fields = fieldsOf(value);
+  const statuses = under(fields, /^status$/).filter(([, status]) => typeof status === "string");
+  const said = [
+    ...under(fields, OUT_KEY).map(([, flag]) => flagged(flag)),
+    ...under(fields, PERMISSION_KEY).map(([, flag]) => permission(flag)),
+    ...statuses.map(([, status]) => flagged(status)).filter((state) => state !== "unknown"),
+  ];
   if (said.includes("out")) return "out";
-  if (OUT_DATES.some((key) => marks(at(value, key))) && !optedInLater(value)) return "out";
-  return said.length > 0 ? "in" : "unknown";
+  const dates = under(fields, OUT_DATE_KEY)
+    .map(([, date]) => date)
+    .filter(marks);
+  if (dates.length > 0 && !optedInLater(value, dates)) return "out";
+  return said.length > 0 && !said.includes("unknown") ? "in" : "unknown";
 };
 
 /** A later opt-in, with a date after the opt-out's, takes an opt-out date back. */
-const optedInLater = (record: Readonly<Record<string, unknown>>): boolean => {
+const optedInLater = (record: Readonly<Record<string, unknown>>, out_dates: readonly unknown[]): boolean => {
   const back = instantOf(at(record, "opted_in_at"));
-  const out = OUT_DATES.map((key) => instantOf(at(record, key))).filter((instant) => instant !== undefined);
-  return back !== undefined && out.every((instant) => back > instant) && at(record, "opted_out") === false;
+  const isBefore = (date: unknown): boolean => back !== undefined && (instantOf(date) ?? Infinity) < back;
+  return out_dates.every(isBefore) && at(record, "opted_out") === false;
 };
 
-/** Whether a consumer's record says that sale or sharing was opted out of; the most protective of its fields wins. */
+/**
+ * Whether a consumer's record says that sale or sharing was opted out of; the most protective of its fields wins. Keys
+ * count without case and punctuation.
+ */
 export const optedOut = (value: unknown): boolean => optOut(value) === "out";
 
-/** Whether a consumer's record says anything readable about the opt-out, either way. */
+/** Whether a consumer's record says, either way, and in nothing but readable flags, whether it was opted out. */
 export const optOutKnown = (value: unknown): boolean => optOut(value) !== "unknown";
