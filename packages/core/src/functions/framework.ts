@@ -5,7 +5,11 @@ import { at, given, isRecord, squash } from "./text.ts";
 export type FrameworkState = "yes" | "no" | "unknown";
 
 const DEPTH_MAX = 12;
-const VERSION = /^v?\d*$/;
+/** What may follow a framework's name without making it another one: its version, level or section. */
+const VERSION =
+  /^(?:\d|v|version|r|rev|revision|i|level|lvl|li|low|moderate|medium|high|impact|saas|baseline|tailored|section|act)*$/;
+/** Several frameworks in one text. */
+const BETWEEN = /[,;/&+|\n]|\sand\s/i;
 /** Keys inside a framework's own record that say whether it applies. */
 const SCOPE_KEYS = new Set(["applicable", "applies", "inscope", "enabled", "required", "active", "status", "scope"]);
 
@@ -20,6 +24,10 @@ class Search {
   }
 
   names(text: string): boolean {
+    return this.isName(text) || text.split(BETWEEN).some((part) => this.isName(part));
+  }
+
+  private isName(text: string): boolean {
     const word = squash(text);
     return this.spellings.some((spelling) => word.startsWith(spelling) && VERSION.test(word.slice(spelling.length)));
   }

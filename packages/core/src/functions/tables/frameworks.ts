@@ -1,6 +1,6 @@
 /**
  * Frameworks that rules ask for, with the spellings customers use, letters and digits only. A spelling may be followed
- * by a version ("PCI DSS v4.0.1", "ISO 27001:2022").
+ * by a version or a level ("PCI DSS v4.0.1", "ISO 27001:2022", "CMMC Level 2").
  */
 export const FRAMEWORK_SPELLINGS: ReadonlyMap<string, readonly string[]> = new Map([
   ["gdpr", ["gdpr", "eugdpr"]],
