@@ -127,6 +127,20 @@ test("facts that grow stale never loosen what a rule says, whichever of them do"
   expect(tried).toBeGreaterThan(500);
 });
 
+test("emergency access goes ahead over the rules that break-glass suppresses, with its review", () => {
+  const hipaa = compilePolicySet({ policies: sources.filter(({ pack }) => pack === "hipaa"), version: 1 });
+  const emergency = cases.find(({ rule, name }) => rule === "hipaa.break-glass" && name === "emergency read") as Case;
+  const content = { emergency: true, record_count: 60 };
+  const facts = { regulatory: emergency.facts?.["regulatory"] ?? {}, environmental: { channel_encryption: true } };
+  const one = { ...emergency, facts, intent: { ...emergency.intent, payload: { content } } };
+  expect(decide(inputOf(one, hipaa)).content).toMatchObject({
+    verdict: "approve_modified",
+    modified_content: { ...content, post_review: true, notify_privacy_officer: true },
+  });
+  const no_emergency = { ...one, intent: { ...one.intent, payload: { content: { record_count: 60 } } } };
+  expect(decide(inputOf(no_emergency, hipaa)).content.verdict).toBe("escalate");
+});
+
 /** Every case with its own facts, and with those of each other case of its rule beneath them. */
 const crossed = cases.flatMap((one) => cases.filter(({ rule }) => rule === one.rule).map((other) => under(one, other)));
 

@@ -84,7 +84,8 @@ export function judge(input: DecideInput): Judgement {
   // Also when people are to decide: what they approve is the modified action, and a block of that must not wait for them.
   if (plan.modifications.length > 0 && verdict !== "block") {
     const changed = scenesOf(input, prepared, action, plan.content);
-    modified = { scenes: changed, round: evaluateRound(policySet.live, round.candidates, changed, now_us) };
+    const silent = silencedBy(plan.votes);
+    modified = { scenes: changed, round: evaluateRound(policySet.live, round.candidates, changed, now_us, silent) };
     stoppers = modified.round.votes.filter(
       ({ placed, vote }) => stops(vote, lift) && !hasSaid(plan.votes, placed, vote),
     );
@@ -163,6 +164,16 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
       : { placed, vote };
   });
   return { votes: settled, modifications: [], content };
+}
+
+/**
+ * What stays suppressed while the modified action is evaluated: what a policy suppresses that fired and whose changes are
+ * made. They may be all that it fired for, and then it would not fire again.
+ */
+function silencedBy(votes: readonly PlacedVote[]): number[] {
+  return votes.flatMap(({ placed, vote }) =>
+    vote.requests.length > 0 && vote.unknowns.length === 0 ? placed.suppresses : none,
+  );
 }
 
 function stops(vote: Vote, lift: ReadonlySet<string>): boolean {

@@ -21,7 +21,8 @@ export interface Round {
 
 /**
  * Evaluates every candidate: no verdict ends it early, since audit and risk need them all. Votes come in the order of
- * the set. A policy that another one suppresses has no vote; only a policy that definitely fires suppresses.
+ * the set. A policy that another one suppresses has no vote; only a policy that definitely fires suppresses. `silent`
+ * are places that have no vote whatever fires.
  * Source: policies.md §3 rule 2.
  */
 export function evaluateRound(
@@ -29,10 +30,11 @@ export function evaluateRound(
   candidates: readonly number[],
   scenes: (profile: number) => Scene,
   now_us: number,
+  silent: readonly number[] = [],
 ): Round {
   const states = new Uint8Array(candidates.length);
   const votes: PlacedVote[] = [];
-  let suppressed: Set<number> | null = null;
+  let suppressed: Set<number> | null = silent.length === 0 ? null : new Set(silent);
   for (let i = 0; i < candidates.length; i += 1) {
     const placed = group.placed[candidates[i] as number] as PlacedPolicy;
     const { policy } = placed;
