@@ -67,9 +67,8 @@ export async function refuseTakenName(
   org_id: string,
   { policy_id, name, version }: Pick<StoredPolicy, "policy_id" | "name" | "version">,
 ): Promise<void> {
-  const { count, holder } = await readPolicyName(query, org_id, name);
-  if (holder !== null && holder !== policy_id)
-    throw taken("/policy/metadata/name", `The policy ${holder} of your organization has this name.`);
+  const { count, holder } = await readPolicyName(query, org_id, name, policy_id);
+  if (holder !== null) throw taken("/policy/metadata/name", `The policy ${holder} of your organization has this name.`);
   if (version === 1 && count >= policies_max) throw taken("", `An organization has at most ${policies_max} policies.`);
 }
 

@@ -58,15 +58,20 @@ export function readPolicyVersions(
   );
 }
 
-/** How many policies the organization has, and who has this name. */
+/** How many policies the organization has, and which other than this one has the name, as its newest or in force. */
 export async function readPolicyName(
   query: Query,
   org_id: string,
   name: string,
+  policy_id: string,
 ): Promise<{ readonly count: number; readonly holder: string | null }> {
   const [row] = await query<{ count: number; holder: string | null }>(
-    "select count(*)::int as count, max(policy_id) filter (where name = $2) as holder from policies where org_id = $1",
-    [org_id, name],
+    `select count(*)::int as count, max(p.policy_id) filter (where p.policy_id <> $3
+       and (p.name = $2 or v.document #>> '{metadata,name}' = $2)) as holder
+     from policies p left join policy_versions v on v.org_id = p.org_id and v.policy_id = p.policy_id
+       and v.version = p.active_version and p.active_version <> p.version
+     where p.org_id = $1`,
+    [org_id, name, policy_id],
   );
   return row ?? { count: 0, holder: null };
 }

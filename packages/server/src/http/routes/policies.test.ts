@@ -112,6 +112,24 @@ describe("saving", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
 
+  test("409 for a name under which another policy is in force, though its newest version has a new one", async () => {
+    const { policy_id } = await save(over("old-name", 1e9));
+    await activate(policy_id);
+    expect((await api("PUT", `/${policy_id}`, { policy: over("new-name", 1e9) })).status).toBe(200);
+    const other = await save(over("third-name", 1e9));
+    for (const answer of [
+      await api("POST", "", { policy: over("old-name", 2) }),
+      await api("PUT", `/${other.policy_id}`, { policy: over("old-name", 2) }),
+      await api("PUT", `/${other.policy_id}`, { policy: over("new-name", 2) }),
+    ])
+      expect([answer.status, answer.json.error.code]).toEqual([409, "already_exists"]);
+    expect((await api("PUT", `/${policy_id}`, { policy: over("old-name", 2) })).status).toBe(200);
+    expect((await api("PUT", `/${policy_id}`, { policy: over("new-name", 2) })).status).toBe(200);
+    await activate(policy_id);
+    expect((await api("PUT", `/${other.policy_id}`, { policy: over("old-name", 2) })).status).toBe(200);
+    await api("POST", `/${policy_id}/retire`);
+  });
+
   test("a new version leaves the old one in force and as it was, until it is activated", async () => {
     const { policy_id } = await save(over("versions", 500));
     await activate(policy_id);
