@@ -265,6 +265,9 @@ function InForce({ policy }: { readonly policy: Policy }) {
               : asked === "live"
                 ? "It governs every decision from the next one on, on every node."
                 : "It is evaluated and recorded from the next decision on, and holds nothing."}
+            {asked === "shadow" &&
+              policy.status === "live" &&
+              ` Version ${policy.active_version}, which is live, then holds nothing any more.`}
           </p>
         </Confirm>
       )}

@@ -90,6 +90,8 @@ export const policyOperations = {
     method: "POST",
     path: "/v1/policies/{policy_id}/activate",
     summary: "Put a policy's newest version in force",
+    description:
+      "A policy has one version in force, live or in shadow: an older one that was in force is so no more, and what was live holds nothing once its policy is in shadow. To watch a change beside what is live, save it as a policy with a name of its own.",
     auth: ["admin"],
     params,
     body: ActivateInput,

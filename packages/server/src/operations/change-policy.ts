@@ -46,7 +46,8 @@ export async function replacePolicy(
 }
 
 /**
- * Puts the newest version in force, in shadow or live; it governs every decision committed after this, on every node.
+ * Puts the newest version in force, in shadow or live, in the place of the one that was: in shadow, nothing of the policy
+ * is live any more. It governs every decision committed after this, on every node.
  * Faults: not_found, policy_invalid (a red test), state_conflict when it is retired, or in force like this already.
  * Source: api.md §10.
  */

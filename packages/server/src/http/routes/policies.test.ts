@@ -233,6 +233,16 @@ describe("in force", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
+  test("a new version in shadow takes the place of the one that was live", async () => {
+    const { policy_id } = await save(over("turned-down", 2_000));
+    await activate(policy_id);
+    expect((await submit(2_001)).verdict).toBe("block");
+    await api("PUT", `/${policy_id}`, { policy: over("turned-down", 1_999) });
+    expect((await activate(policy_id, "shadow")).json.policy).toMatchObject({ status: "shadow", active_version: 2 });
+    expect((await submit(2_001)).verdict).toBe("approve");
+    await api("POST", `/${policy_id}/retire`);
+  });
+
   test("it does not govern other organizations", async () => {
     const { policy_id } = await save(over("ours", 10_000));
     await activate(policy_id);
