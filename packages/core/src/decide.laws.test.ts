@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "./decide.ts";
 import { type DecisionContent, stricter } from "./decision.ts";
+import { redacted_text } from "./hidden-text.ts";
+import { nothing, pointerNames, valueAt } from "./json-patch.ts";
 import { judge, saidBy } from "./judge.ts";
 import { compilePolicySet } from "./policy-set.ts";
 import { inputOf, noon, policySource, type TestCase, type TestPolicy } from "./testing/deciding.ts";
@@ -140,6 +142,26 @@ describe("laws of deciding", () => {
         const before = decide(inputOf(given, on)).content.verdict;
         const after = decide(inputOf([...given, policy("new-block", added)], on)).content.verdict;
         expect(stricter(after, before)).toBe(after);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("what is let through is modified exactly where the verdict says so, and holds nothing that a modifying rule hides", () => {
+    fc.assert(
+      fc.property(policies(anySpec), situation, (given, on) => {
+        const input = inputOf(given, on);
+        const { verdict, modifications, modified_content } = decide(input).content;
+        if (verdict === "approve" || verdict === "approve_modified")
+          expect(modifications.length > 0).toBe(verdict === "approve_modified");
+        if (verdict === "block") return;
+        const { content, round } = judge(input);
+        for (const { vote } of round.votes.filter(({ vote: { effect } }) => effect === "approve_modified")) {
+          for (const { op, path } of vote.policy.hides) {
+            const left = valueAt(modified_content ?? content ?? {}, pointerNames(path));
+            expect([nothing, ...(op === "redact" ? [redacted_text] : [])]).toContain(left);
+          }
+        }
       }),
       { numRuns: 400 },
     );

@@ -78,7 +78,7 @@ export function judge(input: DecideInput): Judgement {
   const contributions = contributionsOf(round.votes);
   const plan = planOf(round.votes, content);
   const membrane_votes = membraneVotes(input, contributions, lift);
-  let verdict = verdictOf(plan.votes, membrane_votes, lift);
+  let verdict = verdictOf(plan, membrane_votes, lift);
   let modified: Judgement["modified"] = null;
   let stoppers: readonly PlacedVote[] = none;
   // Also when people are to decide: what they approve is the modified action, and a block of that must not wait for them.
@@ -143,8 +143,9 @@ function contributionsOf(votes: readonly PlacedVote[]): RiskContribution[] {
 }
 
 /**
- * Gathers what all votes want changed. Votes whose changes conflict fall back to what they say otherwise; when all
- * changes turn out needless (a cap above the amount), nothing is modified and the votes for it have no effect.
+ * Gathers what all votes want changed. Votes whose changes conflict fall back to what they say otherwise, and the others
+ * are gathered again: what they change stands. When all changes turn out needless (a cap above the amount), nothing is
+ * modified and the votes for it have no effect.
  */
 function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
   if (!votes.some(({ vote }) => vote.requests.length > 0)) return { votes, modifications: [], content };
@@ -153,16 +154,27 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
     votes.flatMap(({ vote }) => vote.requests),
     votes.flatMap(({ vote }) => vote.policy.hides),
   );
-  if (plan.kind === "planned" && plan.operations.length > 0) {
+  if (plan.kind === "conflict") {
+    const obstacles = new Map<string, string>();
+    for (const { path, message, policies } of plan.conflicts) {
+      for (const name of policies) if (!obstacles.has(name)) obstacles.set(name, `${path}: ${message}`);
+    }
+    // This ends: only values conflict, and each time there are fewer votes that want one written.
+    const rest = votes.map(({ placed, vote }): PlacedVote => {
+      const obstacle = vote.effect === "approve_modified" ? obstacles.get(vote.policy.name) : undefined;
+      return { placed, vote: obstacle === undefined ? vote : obstructed(vote, obstacle) };
+    });
+    return planOf(rest, content);
+  }
+  if (plan.operations.length > 0) {
     return { votes, modifications: plan.operations as Modification[], content: plan.content };
   }
-  const settled = votes.map(({ placed, vote }): PlacedVote => {
-    if (vote.effect !== "approve_modified") return { placed, vote };
-    if (plan.kind === "planned") return { placed, vote: { ...vote, effect: "none" } };
-    return plan.policies.includes(vote.policy.name)
-      ? { placed, vote: obstructed(vote, `${plan.path}: ${plan.message}`) }
-      : { placed, vote };
-  });
+  const settled = votes.map(
+    ({ placed, vote }): PlacedVote => ({
+      placed,
+      vote: vote.effect === "approve_modified" ? { ...vote, effect: "none" } : vote,
+    }),
+  );
   return { votes: settled, modifications: [], content };
 }
 
@@ -185,11 +197,12 @@ function hasSaid(votes: readonly PlacedVote[], placed: PlacedPolicy, { effect }:
 }
 
 function verdictOf(
-  votes: readonly PlacedVote[],
+  { votes, modifications }: Plan,
   membrane_votes: readonly MembraneVote[],
   lift: ReadonlySet<string>,
 ): Verdict {
-  let verdict: Verdict = "approve";
+  // A vote that is lifted may still hide something.
+  let verdict: Verdict = modifications.length > 0 ? "approve_modified" : "approve";
   for (const { vote } of votes) {
     if (vote.effect !== "none" && !isLifted(vote, lift)) verdict = stricter(verdict, vote.effect);
   }

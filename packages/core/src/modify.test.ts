@@ -18,9 +18,7 @@ const ask = (op: ChangeRequest["op"], path: string, value?: unknown, policy = "p
 });
 const plan = (...requests: ChangeRequest[]) => {
   const result = planChanges(content, requests);
-  return result.kind === "planned"
-    ? result.operations.map(({ op, path, value }) => [op, path, value])
-    : [result.kind, result.path];
+  return result.kind === "planned" ? result.operations.map(({ op, path, value }) => [op, path, value]) : [result.kind];
 };
 
 describe("modifications", () => {
@@ -46,7 +44,7 @@ describe("modifications", () => {
       planChanges(secret, [ask("set", "/note", value, "q"), ...hides]);
     for (const value of ["123-45-6789", "SSN 123-45-6789.", { a: [{ b: "123-45-6789" }] }]) {
       for (const hide of [ask("redact", "/ssn"), ask("remove", "/ssn")])
-        expect(asked(value, hide)).toMatchObject({ kind: "conflict", path: "/note", policies: ["q"] });
+        expect(asked(value, hide)).toMatchObject({ conflicts: [{ path: "/note", policies: ["q"] }] });
       expect(asked(value)).toMatchObject({ kind: "planned" });
     }
     expect(asked(40_440_532, ask("redact", "/account"))).toMatchObject({ kind: "conflict" });
@@ -124,6 +122,28 @@ describe("modifications", () => {
     ["a parent that is no object", [ask("set", "/ssn/part", 1)]],
   ])("%s is a conflict", (_, requests) => {
     expect(planChanges(content, requests).kind).toBe("conflict");
+  });
+
+  test("all conflicts are told, with those they are between", () => {
+    const requests = [
+      ask("cap", "/ssn", 10),
+      ask("set", "/person", {}, "q"),
+      ask("set", "/person/name", "y", "r"),
+      ask("redact", "/person/ssn", undefined, "s"),
+    ];
+    const parts = [ask("set", "/ssn/part", 1), ask("set", "/note", 1), ask("set", "/amount_usd/part", 1, "q")];
+    const between = (of: ChangeRequest[]) => {
+      const result = planChanges(content, of);
+      return result.kind === "conflict" ? result.conflicts.map(({ path, policies }) => [path, ...policies]) : [];
+    };
+    expect(between(requests)).toEqual([
+      ["/person/name", "q", "r"],
+      ["/ssn", "p"],
+    ]);
+    expect(between(parts)).toEqual([
+      ["/amount_usd/part", "q"],
+      ["/ssn/part", "p"],
+    ]);
   });
 
   test("people are shown the content without what is hidden", () => {

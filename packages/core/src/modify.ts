@@ -17,6 +17,13 @@ export interface AttributedOperation extends PatchOperation {
   readonly policy_id: string | null;
 }
 
+/** Changes of which none can be made: why, and whose they are. */
+export interface Conflict {
+  readonly path: string;
+  readonly message: string;
+  readonly policies: readonly string[];
+}
+
 /** All changes as one patch, or why there is none: then people decide. */
 export type ChangePlan =
   | {
@@ -24,12 +31,7 @@ export type ChangePlan =
       readonly operations: readonly AttributedOperation[];
       readonly content: Readonly<Record<string, unknown>>;
     }
-  | {
-      readonly kind: "conflict";
-      readonly path: string;
-      readonly message: string;
-      readonly policies: readonly string[];
-    };
+  | { readonly kind: "conflict"; readonly conflicts: readonly Conflict[] };
 
 interface Change extends ChangeRequest {
   readonly names: readonly string[];
@@ -40,7 +42,8 @@ interface Change extends ChangeRequest {
  * `remove` beats `redact`, both beat whatever else is asked for at or below their place; of several caps the least
  * counts, of several floors the greatest. Two different values for one place, a place inside another, a cap below a
  * floor, a cap on what is no number, and a value that carries elsewhere what another rule hides are conflicts. What is
- * already as asked for makes no operation. `also_hidden` is kept from people without being changed.
+ * already as asked for makes no operation. `remove` and `redact` are never in conflict. `also_hidden` is kept from people
+ * without being changed.
  * Source: policies.md §3 rule 5.
  */
 export function planChanges(
@@ -55,41 +58,46 @@ export function planChanges(
     (change) => !hiding.includes(change) && !hides.some((hide) => isWithin(change.names, hide.names)),
   );
 
+  const conflicts: Conflict[] = [];
   if ((hides.length > 0 || also_hidden.length > 0) && values.length > 0) {
     const hidden = hiddenTexts(content, hideContent(content, [...hides, ...also_hidden]));
-    const telling = values.find(({ value }) => holdsHidden(value, hidden));
-    if (telling !== undefined) return conflict(telling.path, "the value holds what another rule hides", [telling]);
-  }
-
-  const operations: AttributedOperation[] = [];
-  let result = content;
-  const perform = (change: Change, wanted: readonly PatchOperation[]): ChangePlan | null => {
-    for (const operation of wanted) {
-      const patched = applyPatch(result, [operation]);
-      if (!patched.ok) return conflict(change.path, patched.message, [change]);
-      result = patched.document;
-      operations.push({ ...operation, policy_id: change.policy_id });
+    for (const change of values) {
+      if (holdsHidden(change.value, hidden))
+        conflicts.push(conflict(change.path, "the value holds what another rule hides", [change]));
     }
-    return null;
-  };
-
+  }
+  const writes: (Settled & { kind: "value" })[] = [];
   for (const group of byPath(values)) {
     const first = group[0];
     const inside = first && values.find((other) => other.path !== first.path && isWithin(first.names, other.names));
     if (first === undefined) continue;
-    if (inside !== undefined) return conflict(first.path, `${first.path} lies inside ${inside.path}`, [first, inside]);
+    if (inside !== undefined) {
+      conflicts.push(conflict(first.path, `${first.path} lies inside ${inside.path}`, [first, inside]));
+      continue;
+    }
     const settled = settle(content, group);
-    if (settled.kind === "conflict") return settled;
-    const failed =
-      settled.kind === "value" ? perform(settled.change, writing(result, settled.change, settled.value)) : null;
-    if (failed !== null) return failed;
+    if (settled.kind === "conflict") conflicts.push(settled.conflict);
+    else if (settled.kind === "value") writes.push(settled);
   }
+  if (conflicts.length > 0) return { kind: "conflict", conflicts };
+
+  const operations: AttributedOperation[] = [];
+  let result = content;
+  const perform = (change: Change, wanted: readonly PatchOperation[]): void => {
+    for (const operation of wanted) {
+      const patched = applyPatch(result, [operation]);
+      if (!patched.ok) {
+        conflicts.push(conflict(change.path, patched.message, [change]));
+        return;
+      }
+      result = patched.document;
+      operations.push({ ...operation, policy_id: change.policy_id });
+    }
+  };
+  for (const { change, value } of writes) perform(change, writing(result, change, value));
   // From the end, so that removing one entry of a list does not shift the next.
-  for (const hide of hides.reverse()) {
-    const failed = perform(hide, hidingOf(result, hide));
-    if (failed !== null) return failed;
-  }
-  return { kind: "planned", operations, content: result };
+  for (const hide of hides.reverse()) perform(hide, hidingOf(result, hide));
+  return conflicts.length > 0 ? { kind: "conflict", conflicts } : { kind: "planned", operations, content: result };
 }
 
 /**
@@ -106,11 +114,14 @@ export function hideContent(
 type Settled =
   | { readonly kind: "none" }
   | { readonly kind: "value"; readonly change: Change; readonly value: unknown }
-  | (ChangePlan & { kind: "conflict" });
+  | { readonly kind: "conflict"; readonly conflict: Conflict };
 
 /** What several set, cap and floor at one place come to. */
 function settle(content: unknown, group: readonly Change[]): Settled {
-  const path = group[0]?.path ?? "";
+  const conflicting = (message: string, changes: readonly Change[]): Settled => ({
+    kind: "conflict",
+    conflict: conflict(group[0]?.path ?? "", message, changes),
+  });
   const sets = group.filter((change) => change.op === "set");
   const cap = leastOf(
     group.filter((change) => change.op === "cap"),
@@ -122,19 +133,19 @@ function settle(content: unknown, group: readonly Change[]): Settled {
   );
   const [set] = sets;
   if (sets.some((other) => canonicalJson(other.value) !== canonicalJson(set?.value)))
-    return conflict(path, "two rules set different values", sets);
+    return conflicting("two rules set different values", sets);
   if (group.some((change) => change.op !== "set" && typeof change.value !== "number"))
-    return conflict(path, "a bound is not a number", group);
+    return conflicting("a bound is not a number", group);
   const low = (floor?.value ?? -Infinity) as number;
   const high = (cap?.value ?? Infinity) as number;
-  if (low > high) return conflict(path, "the floor lies above the cap", group);
+  if (low > high) return conflicting("the floor lies above the cap", group);
   const original = set === undefined ? valueAt(content, group[0]?.names ?? []) : set.value;
   if (cap === undefined && floor === undefined)
     return set === undefined ? { kind: "none" } : { kind: "value", change: set, value: original };
-  if (typeof original !== "number") return conflict(path, "only a number can be bounded", group);
+  if (typeof original !== "number") return conflicting("only a number can be bounded", group);
   if (original >= low && original <= high)
     return set === undefined ? { kind: "none" } : { kind: "value", change: set, value: original };
-  if (set !== undefined) return conflict(path, "one rule sets a value that another does not allow", group);
+  if (set !== undefined) return conflicting("one rule sets a value that another does not allow", group);
   const bound = original > high ? cap : floor;
   return bound === undefined ? { kind: "none" } : { kind: "value", change: bound, value: bound.value };
 }
@@ -171,8 +182,8 @@ function hidingOf(content: unknown, change: Change): PatchOperation[] {
   ];
 }
 
-function conflict(path: string, message: string, changes: readonly Change[]): ChangePlan & { kind: "conflict" } {
-  return { kind: "conflict", path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
+function conflict(path: string, message: string, changes: readonly Change[]): Conflict {
+  return { path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
 }
 
 /** Whether `hide` makes `other`, another remove or redact, needless. Of equal ones the first stays. */

@@ -22,7 +22,7 @@ export interface Vote {
   readonly policy: CompiledPolicy;
   readonly unknowns: readonly Cause[];
   readonly effect: Reason["effect"];
-  /** What it wants changed; only with the effect `approve_modified`. */
+  /** What it wants changed: with the effect `approve_modified`, or as much of it as stands beside its `obstacle`. */
   readonly requests: readonly ChangeRequest[];
   /** The effect when its changes cannot be made. */
   readonly otherwise: Reason["effect"];
@@ -68,9 +68,12 @@ function leastOutOfBudget({ effect, on_unknown }: CompiledPolicy): "escalate" | 
   return effect === "block" || on_unknown === "block" ? "block" : "escalate";
 }
 
-/** The vote of a modification that could not be made. Source: policies.md §3 rule 5 "a conflict → escalate". */
+/**
+ * The vote of a modification that could not be made: it writes no value, and still hides what it hides, which nothing can
+ * be in the way of. Source: policies.md §3 rule 5 "a conflict → escalate".
+ */
 export function obstructed(vote: Vote, obstacle: string): Vote {
-  return { ...vote, effect: vote.otherwise, requests: noRequests, obstacle };
+  return { ...vote, effect: vote.otherwise, requests: vote.policy.hides, obstacle };
 }
 
 function plain(policy: CompiledPolicy, unknowns: readonly Cause[], effect: Reason["effect"], risk: number): Vote {
