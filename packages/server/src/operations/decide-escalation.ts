@@ -11,10 +11,12 @@ import {
   applyPatch,
   type DecidableIntent,
   decide,
+  default_verdict_name,
   Fault,
   type MergedFacts,
   parseTimestampUs,
   type Ruling,
+  risk_threshold_name,
 } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { readReview } from "../store/escalations.ts";
@@ -166,9 +168,11 @@ function evaluateAgain(
     membrane: deciding.membrane,
     mode: row.mode,
     now_us: parseTimestampUs(row.created_at) ?? 0,
+    // People decide in the membrane's stead; what it would block has no modifications.
+    overrides: [default_verdict_name, risk_threshold_name],
     human_reviewed: true,
   });
-  const blocking = again.reasons.filter((reason) => reason.effect === "block" && reason.policy_id !== null);
+  const blocking = again.reasons.filter((reason) => reason.effect === "block");
   if (blocking.length > 0)
     throw new Fault("modified_action_blocked", {
       details: blocking.map(({ policy, message }) => ({

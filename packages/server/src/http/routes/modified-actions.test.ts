@@ -50,16 +50,16 @@ describe("what policies modify, they modify", () => {
     expect(await decisionOn(intent_id)).toMatchObject({ modified_content: redacted });
   });
 
-  test.each([["brings a conflict about", { op: "add", path: "/amount", value: "500" }, { amount: "500" }]])(
-    "also where a reviewer's change %s",
-    async (_title, change, changed) => {
-      const { escalation_id, intent_id } = await held({ risk: 0.6 });
-      const ruled = await decide(escalation_id, ruling(change, { op: "add", path: "/card", value: "4111" }));
-      expect(ruled.status).toBe(200);
-      expect(await decisionOn(intent_id)).toMatchObject({
-        outcome: "approve_modified",
-        modified_content: { ...changed, card: "[redacted]" },
-      });
-    },
-  );
+  test.each([
+    ["brings a conflict about", { op: "add", path: "/amount", value: "500" }, { amount: "500" }],
+    ["is riskier than the membrane lets through", { op: "replace", path: "/risk", value: 0.95 }, { risk: 0.95 }],
+  ])("also where a reviewer's change %s", async (_title, change, changed) => {
+    const { escalation_id, intent_id } = await held({ risk: 0.6 });
+    const ruled = await decide(escalation_id, ruling(change, { op: "add", path: "/card", value: "4111" }));
+    expect(ruled.status).toBe(200);
+    expect(await decisionOn(intent_id)).toMatchObject({
+      outcome: "approve_modified",
+      modified_content: { ...changed, card: "[redacted]" },
+    });
+  });
 });
