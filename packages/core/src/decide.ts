@@ -14,6 +14,7 @@ import { reasonOf } from "./votes.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 const nothing: ReadonlySet<string> = new Set();
+const nowhere: readonly never[] = Object.freeze([]);
 
 /**
  * Decides on an intent. Pure: the same input gives the same bytes, in whatever order policies and facts were given.
@@ -34,11 +35,11 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
   const sceneFor = (seen: Content | null): Scenes => scenesOf(input, prepared, action, seen);
   const risk = combineRisk(judgement.contributions);
   const voices = modified === null ? round.votes : [...round.votes, ...modified.round.votes];
-  const shown = shownContent(voices, content);
+  const { content: shown, withheld } = shownContent(voices, content);
   const hidden = hiddenTexts(content, shown);
   const reasons = reasonsOf(plan.votes, lift, shown === content ? judgement.scenes : sceneFor(shown), hidden);
   if (modified !== null && stoppers.length > 0) {
-    const changed = shownContent(voices, plan.content);
+    const { content: changed } = shownContent(voices, plan.content);
     const changedScenes = changed === plan.content ? modified.scenes : sceneFor(changed);
     reasons.push(...reasonsOf(stoppers, lift, changedScenes, [...hidden, ...hiddenTexts(plan.content, changed)]));
   }
@@ -61,6 +62,7 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
     decided_as: action,
     escalation: verdict === "escalate" ? mergeTerms(membrane.escalation, escalating(votes, lift)) : null,
     shown_content: shown,
+    withheld,
     shadow_reasons: shadowReasons(input, judgement, () => sceneFor(shown), hidden),
     lifted:
       lift.size === 0 ? [] : votes.filter(({ vote }) => isLifted(vote, lift)).map(({ vote }) => vote.policy.policy_id),
@@ -94,12 +96,14 @@ function byEffect(a: Reason, b: Reason): number {
   return effectRank[a.effect] - effectRank[b.effect];
 }
 
-/** payload.content without what policies hide from people. */
-function shownContent(votes: readonly PlacedVote[], content: Content | null): Content | null {
-  if (content === null) return null;
+/** payload.content without what policies hide from people, and where that stood. */
+function shownContent(
+  votes: readonly PlacedVote[],
+  content: Content | null,
+): { readonly content: Content | null; readonly withheld: readonly string[] } {
   let hides: PlacedVote["vote"]["policy"]["hides"] | null = null;
   for (const { vote } of votes) if (vote.policy.hides.length > 0) hides = [...(hides ?? []), ...vote.policy.hides];
-  return hides === null ? content : hideContent(content, hides);
+  return content === null || hides === null ? { content, withheld: nowhere } : hideContent(content, hides);
 }
 
 /** The policies that a block or an escalation rests on; null: on all, as an approval does. */

@@ -82,6 +82,8 @@ export interface Decided {
   readonly escalation: EscalationTerms | null;
   /** payload.content as people may see it: what a policy removes or redacts is gone. Null without content. */
   readonly shown_content: Readonly<Record<string, unknown>> | null;
+  /** JSON Pointers of what people are not shown of payload.content. */
+  readonly withheld: readonly string[];
   /** What shadow policies would have done; never part of the verdict or the risk. */
   readonly shadow_reasons: readonly Reason[];
   /** Overridden policies that would have fired: what the override was spent on. */

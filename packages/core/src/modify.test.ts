@@ -147,12 +147,12 @@ describe("modifications", () => {
   });
 
   test("people are shown the content without what is hidden", () => {
-    expect(hideContent(content, [ask("redact", "/ssn"), ask("remove", "/person/ssn", undefined, "q")])).toEqual({
-      ...content,
-      ssn: "[redacted]",
-      person: { name: "Ada" },
+    const hides = [ask("redact", "/ssn"), ask("remove", "/person/ssn", undefined, "q"), ask("redact", "/none")];
+    expect(hideContent(content, hides)).toEqual({
+      content: { ...content, ssn: "[redacted]", person: { name: "Ada" } },
+      withheld: ["/ssn", "/person/ssn"],
     });
-    expect(hideContent(content, [])).toBe(content);
+    expect(hideContent(content, []).content).toBe(content);
   });
 
   test("the order of asking never matters, and the patch leads from the content to the result", () => {

@@ -60,7 +60,7 @@ export function planChanges(
 
   const conflicts: Conflict[] = [];
   if ((hides.length > 0 || also_hidden.length > 0) && values.length > 0) {
-    const hidden = hiddenTexts(content, hideContent(content, [...hides, ...also_hidden]));
+    const hidden = hiddenTexts(content, hideContent(content, [...hides, ...also_hidden]).content);
     for (const change of values) {
       if (holdsHidden(change.value, hidden))
         conflicts.push(conflict(change.path, "the value holds what another rule hides", [change]));
@@ -101,14 +101,16 @@ export function planChanges(
 }
 
 /**
- * The content after `hides` (only remove and redact): what people may be shown. The content itself when there are none.
+ * The content after `hides` (only remove and redact), which is what people may be shown, and the JSON Pointers of what is
+ * gone. The content itself when nothing is.
  */
 export function hideContent(
   content: Readonly<Record<string, unknown>>,
   hides: readonly ChangeRequest[],
-): Readonly<Record<string, unknown>> {
+): { readonly content: Readonly<Record<string, unknown>>; readonly withheld: readonly string[] } {
   const plan = planChanges(content, hides);
-  return plan.kind === "planned" ? plan.content : {};
+  if (plan.kind === "conflict") throw new Error("what only hides is in no conflict");
+  return { content: plan.content, withheld: plan.operations.map(({ path }) => path) };
 }
 
 type Settled =

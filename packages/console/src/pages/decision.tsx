@@ -9,6 +9,7 @@ import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/
 import { JsonView } from "../parts/json-view.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Said } from "../parts/scrolls.tsx";
+import { shownAnswer } from "../parts/shown.ts";
 import { Loaded } from "../parts/states.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
@@ -19,7 +20,7 @@ export function DecisionPage() {
   const client = useClient();
   const query = useQuery({
     queryKey: ["intents", "one", intent_id],
-    queryFn: () => client.getIntent(intent_id),
+    queryFn: async () => shownAnswer(await client.getIntent(intent_id)),
     refetchInterval: ({ state }) => (state.data?.decision.status === "pending" ? 3_000 : false),
   });
   return (

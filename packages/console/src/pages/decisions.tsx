@@ -7,6 +7,7 @@ import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
+import { shownIntent } from "../parts/shown.ts";
 import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
@@ -32,7 +33,7 @@ export function DecisionsPage() {
   };
   const list = usePaged(["intents", "list", asked], async (cursor) => {
     const page = await client.listIntents({ ...asked, limit: 50, ...(cursor === undefined ? {} : { cursor }) });
-    return { rows: page.intents, next_cursor: page.next_cursor };
+    return { rows: page.intents.map(shownIntent), next_cursor: page.next_cursor };
   });
   const filtered = Object.keys(asked).length > 0;
   return (

@@ -1,11 +1,9 @@
 /** The parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
 import type { AuditRecord, Decision, UsedFacts } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { useMemo } from "react";
 import { useNow } from "../browser/clock.ts";
 import { Badge, verdictWord } from "./badge.tsx";
 import { Data } from "./data.tsx";
-import { atPointer, withPointer } from "./json-lines.ts";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Wide } from "./scrolls.tsx";
 import { spanText, Time } from "./time.tsx";
@@ -212,27 +210,14 @@ export function WouldApprove({ changes }: { readonly changes: NonNullable<Decisi
   );
 }
 
-const withheld = "(withheld: a rule removes or redacts this)";
-
-/** The payload as people may see it: what a rule removes or redacts shows in neither half. */
-export function shownContent(decision: Decision, content: unknown): unknown {
-  let shown = content;
-  for (const { op, path, value } of decision.modifications) {
-    const hides = op === "remove" || (op === "replace" && value === "[redacted]");
-    if (hides && atPointer(shown, path) !== undefined) shown = withPointer(shown, path, withheld);
-  }
-  return shown;
-}
-
 export function Payload({ decision, content }: { readonly decision: Decision; readonly content: unknown }) {
-  const shown = useMemo(() => shownContent(decision, content), [decision, content]);
   if (content === undefined) return <p className="muted">The action has no parameters.</p>;
   if (decision.modified_content === null || decision.modifications.length === 0)
-    return <JsonView value={shown} label="Parameters of the action" />;
+    return <JsonView value={content} label="Parameters of the action" />;
   return (
     <div className="stack tight">
       <p className="small muted">Rules change the action. Lines with − were asked for, lines with + would be done.</p>
-      <JsonDiff before={shown} after={decision.modified_content} label="Changes to the parameters" />
+      <JsonDiff before={content} after={decision.modified_content} label="Changes to the parameters" />
     </div>
   );
 }

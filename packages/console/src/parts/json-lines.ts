@@ -19,7 +19,7 @@ const entriesOf = (value: Json): [string, Json][] =>
 const isBranch = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 /** Equal as JSON, whatever the order of keys. */
-function sameJson(a: unknown, b: unknown): boolean {
+export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((each, index) => sameJson(each, b[index]));

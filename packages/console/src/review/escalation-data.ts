@@ -2,6 +2,7 @@
 import type { Escalation } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
+import { shownAnswer } from "../parts/shown.ts";
 
 /** How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. */
 const watch_ms = 3_000;
@@ -19,7 +20,7 @@ export function useIntent(intent_id: string | undefined) {
   const client = useClient();
   return useQuery({
     queryKey: ["intents", "one", intent_id],
-    queryFn: () => client.getIntent(intent_id ?? ""),
+    queryFn: async () => shownAnswer(await client.getIntent(intent_id ?? "")),
     enabled: intent_id !== undefined,
   });
 }

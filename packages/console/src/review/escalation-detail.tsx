@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useMay, useSession } from "../api/session.tsx";
 import { ModeBadge, StatusBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { Facts, Payload, Reasons, Risk, shownContent, WouldApprove } from "../parts/decision-parts.tsx";
+import { Facts, Payload, Reasons, Risk, WouldApprove } from "../parts/decision-parts.tsx";
 import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
@@ -125,7 +125,7 @@ function Detail({
               <ActDialog
                 act={act}
                 escalation={escalation}
-                content={decision.modified_content ?? shownContent(decision, intent.payload?.content)}
+                content={decision.modified_content ?? intent.payload?.content}
                 onClose={() => setAct(null)}
                 onDone={onDone}
               />

@@ -122,6 +122,10 @@ export const IntentRecord = Type.Object(
       { type: text(limits.action_type_chars_max), data_classes: Type.Array(text(limits.label_chars_max)) },
       { description: "action type and data classes after the membrane's catalogue" },
     ),
+    withheld: Type.Array(text(1_000), {
+      description:
+        "JSON Pointers into payload.content of what policies remove or redact, whatever the verdict: show it to nobody",
+    }),
     submitted_by: Actor,
     submitted_at: timestamp(),
   },

@@ -123,8 +123,13 @@ export async function proposeDecision(
         status: decision.status,
         escalation_id,
         fingerprint,
-        // Deciding again needs this, the mode, the facts, the time, and what the override lifted.
-        intent: JSON.stringify({ submitted: intent, decided_as, attested: input.attested }),
+        // Deciding again needs the first three, the mode, the facts, the time, and what the override lifted.
+        intent: JSON.stringify({
+          submitted: intent,
+          decided_as,
+          attested: input.attested,
+          withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
+        }),
         facts: JSON.stringify(facts),
         decision: JSON.stringify(decision),
         created_at,

@@ -1,6 +1,6 @@
 /** Reading intents and decisions. Keys of agents see their own only; what others own answers like what does not exist. */
 import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
-import { Fault, formatTimestampUs, listFacts, type MergedFacts } from "@countersign/core";
+import { Fault, formatTimestampUs, listFacts, type MergedFacts, redacted_text } from "@countersign/core";
 import { readAuditPage } from "../store/audit.ts";
 import { decodeCursor, idPlace, page } from "../store/cursor.ts";
 import {
@@ -119,9 +119,24 @@ function intentRecord(row: StoredIntent): IntentRecord {
     pipeline_mode: row.mode,
     ...(submitted as Pick<IntentRecord, "agent" | "action">),
     decided_as,
+    withheld: withheldOf(row),
     submitted_by: shownActor(row.key_id),
     submitted_at: row.created_at,
   };
+}
+
+/**
+ * What policies hid when they decided, whatever the verdict, and what they hid of the action that people then changed.
+ * Intents from before the first was recorded have it in the decision only.
+ */
+function withheldOf({ intent, decision, resolution }: StoredIntent): string[] {
+  const { withheld = [] } = intent as { withheld?: string[] };
+  const places = new Set(withheld);
+  for (const { modifications = [] } of [decision, resolution ?? {}] as Partial<Decision>[]) {
+    for (const { op, path, value, policy_id } of modifications)
+      if (policy_id !== null && (op === "remove" || value === redacted_text)) places.add(path);
+  }
+  return [...places];
 }
 
 function listItem(row: StoredIntent): IntentListItem {

@@ -104,6 +104,19 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
   const [open] = (await call(url, "GET", "/v1/escalations", { key: admin })).json.escalations;
   const cancel = `/v1/escalations/${open.escalation_id}/cancel`;
   expect((await call(url, "POST", cancel, { key: admin, body: { reason: "not needed" } })).status).toBe(200);
+
+  // What a page hides is told with the intent, also after the review is closed; before it was recorded, the decision told it.
+  const withheld = async () => {
+    const of = async (id: string) => (await call(url, "GET", `/v1/intents/${id}`, { key: admin })).json.intent.withheld;
+    return Promise.all(ids.map(of));
+  };
+  const places = ["/ssn", "/account"];
+  expect(await withheld()).toEqual([places, places, places]);
+  const { json: list } = await call(url, "GET", "/v1/intents", { key: admin });
+  expect(list.intents.map((each: { withheld: string[] }) => each.withheld)).toEqual([places, places, places]);
+  await database.db.system((query) => query("update intents set intent = (intent::jsonb - 'withheld')::json"));
+  expect(await withheld()).toEqual([places, places, []]);
+
   const shown = new Map<string, string[]>();
   for (const table of ["events", "audit", "escalations", "mails", "deliveries"]) shown.set(table, await rowsOf(table));
   for (const id of ids) shown.set(id, [(await call(url, "GET", `/v1/intents/${id}/audit`, { key: admin })).text]);

@@ -1,0 +1,57 @@
+/** Intents and decisions as people may see them: what a rule removes or redacts shows nowhere. Source: policies.md §3 rule 5. */
+import type { Decision, IntentAnswer, IntentRecord } from "@countersign/contract";
+import { atPointer, sameJson, withPointer } from "./json-lines.ts";
+
+const withheld_text = "(withheld: a rule removes or redacts this)";
+
+/** Shorter values stand in ordinary words too often. As the service does it for escalations; a test holds them together. */
+const chars_min = 4;
+
+/** The answer without what is withheld in either half of it. */
+export function shownAnswer(answer: IntentAnswer): IntentAnswer {
+  const { intent, decision } = answer;
+  const { modified_content } = decision;
+  const left = intent.withheld.filter((path) => {
+    const there = atPointer(modified_content, path);
+    return there !== undefined && sameJson(there, atPointer(intent.payload?.content, path));
+  });
+  const shown = without(modified_content, left) as Decision["modified_content"];
+  return { ...answer, intent: shownIntent(intent), decision: { ...decision, modified_content: shown } };
+}
+
+/** The intent without what is withheld; an agent may say in its summary or target what is withheld in the content. */
+export function shownIntent<T extends IntentRecord>(intent: T): T {
+  const { action, payload, withheld } = intent;
+  if (withheld.length === 0) return intent;
+  const content = without(payload?.content, withheld) as Record<string, unknown>;
+  const kept = textsOf(content);
+  const hidden = [...textsOf(payload?.content)].filter((text) => !kept.has(text)).sort((a, b) => b.length - a.length);
+  const clean = (text: string) => hidden.reduce((rest, each) => rest.replaceAll(each, "[redacted]"), text);
+  const target = Object.entries(action.target ?? {}).map(([name, text]) => [name, clean(text)]);
+  return {
+    ...intent,
+    action: action.target === undefined ? action : { ...action, target: Object.fromEntries(target) },
+    payload: {
+      ...payload,
+      content,
+      ...(payload?.summary === undefined ? {} : { summary: clean(payload.summary) }),
+    },
+  };
+}
+
+function without(value: unknown, places: readonly string[]): unknown {
+  return places.reduce((rest, path) => withPointer(rest, path, withheld_text), value);
+}
+
+/** The texts in a JSON value; numbers count as they are written. */
+function textsOf(value: unknown): Set<string> {
+  const texts = new Set<string>();
+  const queue = [value];
+  while (queue.length > 0) {
+    const at = queue.pop();
+    if (typeof at === "object" && at !== null) queue.push(...Object.values(at));
+    else if ((typeof at === "string" || typeof at === "number") && String(at).trim().length >= chars_min)
+      texts.add(String(at));
+  }
+  return texts;
+}

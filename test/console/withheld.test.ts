@@ -1,0 +1,121 @@
+/** What a rule removes or redacts is on no page, whatever became of the action. Source: policies.md §3 rule 5. */
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { shownAnswer, shownIntent } from "../../packages/console/src/parts/shown.ts";
+import type { IntentAnswer, IntentRecord } from "../../packages/contract/src/index.ts";
+import { hiddenTexts, withoutTexts } from "../../packages/core/src/index.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+const card = "4111222233334444";
+
+describe("what is withheld", () => {
+  const recordOf = (content: object, withheld: string[], summary: string, target: object): IntentRecord =>
+    ({ action: { verb: "pay", target }, payload: { content, summary }, withheld }) as unknown as IntentRecord;
+
+  test("is left out of summary and target as the service leaves it out of escalations", () => {
+    const value = fc.oneof(
+      fc.stringMatching(/^[a-c4 ]{0,8}$/),
+      fc.integer(),
+      fc.constantFrom<unknown>(true, null, [44_444, "abcab"]),
+    );
+    const content = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), value, { noNullPrototype: true });
+    fc.assert(
+      fc.property(content, fc.subarray(["a", "b", "c"]), fc.array(value, { maxLength: 4 }), (all, gone, said) => {
+        const text = [...said, ...Object.values(all)].join(" ");
+        const there = gone.filter((name) => Object.hasOwn(all, name));
+        const left = Object.fromEntries(Object.entries(all).filter(([name]) => !there.includes(name)));
+        const hidden = hiddenTexts(all, left);
+        const places = there.map((name) => `/${name}`);
+        const shown = shownIntent(recordOf(all, places, text, { identifier: text }));
+        expect([shown.payload?.summary, shown.action.target]).toEqual(
+          withoutTexts([text, { identifier: text }], hidden),
+        );
+        for (const name of there) expect(shown.payload?.content?.[name]).toMatch(/^\(withheld/);
+      }),
+    );
+  });
+
+  test("is left out of the modified action where nothing took it out, and what was put there stays", () => {
+    const answer = (modified_content: object | null) =>
+      shownAnswer({
+        intent: recordOf({ card, list: [1, { pin: 1234 }] }, ["/card", "/list/1/pin"], "", {}),
+        decision: { modified_content },
+      } as unknown as IntentAnswer).decision.modified_content;
+    expect(answer(null)).toBeNull();
+    expect(answer({ card, list: [1, { pin: 1234 }], note: 1 })).toEqual({
+      card: expect.stringMatching(/^\(withheld/),
+      list: [1, { pin: expect.stringMatching(/^\(withheld/) }],
+      note: 1,
+    });
+    expect(answer({ card: "[redacted]", list: [1, {}] })).toEqual({ card: "[redacted]", list: [1, {}] });
+  });
+});
+
+describe.skipIf(whyNot !== null)(`the pages${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    const rules = {
+      redact: { when: "has(params.card)", effect: "approve_modified", modify: [{ op: "redact", path: "/card" }] },
+      ask: { when: "has(params.ask)", effect: "escalate" },
+      stop: { when: "has(params.stop)", effect: "block" },
+      cap: { when: "has(params.a)", effect: "approve_modified", modify: [{ op: "cap", path: "/a", value: "100" }] },
+    };
+    for (const [name, spec] of Object.entries(rules)) {
+      const policy = {
+        apiVersion: "countersign/v1",
+        kind: "Policy",
+        metadata: { name },
+        spec: { ...spec, match: { actions: ["other.pay"] }, on_unknown: "skip" },
+      };
+      const saved = await api<{ policy: { policy_id: string } }>(console_.url, seeded.admin, "POST", "/v1/policies", {
+        policy,
+      });
+      const path = `/v1/policies/${saved.policy.policy_id}/activate`;
+      await api(console_.url, seeded.admin, "POST", path, { mode: "live" });
+    }
+  }, test_timeout_ms);
+
+  test("of a block, of a review that is open, closed as block or approved, and of a conflict do not show it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const pay = (content: object) =>
+      submit(
+        console_.url,
+        seeded.agent,
+        intent("other.pay", { ...content, card }, { target: `card ${card}`, summary: `Pay with ${card}` }),
+      );
+    const of = (ruled: { decision: { escalation_id: string | null } }) =>
+      `/v1/escalations/${ruled.decision.escalation_id}`;
+    const cases = {
+      changed: await pay({}),
+      blocked: await pay({ stop: 1 }),
+      open: await pay({ ask: 1 }),
+      conflict: await pay({ a: "500" }),
+      cancelled: await pay({ ask: 2 }),
+      approved: await pay({ a: "501" }),
+    };
+    await api(console_.url, seeded.operator, "POST", `${of(cases.cancelled)}/cancel`, {});
+    await api(console_.url, seeded.reviewer, "POST", `${of(cases.approved)}/decision`, { outcome: "approve" });
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    for (const [name, { intent_id, decision }] of Object.entries(cases)) {
+      const paths = [`/decisions/${intent_id}`];
+      if (decision.escalation_id !== null) paths.push(`/escalations/${decision.escalation_id}`);
+      for (const path of paths) {
+        await page.goto(path);
+        await page.getByText("(withheld: a rule removes or redacts this)").first().waitFor();
+        await page.getByText("Pay with [redacted]").first().waitFor();
+        await page.getByText("Facts", { exact: true }).first().waitFor();
+        expect(await page.content(), `${name} ${path}`).not.toContain(card);
+      }
+    }
+    await page.goto("/decisions");
+    await page.getByText("card [redacted]").first().waitFor();
+    expect(await page.content()).not.toContain(card);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});
