@@ -120,7 +120,7 @@ export const IntentRecord = Type.Object(
     ...Intent.properties,
     decided_as: Type.Object(
       { type: text(limits.action_type_chars_max), data_classes: Type.Array(text(limits.label_chars_max)) },
-      { description: "action type and data classes after the membrane's catalogue" },
+      { description: "action type and data classes after the membrane's catalogue, in lower case" },
     ),
     withheld: Type.Array(text(1_000), {
       description:
