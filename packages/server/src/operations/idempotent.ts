@@ -1,7 +1,8 @@
 /** A creating operation under an optional Idempotency-Key, in one transaction. Source: api.md §2. */
 import { canonicalJson, formatTimestampUs, sha256Hex } from "@countersign/core";
-import type { Query } from "../ports.ts";
-import { type OnceAnswer, once } from "../store/idempotency.ts";
+import type { Db, Query } from "../ports.ts";
+import type { DecisionRows } from "../store/commit-writer-rows.ts";
+import { type OnceAnswer, once, readIdempotencyKey } from "../store/idempotency.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -49,4 +50,13 @@ export function idempotent<T>(
     );
   };
   return terms.scope === "system" ? runtime.db.system(run) : runtime.db.tenant(caller.org_id, run);
+}
+
+/**
+ * Whether a submission is answered already, as of now: what no longer finds room is answered again all the same, and the
+ * commit finds out with what.
+ */
+export async function isReplay(db: Db, { org_id, idempotency }: DecisionRows): Promise<boolean> {
+  if (idempotency === null) return false;
+  return db.tenant(org_id, (query) => readIdempotencyKey(query, { org_id, ...idempotency }));
 }

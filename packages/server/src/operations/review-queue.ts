@@ -12,7 +12,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { Clock, Db } from "../ports.ts";
 import type { DecisionRows } from "../store/commit-writer-rows.ts";
 import { countPendingReviews } from "../store/escalations.ts";
-import { readIdempotencyKey } from "../store/idempotency.ts";
+import { isReplay } from "./idempotent.ts";
 
 /** The doors of one node to all review queues. */
 export interface ReviewQueues {
@@ -107,12 +107,6 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
   return {
     enter: (rows, commit) => (rows.escalation === null ? commit(rows) : enterToWait(rows, commit)),
   };
-}
-
-/** What was answered before is answered again, however full the queue is: the commit finds that out. */
-async function isReplay(db: Db, { org_id, idempotency }: DecisionRows): Promise<boolean> {
-  if (idempotency === null) return false;
-  return db.tenant(org_id, (query) => readIdempotencyKey(query, { org_id, ...idempotency }));
 }
 
 function full(agent_id: string): Fault {

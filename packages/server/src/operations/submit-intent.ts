@@ -11,7 +11,7 @@ import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../store/commi
 import { readFirstAnswer } from "../store/intents.ts";
 import { announceQuotaExceeded } from "./announce-quota-exceeded.ts";
 import type { Caller } from "./caller.ts";
-import { ownedOperation } from "./idempotent.ts";
+import { isReplay, ownedOperation } from "./idempotent.ts";
 import { type Proposal, proposeDecision } from "./propose-decision.ts";
 import { pullContext } from "./pull-context.ts";
 import type { Runtime } from "./runtime.ts";
@@ -110,6 +110,8 @@ export async function submitIntent(
         lost_races += 1;
         break;
       case "quota_exceeded":
+        // Another node may have answered this request while the commit waited, which took the last of the quota.
+        if (await isReplay(runtime.db, proposal.rows)) break;
         throw await quotaFault(runtime, caller, request, outcome);
       case "stale":
         runtime.metrics.decidedAgain();

@@ -23,6 +23,8 @@ async function limited(left: number): Promise<Reviewed> {
 }
 const submit = (org: Reviewed, node = 0, more: object = {}, headers = {}, key = org.agent) =>
   call(urls[node] ?? "", "POST", "/v1/intents", { key, body: { ...body, ...more }, headers });
+const submitBatch = (org: Reviewed, node: number, intents: readonly object[]) =>
+  call(urls[node] ?? "", "POST", "/v1/intents/batch", { key: org.agent, body: { intents } });
 const usage = async (org: Reviewed) => (await call(urls[1] ?? "", "GET", "/v1/usage", { key: org.admin })).json.usage;
 const stored = async ({ org }: Reviewed) =>
   (await db.query("select from intents where org_id = $1 and mode = 'live'", [org.org_id])).length;
@@ -100,6 +102,39 @@ describe("at the limit", () => {
     const late = await submit(org, 1, {}, { "Idempotency-Key": "b" });
     expect([late.status, late.headers.get("idempotent-replayed")]).toEqual([201, null]);
   });
+
+  test.each([
+    ["alone", (org: Reviewed) => submit(org, 1, {}, { "Idempotency-Key": "last" })],
+    ["in a batch", (org: Reviewed) => submitBatch(org, 1, [{ ...body, idempotency_key: "last" }])],
+  ])(
+    "a repetition that waited while another node answered it with the last unit has that answer: %s",
+    async (_, send) => {
+      const org = await limited(1);
+      const { org_id } = org.org;
+      const first = await submit(org, 0, {}, { "Idempotency-Key": "last" });
+      const [kept] = await db.query("delete from idempotency_keys k where org_id = $1 returning to_json(k) as key", [
+        org_id,
+      ]);
+      await db.query("update org_heads set usage_used = 0 where org_id = $1", [org_id]);
+      let repeated: ReturnType<typeof submit> | undefined;
+      // The other node by hand: at the head while the repetition comes, and away with the unit when it gets there.
+      await db.system(async (query) => {
+        await query("select from org_heads where org_id = $1 for update", [org_id]);
+        const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+        repeated = send(org);
+        const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
+        await expect.poll(async () => (await db.query(waiting, [me?.pid])).length, { timeout: 20_000 }).toBe(1);
+        await query("update org_heads set usage_used = 1 where org_id = $1", [org_id]);
+        await query("insert into idempotency_keys select * from json_populate_record(null::idempotency_keys, $1)", [
+          kept?.["key"],
+        ]);
+      });
+      const { status, json } = (await repeated) ?? {};
+      expect(status).toBe(200);
+      expect(json.results?.[0] ?? json).toMatchObject(first.json);
+      expect(await toldOf(org)).toEqual([]);
+    },
+  );
 
   test("a new month begins at nothing, keeps the old one, and tells again when it is used up", async () => {
     const org = await limited(1);
