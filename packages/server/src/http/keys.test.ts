@@ -1,4 +1,5 @@
 /** Keys over HTTP: what every promise of contract §5 and api.md §3 looks like from outside. */
+import { formatTimestampUs } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
 import { call, httpNode, type TestOrganization, testOrganization } from "../testing/http-node.ts";
@@ -96,6 +97,20 @@ describe("POST /v1/api-keys", () => {
     expect(stored).toContain("sealed");
     expect(stored).not.toMatch(/svc_(live|shadow|test)_/);
     expect(stored).not.toContain(answers[0]?.json.api_key.slice(-38));
+  });
+
+  test("a repetition gives the same key again when it has expired meanwhile", async () => {
+    const timed = await httpNode(db, { clock });
+    const { api_key } = await (await testOrganization(db, clock)).key();
+    const request = {
+      key: api_key,
+      body: { expires_at: formatTimestampUs(time_us + 2_000_000) },
+      headers: { "Idempotency-Key": "soon over" },
+    };
+    const first = await call(timed.url, "POST", "/v1/api-keys", request);
+    time_us += 3_000_000;
+    const again = await call(timed.url, "POST", "/v1/api-keys", request);
+    expect([first.status, again.status, again.text]).toEqual([201, 200, first.text]);
   });
 });
 

@@ -71,11 +71,11 @@ export async function createKey(
   input: ApiKeyInput,
   idempotency_key?: string,
 ): Promise<OnceAnswer<ApiKeyCreated>> {
-  const wanted = keyToCreate(caller, input, runtime.clock.now_us());
   const context = createdKeyContext(caller.org_id, idempotency_key ?? "");
   const terms = { operation: "createApiKey", idempotency_key, request: input };
   const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
-    const created = await insertNewKey(runtime, query, wanted);
+    // Judged here: an expiry that has passed meanwhile is no reason to refuse a repetition.
+    const created = await insertNewKey(runtime, query, keyToCreate(caller, input, runtime.clock.now_us()));
     return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };
   });
   return { response: JSON.parse(runtime.sealer.open(response.sealed, context)) as ApiKeyCreated, replayed };

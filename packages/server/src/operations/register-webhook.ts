@@ -8,7 +8,7 @@ import { countWebhooks, escalationExists, insertWebhook, secretContext } from ".
 import type { Caller } from "./caller.ts";
 import { idempotent } from "./idempotent.ts";
 import type { Runtime } from "./runtime.ts";
-import { acceptedUrl, subscribedTypes } from "./webhook-events.ts";
+import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
 
 /**
@@ -26,9 +26,11 @@ export async function registerWebhook(
   const { ids, sealer } = runtime;
   const { org_id, actor } = caller;
   const event_types = subscribedTypes(input.event_types);
-  const url = await acceptedUrl(runtime.httpOut, input.url);
+  // Asked outside the transaction, refused inside: what was registered is shown again, also under other settings.
+  const verdict = await runtime.httpOut.check(input.url);
   const terms = { operation: "registerWebhook", idempotency_key, request: input };
   const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
+    const url = hrefOf(verdict);
     const at = formatTimestampUs(runtime.clock.now_us());
     const id = ids.next("webhook");
     const secret_sealed = sealer.seal(newWebhookSecret(ids), secretContext(org_id, id));

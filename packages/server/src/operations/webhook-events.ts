@@ -22,12 +22,16 @@ export function subscribedTypes(wanted: readonly string[] | undefined): EventTyp
   return [...new Set(wanted as readonly EventType[])];
 }
 
+/** What the guard says of a URL. */
+type UrlVerdict = { readonly href: string } | { readonly refused: string };
+
 /** The URL in the one spelling to store. Faults: webhook_url_refused. Source: api.md §8. */
-export async function acceptedUrl(
-  httpOut: { check(url: string): Promise<{ readonly href: string } | { readonly refused: string }> },
-  url: string,
-): Promise<string> {
-  const verdict = await httpOut.check(url);
+export async function acceptedUrl(httpOut: { check(url: string): Promise<UrlVerdict> }, url: string): Promise<string> {
+  return hrefOf(await httpOut.check(url));
+}
+
+/** As `acceptedUrl`, where the guard was asked before. */
+export function hrefOf(verdict: UrlVerdict): string {
   if ("href" in verdict) return verdict.href;
   throw new Fault("webhook_url_refused", {
     details: [{ path: "/url", code: "not_allowed", message: verdict.refused }],

@@ -40,6 +40,19 @@ test("every URL of the collection is registered or refused as the guard says, an
   await close();
 });
 
+test("a repeated registration is answered as the first, also where its receiver would be refused by now", async () => {
+  const { url, close } = await webhookNode(database);
+  const strict = await serviceNode(database);
+  const { api_key: key } = await (await testOrganization(database.db)).key();
+  const request = { key, body: { url: "https://127.0.0.1/x" }, headers: { "Idempotency-Key": "moved" } };
+  const first = await call(url, "POST", path, request);
+  const again = await call(strict.url, "POST", path, request);
+  expect([first.status, again.status, again.text]).toEqual([201, 200, first.text]);
+  const other = await call(strict.url, "POST", path, { ...request, headers: { "Idempotency-Key": "new" } });
+  expect([other.status, other.json.error.code]).toEqual([400, "webhook_url_refused"]);
+  await Promise.all([close(), strict.close()]);
+});
+
 test("lists in lists are no event types, and another organization's escalation is as good as none", async () => {
   const { url } = await webhookNode(database);
   const org = await webhookOrganization(database, url);
