@@ -118,7 +118,7 @@ export const errorCodes = {
   payload_too_large: {
     status: 413,
     meaning: "The body is larger than the operation takes.",
-    advice: "Send at most 1 MiB (a batch: 8 MiB).",
+    advice: "Send at most 1 MiB (a batch: 8 MiB, each item 1 MiB).",
   },
   unsupported_media_type: {
     status: 415,

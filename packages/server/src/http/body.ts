@@ -35,8 +35,16 @@ export async function readJson(
   if (headers.expect !== undefined) response.writeContinue();
   const reserve = length === undefined ? () => reserveBody(response, bytes_max) : null;
   const bytes = await readBytes(request, bytes_max, reserve);
-  const depth_max = operation.examines === "items" ? limits.batch_json_depth_max : limits.json_depth_max;
-  return { ...parseInParts(bytes, depth_max), bytes: bytes.length };
+  const in_items = operation.examines === "items";
+  const { value, examine } = parseInParts(bytes, in_items ? limits.batch_json_depth_max : limits.json_depth_max);
+  const measured = in_items && bytes.length > limits.body_bytes_max;
+  return { value, examine: measured ? (item) => examine(notTooLarge(item)) : examine, bytes: bytes.length };
+}
+
+/** An item of a batch, which may be as large as a body of its own, white space left out. Faults: payload_too_large. */
+function notTooLarge(item: unknown): unknown {
+  if (Buffer.byteLength(JSON.stringify(item)) > limits.body_bytes_max) throw tooLarge(limits.body_bytes_max);
+  return item;
 }
 
 /** The client closed the connection, or was cut off for being slow, before its request was complete. */

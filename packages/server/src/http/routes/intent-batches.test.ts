@@ -1,4 +1,5 @@
 /** Batches over HTTP, on a whole node. Source: contract §8 rule 5, api.md §2 and §4. */
+import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
@@ -96,6 +97,22 @@ describe("POST /v1/intents/batch", () => {
       expect(item.success).toBe(alone.status === 201);
       expect([item.error?.code, item.error?.details]).toEqual([alone.json.error?.code, prefixed]);
     }
+  });
+
+  test.each([
+    ["one byte less than", limits.body_bytes_max - 1, undefined],
+    ["exactly", limits.body_bytes_max, undefined],
+    ["one byte more than", limits.body_bytes_max + 1, "payload_too_large"],
+  ])("an item of %s a body's size is judged as it would be alone", async (_name, bytes, code) => {
+    // Two bytes a character, so that characters are not what is counted.
+    const rest = bytes - single('{"x":""}').length;
+    const item = single(`{"x":"${"é".repeat(Math.floor(rest / 2))}${"e".repeat(rest % 2)}"}`);
+    const alone = await call(url, "POST", "/v1/intents", { key: admin, body: item });
+    const { status, json } = await batch(`[${item}, ${single("{}")}]`);
+    const [first, second] = json.results;
+    expect([status, second.success, alone.json.error?.code]).toEqual([200, true, code]);
+    expect(first.success).toBe(code === undefined);
+    expect([first.error?.code, first.error?.details]).toEqual([code, alone.json.error?.details]);
   });
 
   test.each([
