@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call, httpNode, testOrganization } from "../testing/http-node.ts";
+import { rawRequest } from "../testing/raw-http.ts";
 
 const { db } = await testDatabase();
 let time_us = 1_800_000_000_000_000;
@@ -38,6 +39,28 @@ test("every answer of a rate-limited route carries the contract's three headers 
   expect([other.headers.get("ratelimit-policy"), rate(other).remaining]).toEqual(['"general";q=120;w=60', 119]);
   const missing = await call(node.url, "DELETE", "/v1/api-keys/nothing", { key: api_key });
   expect([missing.status, rate(missing).remaining]).toEqual([404, 118]);
+});
+
+test("a head that cannot be read is refused, whoever sent it, and counts like any refusal", async () => {
+  const node = await httpNode(db, { clock, rate_limits: { intents: 2, general: 2, onboarding: 1 } });
+  const { api_key } = await org.key();
+  const send = async (path: string, key: string | null, more: string) => {
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${key === null ? "" : `X-API-Key: ${key}\r\n`}${more}\r\n`;
+    const { statuses, text } = await rawRequest(Number(new URL(node.url).port), `${head}Content-Length: 0\r\n\r\n`);
+    return [statuses[0], /^ratelimit: (.*)\r/im.exec(text)?.[1]];
+  };
+  const twice = "Idempotency-Key: a\r\nIdempotency-Key: a";
+  expect(await send("/v1/intents", api_key, twice)).toEqual([400, '"intents";r=1;t=60']);
+  expect(await send("/v1/intents", api_key, "Expect: x")).toEqual([400, '"intents";r=0;t=60']);
+  expect(await send("/v1/intents", api_key, twice)).toEqual([429, '"intents";r=0;t=60']);
+  expect((await call(node.url, "POST", "/v1/intents", { key: api_key, body: intent })).status).toBe(429);
+  expect(await send("/v1/onboarding/quickstart", null, "Expect: x")).toEqual([400, '"onboarding";r=0;t=60']);
+  expect(await send("/v1/intents", null, `X-API-Key: ${api_key}\r\nX-API-Key: ${unknown}`)).toEqual([
+    400,
+    '"intents";r=1;t=60',
+  ]);
+  expect(await send("/v1/nothing", null, "Expect: x")).toEqual([400, '"general";r=1;t=60']);
+  expect(await send("/healthz", null, "Expect: x")).toEqual([400, undefined]);
 });
 
 test("a full window answers 429 with Retry-After, costs nothing, and lets a caller that waits so long pass", async () => {

@@ -3,9 +3,9 @@
  *
  *   key → role → rate window → (then, in `serve`: query → body → validation → handler)
  *
- * Whoever has no valid key learns nothing about what it sent or what exists. A refusal of the first two steps still takes
- * its place in a rate window: without a valid key the client address' window, with one the key's. A full window answers
- * 429 instead of whatever else was wrong, and that costs nothing.
+ * Whoever has no valid key learns nothing about what it sent or what exists, but that its head cannot be read. A refusal of
+ * the head or of the first two steps still takes its place in a rate window: without a valid key the client address' window,
+ * with one the key's. A full window answers 429 instead of whatever else was wrong, and that costs nothing.
  * Source: api.md §2 "Order of refusals" and "Rate windows"; contract §5 and §8.
  */
 import type { IncomingMessage } from "node:http";
@@ -63,6 +63,8 @@ export interface Visit {
   /** A known key may be taken from memory. */
   readonly recall: boolean;
   readonly request: IncomingMessage;
+  /** What is wrong with its head; null: nothing. */
+  readonly unreadable: Fault | null;
   readonly now_us: number;
 }
 
@@ -157,7 +159,7 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
 
 function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {
   const category = visit.operation.rate;
-  if (category === null) return { ...so_far, use: null };
+  if (category === null) return { ...so_far, fault: visit.unreadable ?? so_far.fault, use: null };
   const caller = so_far.known?.caller;
   const bucket =
     caller?.lineage_id != null && rateCategories[category].counted_by === "key"
@@ -172,8 +174,8 @@ function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Ad
 }
 
 /** A 304 does not count, and may take most of a minute to find out: such a request takes its place with its answer. */
-function mayBeUnchanged({ operation, request }: Visit): boolean {
-  return operation.conditional === true && request.headers["if-none-match"] !== undefined;
+function mayBeUnchanged({ operation, request, unreadable }: Visit): boolean {
+  return unreadable === null && operation.conditional === true && request.headers["if-none-match"] !== undefined;
 }
 
 /**
@@ -200,9 +202,10 @@ function counted(
   use: RateUse,
 ): Admission | Promise<Admission> {
   if (!use.taken.allowed) return { known, recalled, fault: rateFault(use), use };
+  const admission = { known, recalled, fault: visit.unreadable ?? fault, use };
   // A key that could not be read is nobody's request: an outage must not use up the budget of a whole office.
-  if (fault?.code !== "unavailable" && fault?.code !== "internal_error") return { known, recalled, fault, use };
-  return refundRate(deps.windows, use, nowMs(visit)).then((refunded) => ({ known, recalled, fault, use: refunded }));
+  if (fault?.code !== "unavailable" && fault?.code !== "internal_error") return admission;
+  return refundRate(deps.windows, use, nowMs(visit)).then((refunded) => ({ ...admission, use: refunded }));
 }
 
 /** Rate windows count in whole milliseconds. */

@@ -32,18 +32,18 @@ export interface Exchange {
   readonly request_id: string;
 }
 
-/** Nobody's admission: of requests that have no route, or no head that can be read. */
+/** Nobody's admission: of requests that no gate stands before. */
 const outside: Admission = { known: null, recalled: false, fault: null, use: null };
 
 /** Serves one request of a known operation. Never rejects; writes exactly one answer (none to a client that has left). */
 export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): Promise<void> {
   const { request, response, request_id } = exchange;
-  const { operation, recall } = route;
-  const visit: Visit = { operation, recall, request, now_us: deps.clock.now_us() };
+  const { operation } = route;
+  const unreadable = headFault(request);
+  const recall = route.recall && unreadable === null;
+  const visit: Visit = { operation, recall, request, unreadable, now_us: deps.clock.now_us() };
   let admission = outside;
   try {
-    const fault = headFault(request);
-    if (fault !== null) return refuse(deps, route, exchange, visit.now_us, admission, fault);
     const admitted = admit(deps.gate, visit);
     admission = admitted instanceof Promise ? await admitted : admitted;
     if (admission.fault !== null) return await refuseChecked(deps, route, exchange, visit, admission, admission.fault);
@@ -88,10 +88,10 @@ export async function refuseUnserved(deps: ServeDeps, exchange: Exchange, fault:
   const now_us = deps.clock.now_us();
   const unreadable = headFault(request);
   let admission = outside;
-  if (unreadable === null && request.url?.startsWith("/v1/")) {
-    admission = await admit(deps.gate, { operation: unserved, recall: false, request, now_us });
+  if (request.url?.startsWith("/v1/")) {
+    admission = await admit(deps.gate, { operation: unserved, recall: false, request, unreadable, now_us });
   }
-  refuse(deps, null, exchange, now_us, admission, unreadable ?? admission.fault ?? fault);
+  refuse(deps, null, exchange, now_us, admission, admission.fault ?? unreadable ?? fault);
 }
 
 /** Serves a file of the console: public, not rate-limited. */
