@@ -100,6 +100,18 @@ test("with a key, an unserved path is 404 and an unserved method 405 with Allow,
   expect(left[0]).toBe((left[1] as number) + 1);
 });
 
+test("an unserved method of a path that needs no key is 405 with Allow to everybody, and counts as what the path serves", async () => {
+  for (const [method, path, category] of [
+    ["GET", "/v1/onboarding/quickstart", "onboarding"],
+    ["GET", "/v1/auth/login", "authentication"],
+    ["DELETE", "/v1/auth/login", "authentication"],
+  ] as const) {
+    const { status, headers } = await call(url, method, path);
+    expect([method, path, status, headers.get("allow")]).toEqual([method, path, 405, "POST, OPTIONS"]);
+    expect(headers.get("ratelimit-policy")).toContain(`"${category}"`);
+  }
+});
+
 test("HEAD answers like GET without its body, also for refusals", async () => {
   for (const path of ["/healthz", "/v1/intents", "/v1/nothing"]) {
     const get = await call(url, "GET", path);

@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { deliveredOperations } from "@countersign/contract";
+import { deliveredOperations, type Operation } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Ids } from "../ports.ts";
@@ -76,16 +76,15 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     for (const socket of connections) endAfterAnswer(socket);
   });
 
-  const paths: { readonly pattern: RegExp; readonly methods: string[] }[] = [];
+  const paths: { readonly pattern: RegExp; readonly operations: Operation[] }[] = [];
   for (const [id, operation] of deliveredOperations) {
     const route = routeOf(id, operation, deps.handlers[id] as Handler);
-    const methods = operation.method === "GET" ? ["GET", "HEAD"] : [operation.method];
     const pattern = new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
     const known = paths.find((path) => path.pattern.source === pattern.source);
-    if (known === undefined) paths.push({ pattern, methods: [...methods] });
-    else known.methods.push(...methods);
+    if (known === undefined) paths.push({ pattern, operations: [operation] });
+    else known.operations.push(operation);
     app.route({
-      method: methods,
+      method: methodsOf(operation),
       url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
       onRequest: (request, reply) => {
         reply.hijack();
@@ -99,11 +98,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     const file = deps.console?.find(exchange.request) ?? null;
     if (file !== null && deps.console) return void serveConsole(deps, deps.console, file, exchange);
     const path = (exchange.request.url as string).split("?", 1)[0] as string;
-    const methods = paths.filter(({ pattern }) => pattern.test(path)).flatMap((each) => each.methods);
-    if (methods.length === 0) return void refuseUnserved(deps, exchange, new Fault("not_found"));
-    const allow = [...new Set([...methods, "OPTIONS"])].join(", ");
+    const served = paths.filter(({ pattern }) => pattern.test(path)).flatMap((each) => each.operations);
+    if (served.length === 0) return void refuseUnserved(deps, exchange, new Fault("not_found"));
+    const allow = [...new Set([...served.flatMap(methodsOf), "OPTIONS"])].join(", ");
     if (exchange.request.method === "OPTIONS") return void answerOptions(deps, exchange, allow);
-    void refuseUnserved(deps, exchange, new Fault("method_not_allowed", { headers: { allow } }));
+    const open = served.find(({ auth }) => auth === "none");
+    void refuseUnserved(deps, exchange, new Fault("method_not_allowed", { headers: { allow } }), open);
   }
   // A hook, not the handler: in front of that Fastify would already have judged the body.
   app.addHook("onRequest", (request, reply, done) => {
@@ -113,6 +113,10 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   app.setNotFoundHandler(unreachable);
   return app;
+}
+
+function methodsOf({ method }: Operation): string[] {
+  return method === "GET" ? ["GET", "HEAD"] : [method];
 }
 
 function exchangeOf(

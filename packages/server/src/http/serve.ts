@@ -82,14 +82,23 @@ const unserved: Operation = {
   delivered: false,
 };
 
-/** Refuses a request that no operation serves. Under /v1 the gate stands before that, too. Never rejects. */
-export async function refuseUnserved(deps: ServeDeps, exchange: Exchange, fault: Fault): Promise<void> {
+/**
+ * Refuses a request that no operation serves. Under /v1 the gate stands before that, too; it asks for no key where `open`, an
+ * operation of the same path, asks for none. Never rejects.
+ */
+export async function refuseUnserved(
+  deps: ServeDeps,
+  exchange: Exchange,
+  fault: Fault,
+  open?: Operation,
+): Promise<void> {
   const { request } = exchange;
   const now_us = deps.clock.now_us();
   const unreadable = headFault(request);
   let admission = outside;
   if (request.url?.startsWith("/v1/")) {
-    admission = await admit(deps.gate, { operation: unserved, recall: false, request, unreadable, now_us });
+    const operation = open === undefined ? unserved : { ...unserved, auth: open.auth, rate: open.rate };
+    admission = await admit(deps.gate, { operation, recall: false, request, unreadable, now_us });
   }
   refuse(deps, null, exchange, now_us, admission, admission.fault ?? unreadable ?? fault);
 }
