@@ -181,6 +181,17 @@ test("keys do not share a window, categories do not, and a key's own agreement w
   expect(rate(await submit(two.api_key))).toMatchObject({ limit: 3, remaining: 2 });
 });
 
+test("a limit that is raised is in force with the key's next request, also where it only submits", async () => {
+  const node = await httpNode(db, { clock, rate_limits: { intents: 1 } });
+  const { api_key, key_id } = await org.key();
+  const submit = () => call(node.url, "POST", "/v1/intents", { key: api_key, body: intent });
+  expect([(await submit()).status, (await submit()).status]).toEqual([201, 429]);
+  await db.query("update api_keys set rate_limits = '{\"intents\": 2}' where key_id = $1", [key_id]);
+  const [raised, full] = [await submit(), await submit()];
+  expect([raised.status, full.status]).toEqual([201, 429]);
+  for (const each of [raised, full]) expect(rate(each)).toMatchObject({ limit: 2, remaining: 0 });
+});
+
 test("requests without a valid key take from the budget of their address, and leave that of keys alone", async () => {
   const node = await httpNode(db, { clock, rate_limits: { general: 2 }, trust_proxy: ["127.0.0.1"] });
   const from = (ip: string, key?: string) =>

@@ -80,8 +80,23 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
   const key = visit.request.headers["x-api-key"];
   if (visit.recall && typeof key === "string") {
     const known = deps.keys.recall(key, visit.now_us);
-    if (known !== undefined) return admitKnown(deps, visit, known, true);
+    if (known !== undefined) {
+      const admission = admitKnown(deps, visit, known, true);
+      return admission instanceof Promise
+        ? admission.then((each) => unlessFull(deps, visit, key, each))
+        : unlessFull(deps, visit, key, admission);
+    }
   }
+  return admitPresented(deps, visit, key);
+}
+
+/** The limits of a caller from memory may have been raised since: a window that is full under them is looked at again. */
+function unlessFull(deps: GateDeps, visit: Visit, key: string, admission: Admission): Admission | Promise<Admission> {
+  return admission.use?.taken.allowed === false ? admitPresented(deps, visit, key) : admission;
+}
+
+/** Lets in whoever the key or the session is by the database. */
+function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Admission> {
   return identify(deps, visit.request, key).then(
     (known) => admitKnown(deps, visit, known, false),
     (error: unknown) => count(deps, visit, { known: null, recalled: false, fault: faultOf(error) }),

@@ -11,8 +11,8 @@ export type KeyLimits = Readonly<Partial<Record<RateCategory, number>>>;
 
 /**
  * Sets the rate limits agreed for one key and for those it was and will be rotated to: they share one window. Null: the
- * instance's limits again. In force on every node with the key's next request that is read or committed.
- * Faults: not_found. Source: contract §8 rule 3; used by `countersign keys limit`.
+ * instance's limits again. In force on every node with the key's next request; where it only submits, lowered limits with
+ * the one after. Faults: not_found. Source: contract §8 rule 3; used by `countersign keys limit`.
  */
 export async function setKeyLimits(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,
