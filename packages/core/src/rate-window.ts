@@ -79,7 +79,7 @@ export class RateWindow {
   /** Takes back one request counted at `at_ms`, and says what the budget is then. Nothing happens if it has aged out. */
   refund(limit: number, at_ms: number, now_ms: number): RateTake {
     const current_ms = this.#advance(now_ms);
-    // Newest first: a refund follows its request by milliseconds.
+    // Newest first: most refunds follow their request by milliseconds.
     for (let entry = this.#entries - 1; entry >= 0; entry--) {
       const slot = this.#slot(entry);
       const time = this.#times[slot] as number;

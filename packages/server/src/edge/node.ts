@@ -9,7 +9,7 @@ import { createKeyReader } from "../http/key-reader.ts";
 import { createKeyUses } from "../http/key-uses.ts";
 import { Keys } from "../http/keys.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
-import { rateLimitsUnder } from "../http/rate-limit.ts";
+import { rateLimitsUnder, Unsettled } from "../http/rate-limit.ts";
 import { allRoutes } from "../http/routes/index.ts";
 import { createSessions } from "../http/sessions.ts";
 import { createContextPulls } from "../operations/context-pulls.ts";
@@ -152,6 +152,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       public_url: runtime.settings.public_url,
       signup_open: config.signup === "open",
       windows: windows.windows,
+      unsettled: new Unsettled(),
       limits: rateLimitsUnder(config.rate_limits),
       trust: proxyTrust(config.trust_proxy),
     },

@@ -109,8 +109,8 @@ test("304 gives its place back, and its headers say so", async () => {
   expect((await read({ "If-None-Match": etag })).status).toBe(429);
 });
 
-/** A node on which no decision is read before `readers` requests ask for one. */
-async function heldTogether(readers: number) {
+/** A node on which no decision is read before `readers` requests ask for one; `limit` is that of its category. */
+async function heldTogether(readers: number, limit: number) {
   let here = 0;
   let letGo: () => void = () => undefined;
   const all = new Promise<void>((resolve) => {
@@ -122,23 +122,47 @@ async function heldTogether(readers: number) {
     if (here <= readers) await all;
     return { status: 200, body: { decision: "the same" } };
   };
-  return httpNode(db, { clock, rate_limits: { general: 3 }, handlers: { getDecision } });
+  return httpNode(db, { clock, rate_limits: { general: limit }, handlers: { getDecision } });
 }
 
-test("requests that end in a 304 take no place while they wait either, however many at once", async () => {
-  const node = await heldTogether(41);
+test("requests that end in a 304 take no place while they wait either, as many at once as the limit", async () => {
+  const node = await heldTogether(41, 40);
   const { api_key } = await org.key();
   const read = (headers = {}) => call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers });
   const waiting = Array.from({ length: 40 }, () => read({ "If-None-Match": "*" }));
   const counted = await read();
-  expect([counted.status, rate(counted).remaining]).toEqual([200, 2]);
+  expect([counted.status, rate(counted).remaining]).toEqual([200, 39]);
   for (const same of await Promise.all(waiting)) expect(same.status).toBe(304);
-  expect(rate(await read({ "If-None-Match": "*" })).remaining).toBe(2);
-  expect(rate(await read()).remaining).toBe(1);
+  expect(rate(await read({ "If-None-Match": "*" })).remaining).toBe(39);
+  expect(rate(await read()).remaining).toBe(38);
+});
+
+test("more of them wait in the places of their window, which they get back, and no more than those", async () => {
+  const held: (() => void)[] = [];
+  const getDecision = async () => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    return { status: 200, body: { decision: "the same" } };
+  };
+  const node = await httpNode(db, { clock, rate_limits: { general: 3 }, handlers: { getDecision } });
+  const { api_key } = await org.key();
+  for (const _ of ["once", "and again"]) {
+    const refused: { status: number; headers: Headers }[] = [];
+    const read = async () => {
+      const headers = { "If-None-Match": "*" };
+      const answer = await call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers });
+      if (answer.status === 429) refused.push(answer);
+      return answer.status === 304 ? rate(answer).remaining : null;
+    };
+    const answers = Promise.all(Array.from({ length: 40 }, read));
+    await expect.poll(() => held.length + refused.length, { timeout: 20_000 }).toBe(40);
+    expect([held.length, ...new Set(refused.map((each) => rate(each).remaining))]).toEqual([6, 0]);
+    for (const letGo of held.splice(0)) letGo();
+    expect(Math.max(...(await answers).map(Number))).toBe(3);
+  }
 });
 
 test("with If-None-Match, too, no more answers than the limit get through when they did change", async () => {
-  const node = await heldTogether(40);
+  const node = await heldTogether(6, 3);
   const { api_key } = await org.key();
   const read = () =>
     call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers: { "If-None-Match": '"other"' } });

@@ -26,6 +26,7 @@ import {
   type RateUse,
   rateFault,
   refundRate,
+  type Unsettled,
   useRate,
 } from "./rate-limit.ts";
 import type { Sessions } from "./sessions.ts";
@@ -40,6 +41,7 @@ export interface GateDeps {
   /** False: the operations that make organizations refuse, whatever they are sent. */
   readonly signup_open: boolean;
   readonly windows: RateWindows;
+  readonly unsettled: Unsettled;
   /** The limits of callers without a key. */
   readonly limits: RateLimits;
   readonly trust: ProxyTrust;
@@ -181,33 +183,41 @@ function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Ad
       ? keyBucket(category, caller.org_id, caller.lineage_id)
       : clientBucket(category, ipOf(deps, visit.request));
   const limit = (so_far.known?.limits ?? deps.limits)[category];
-  const rate = so_far.fault === null && mayBeUnchanged(visit) ? lookAtRate : useRate;
+  const looks = so_far.fault === null && mayBeUnchanged(visit) && deps.unsettled.enter(bucket, limit);
+  const rate = looks ? lookAtRate : useRate;
   const use = rate(deps.windows, category, bucket, limit, nowMs(visit));
   return use instanceof Promise
     ? use.then((each) => counted(deps, visit, so_far, each))
     : counted(deps, visit, so_far, use);
 }
 
-/** A 304 does not count, and may take most of a minute to find out: such a request takes its place with its answer. */
+/**
+ * A 304 does not count, and may take most of a minute to find out: such a request takes its place with its answer. Only as many
+ * as the limit at once: nobody holds any number of them for nothing. More take theirs at the gate, and get it back.
+ */
 function mayBeUnchanged({ operation, request, unreadable }: Visit): boolean {
   return unreadable === null && operation.conditional === true && request.headers["if-none-match"] !== undefined;
 }
 
 /**
- * Settles what a request counts for, now that its answer is known: one that was let in on a look at its window takes its
- * place there unless it is `unchanged`. The fault is the 429 of a window that has filled up meanwhile.
+ * Settles what a request counts for, now that its answer is known: one that is `unchanged` has no place in its window, one
+ * that was let in on a look takes it now. The fault is the 429 of a window that has filled up meanwhile.
  */
 export async function settleRate(
-  { windows }: Pick<GateDeps, "windows">,
+  { windows, unsettled }: Pick<GateDeps, "windows" | "unsettled">,
   admission: Admission,
   unchanged: boolean,
   now_us: number,
 ): Promise<Admission> {
   const { use } = admission;
-  if (use === null || use.counted) return admission;
+  if (use === null) return admission;
+  const now_ms = Math.floor(now_us / 1000);
+  if (use.settled) return unchanged ? { ...admission, use: await refundRate(windows, use, now_ms) } : admission;
+  unsettled.leave(use.bucket);
   const rate = unchanged ? lookAtRate : useRate;
-  const settled = await rate(windows, use.category, use.bucket, use.taken.limit, Math.floor(now_us / 1000));
-  return { ...admission, use: settled, fault: unchanged || settled.taken.allowed ? null : rateFault(settled) };
+  const now = await rate(windows, use.category, use.bucket, use.taken.limit, now_ms);
+  const fault = unchanged || now.taken.allowed ? null : rateFault(now);
+  return { ...admission, use: { ...now, settled: true }, fault };
 }
 
 function counted(
@@ -216,7 +226,10 @@ function counted(
   { known, recalled, fault }: Omit<Admission, "use">,
   use: RateUse,
 ): Admission | Promise<Admission> {
-  if (!use.taken.allowed) return { known, recalled, fault: rateFault(use), use };
+  if (!use.taken.allowed) {
+    if (!use.settled) deps.unsettled.leave(use.bucket);
+    return { known, recalled, fault: rateFault(use), use };
+  }
   const admission = { known, recalled, fault: visit.unreadable ?? fault, use };
   // A key that could not be read is nobody's request: an outage must not use up the budget of a whole office.
   if (fault?.code !== "unavailable" && fault?.code !== "internal_error") return admission;

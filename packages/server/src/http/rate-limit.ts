@@ -22,8 +22,27 @@ export interface RateUse {
   readonly category: RateCategory;
   readonly bucket: string;
   readonly taken: RateTake;
-  /** False: only looked at, because the answer may be a 304, which does not count. */
-  readonly counted: boolean;
+  /** False: only looked at so far, because the answer may be a 304, which does not count. */
+  readonly settled: boolean;
+}
+
+/** By bucket, the requests of one node that were let in on a look and have no answer yet: those that wait are among them. */
+export class Unsettled {
+  readonly #under_way = new Map<string, number>();
+
+  /** Lets one more in, unless there are `max`. */
+  enter(bucket: string, max: number): boolean {
+    const under_way = this.#under_way.get(bucket) ?? 0;
+    if (under_way >= max) return false;
+    this.#under_way.set(bucket, under_way + 1);
+    return true;
+  }
+
+  leave(bucket: string): void {
+    const left = (this.#under_way.get(bucket) ?? 1) - 1;
+    if (left === 0) this.#under_way.delete(bucket);
+    else this.#under_way.set(bucket, left);
+  }
 }
 
 /** The budget of a key: its chain of rotations shares one, so rotating is no way to fresh budget. */
@@ -46,8 +65,8 @@ export function useRate(
 ): RateUse | Promise<RateUse> {
   const taken = windows.take(bucket, limit, now_ms);
   return taken instanceof Promise
-    ? taken.then((each) => ({ category, bucket, taken: each, counted: true }))
-    : { category, bucket, taken, counted: true };
+    ? taken.then((each) => ({ category, bucket, taken: each, settled: true }))
+    : { category, bucket, taken, settled: true };
 }
 
 /** The budget as it is, for a request that does not count, or not yet. Answers at once where `useRate` does. */
@@ -60,13 +79,13 @@ export function lookAtRate(
 ): RateUse | Promise<RateUse> {
   const taken = windows.look(bucket, limit, now_ms);
   return taken instanceof Promise
-    ? taken.then((each) => ({ category, bucket, taken: each, counted: false }))
-    : { category, bucket, taken, counted: false };
+    ? taken.then((each) => ({ category, bucket, taken: each, settled: false }))
+    : { category, bucket, taken, settled: false };
 }
 
-/** Takes a request back out of the count: it was not its caller's after all. */
+/** Takes a request back out of the count: it was not its caller's after all, or ended in a 304. */
 export async function refundRate(windows: RateWindows, use: RateUse, now_ms: number): Promise<RateUse> {
-  return use.counted && use.taken.allowed
+  return use.settled && use.taken.allowed
     ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) }
     : use;
 }

@@ -52,9 +52,10 @@ export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionW
 
   async function look(): Promise<void> {
     const waiting = [...waiters];
-    const rows = await db.system((query) => readFinal(query, waiting));
-    const final = new Set(rows.map((row) => `${row.org_id} ${row.intent_id}`));
-    for (const waiter of waiting) if (final.has(`${waiter.org_id} ${waiter.intent_id}`)) waiter.release();
+    const awaited = new Map(waiting.map((waiter) => [nameOf(waiter), waiter]));
+    const rows = await db.system((query) => readFinal(query, [...awaited.values()]));
+    const final = new Set(rows.map(nameOf));
+    for (const waiter of waiting) if (final.has(nameOf(waiter))) waiter.release();
   }
 
   return {
@@ -80,4 +81,8 @@ export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionW
       for (const waiter of [...waiters]) waiter.release();
     },
   };
+}
+
+function nameOf({ org_id, intent_id }: { readonly org_id: string; readonly intent_id: string }): string {
+  return `${org_id} ${intent_id}`;
 }

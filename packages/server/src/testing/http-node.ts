@@ -13,7 +13,7 @@ import { createKeyReader } from "../http/key-reader.ts";
 import { createKeyUses } from "../http/key-uses.ts";
 import { Keys } from "../http/keys.ts";
 import { createMetrics } from "../http/metrics.ts";
-import { type RateAgreement, rateLimitsUnder } from "../http/rate-limit.ts";
+import { type RateAgreement, rateLimitsUnder, Unsettled } from "../http/rate-limit.ts";
 import { keyRoutes } from "../http/routes/keys.ts";
 import { operatingHandlers } from "../http/routes/operating.ts";
 import { createSessions } from "../http/sessions.ts";
@@ -94,6 +94,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
       public_url: () => "http://127.0.0.1",
       signup_open: true,
       windows: options.windows ?? new NodeRateWindows(),
+      unsettled: new Unsettled(),
       limits: rateLimitsUnder(agreement),
       trust: proxyTrust(options.trust_proxy ?? []),
     },
