@@ -112,11 +112,114 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
     await page.keyboard.press("a");
     await page.getByRole("dialog").waitFor();
     await api(console_.url, seeded.operator, "POST", `/v1${path}/decision`, { outcome: "block" });
-    // The dialog may have closed by itself already, when the page saw the ruling first.
     await page.keyboard.press("Control+Enter");
+    await page.getByRole("dialog").getByText("This has ended meanwhile: blocked").waitFor();
+    await page.keyboard.press("Escape");
     await page.getByText("Outcome: blocked").waitFor();
     expect((await outcome(intent_id)).outcome).toBe("block");
     expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("the case on the screen and its dialog stay when a more urgent one arrives and when somebody else decides", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const own = await seedOrganization(console_.url);
+    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+    const refund = async (target: string) => {
+      const { decision } = await submit(
+        console_.url,
+        own.agent,
+        intent("other.refund", { amount_usd: 600 }, { target, agent: `bot-${target}` }),
+      );
+      return decision.escalation_id ?? "";
+    };
+    const shown = await refund("cus_shown");
+    const { page, wrongs, context } = await console_.open({ api_key: own.reviewer });
+    await page.goto("/review");
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("b");
+    const dialog = page.getByRole("dialog", { name: "Block this action" });
+    await dialog.waitFor();
+    expect(await dialog.textContent()).toContain("bot-cus_shown: do “other.refund” to cus_shown");
+    await page.keyboard.type("Not ");
+    const urgent = await refund("cus_urgent");
+    await deadlineIn(console_.database.db, [urgent], "5 minutes");
+    await page.locator(".entry").first().getByText("cus_urgent").first().waitFor();
+    await page.keyboard.type("allowed");
+    expect(await dialog.getByLabel("Comment").inputValue()).toBe("Not allowed");
+    const decide = (id: string) =>
+      api(console_.url, own.operator, "POST", `/v1/escalations/${id}/decision`, {
+        outcome: "approve",
+        comment: "fine",
+      });
+    await decide(shown);
+    await dialog.getByText("This has ended meanwhile: approved").waitFor();
+    expect(await dialog.textContent()).toContain("Decided by key_");
+    expect(await dialog.getByRole("button", { name: /^Block/ }).isDisabled()).toBe(true);
+    await decide(urgent);
+    await page.getByRole("heading", { name: "Nothing waits", includeHidden: true }).waitFor();
+    expect(await dialog.getByLabel("Comment").inputValue()).toBe("Not allowed");
+    await page.keyboard.press("Control+Enter");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    const article = page.getByRole("article", { name: "Escalation" });
+    await article.getByText("Outcome: approved").waitFor();
+    await article.getByText("cus_shown").first().waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("while a ruling is under way its dialog stays, and its answer moves nobody who looks at something else", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { intent_id } = await raise(850, "cus_slow");
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route("**/decision", async (route) => {
+      if (route.request().method() !== "POST") return route.continue();
+      await answered;
+      await route.continue();
+    });
+    await page.goto("/");
+    await page.getByRole("link", { name: /^Review queue/ }).click();
+    await page.locator(".entry").getByText("cus_slow").first().click();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("b");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await page.keyboard.press("Control+Enter");
+    await dialog.locator("button[type=submit]:disabled").waitFor();
+    // The browser closes a dialog at the second Escape without asking.
+    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+    await dialog.locator("button[type=submit]:disabled").waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    answer();
+    await page.getByText("The waiting agent has its answer.").waitFor();
+    expect((await outcome(intent_id)).outcome).toBe("block");
+    expect(new URL(page.url()).pathname).toBe("/");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("keys that go on with a text whose field is gone are no shortcuts", { timeout: test_timeout_ms }, async () => {
+    await raise(870, "cus_typing");
+    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/review");
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.evaluate('document.body.append(Object.assign(document.createElement("input"), { id: "gone" }))');
+    await page.locator("#gone").focus();
+    await page.keyboard.type("No");
+    await page.locator("#gone").evaluate((field) => field.remove());
+    await page.keyboard.type("abm");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.waitForTimeout(1_100);
+    await page.keyboard.press("b");
+    await page.getByRole("dialog", { name: "Block this action" }).waitFor();
     await context.close();
   });
 

@@ -4,19 +4,18 @@ import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { ModeBadge, StatusBadge } from "../parts/badge.tsx";
-import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { ShadowBanner } from "../parts/shadow-banner.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
-import { deedOf } from "../parts/wants.tsx";
+import { CaseLine } from "../review/case.tsx";
 import { type Group, groupsOf } from "../review/escalation-data.ts";
 import { EscalationDetail } from "../review/escalation-detail.tsx";
 import { GroupRuling } from "../review/group-ruling.tsx";
 import { ShortcutHelp, useKeys } from "../review/shortcuts.tsx";
-import { useFilters } from "../shell/filters.ts";
+import { parseSearch, useFilters } from "../shell/filters.ts";
 
 const watch_ms = 3_000;
 
@@ -26,6 +25,8 @@ export function ReviewPage() {
   const [help, setHelp] = useState(false);
   const [alike, setAlike] = useState<Group | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  /** What this page ruled on last: the list may still have it. */
+  const [ruled, setRuled] = useState<string | null>(null);
   const status = filters.status ?? "pending";
   const rules = useMay("reviewer") && status === "pending";
   const asked = {
@@ -46,8 +47,13 @@ export function ReviewPage() {
   );
   const groups = useMemo(() => groupsOf(list.rows), [list.rows]);
   const visible = groups.flatMap(({ key, members }) => (opened.has(key) ? members : members.slice(0, 1)));
-  const chosen = filters.case ?? visible[0]?.escalation_id;
+  const chosen = filters.case;
   const choose = useCallback((id: string | undefined) => setFilters({ case: id ?? "" }), [setFilters]);
+  const first = visible.find(({ escalation_id }) => escalation_id !== ruled)?.escalation_id;
+  useEffect(() => {
+    // Once shown it stays until somebody chooses another, whatever arrives before it or closes it meanwhile.
+    if (chosen === undefined && first !== undefined && location.pathname === "/review") choose(first);
+  }, [chosen, first, choose]);
   const move = (step: number) => {
     const at = visible.findIndex((each) => each.escalation_id === chosen);
     const next = visible[Math.max(0, Math.min(visible.length - 1, at + step))];
@@ -68,7 +74,9 @@ export function ReviewPage() {
   }, [chosen]);
 
   const onDone = (after: Escalation) => {
-    if (after.status === "pending") return;
+    // The answer may come when another case, or another page, is looked at.
+    if (after.status === "pending" || parseSearch(location.search)["case"] !== after.escalation_id) return;
+    setRuled(after.escalation_id);
     const at = visible.findIndex((each) => each.escalation_id === after.escalation_id);
     choose((visible[at + 1] ?? visible[at - 1])?.escalation_id);
   };
@@ -127,47 +135,51 @@ export function ReviewPage() {
           ]}
         />
       </form>
-      <Paged
-        list={list}
-        what="escalations"
-        empty={
-          <section className="card">
-            <Empty title={status === "pending" ? "Nothing waits" : "None found"}>
-              <p>
-                {status === "pending"
-                  ? "When a rule asks for review, the action stands here until somebody decides or its time is over."
-                  : "No escalation matches these filters."}
-              </p>
-            </Empty>
-          </section>
-        }
-      >
-        {() => (
-          <div className="queue">
-            <nav className="entries" aria-label="Escalations">
-              {groups.map((group) => (
-                <GroupEntries
-                  key={group.key}
-                  group={group}
-                  open={opened.has(group.key)}
-                  chosen={chosen}
-                  onToggle={() => toggle(group.key)}
-                  onRule={rules ? () => ruleOn(group) : null}
-                  onChoose={(id, event) => {
-                    // Where there is no room for both, the case has a page of its own.
-                    if (!matchMedia("(min-width: 1081px)").matches || event.metaKey || event.ctrlKey) return;
-                    event.preventDefault();
-                    choose(id);
-                  }}
-                />
-              ))}
-            </nav>
-            <div className="detail">
-              {chosen !== undefined && <EscalationDetail key={chosen} escalation_id={chosen} onDone={onDone} />}
-            </div>
+      <div className={chosen === undefined ? undefined : "queue"}>
+        <div className="waiting">
+          <Paged
+            list={list}
+            what="escalations"
+            empty={
+              <section className="card">
+                <Empty title={status === "pending" ? "Nothing waits" : "None found"}>
+                  <p>
+                    {status === "pending"
+                      ? "When a rule asks for review, the action stands here until somebody decides or its time is over."
+                      : "No escalation matches these filters."}
+                  </p>
+                </Empty>
+              </section>
+            }
+          >
+            {() => (
+              <nav className="entries" aria-label="Escalations">
+                {groups.map((group) => (
+                  <GroupEntries
+                    key={group.key}
+                    group={group}
+                    open={opened.has(group.key)}
+                    chosen={chosen}
+                    onToggle={() => toggle(group.key)}
+                    onRule={rules ? () => ruleOn(group) : null}
+                    onChoose={(id, event) => {
+                      // Where there is no room for both, the case has a page of its own.
+                      if (!matchMedia("(min-width: 1081px)").matches || event.metaKey || event.ctrlKey) return;
+                      event.preventDefault();
+                      choose(id);
+                    }}
+                  />
+                ))}
+              </nav>
+            )}
+          </Paged>
+        </div>
+        {chosen !== undefined && (
+          <div className="detail">
+            <EscalationDetail key={chosen} escalation_id={chosen} onDone={onDone} />
           </div>
         )}
-      </Paged>
+      </div>
       {alike !== null && <GroupRuling group={alike} onClose={() => setAlike(null)} />}
       {help && <ShortcutHelp onClose={() => setHelp(false)} />}
     </>
@@ -228,7 +240,7 @@ function Entry({
   readonly onChoose: Choose;
   readonly nested?: boolean;
 }) {
-  const { escalation_id, action, agent_id, status } = escalation;
+  const { escalation_id, status } = escalation;
   return (
     <Link
       id={`entry-${escalation_id}`}
@@ -240,9 +252,7 @@ function Entry({
       onClick={(event) => onChoose(escalation_id, event)}
     >
       <span className="what">
-        <Data text={agent_id} chars_max={60} />
-        {": "}
-        <Data text={`${deedOf(action.type)} ${action.target?.identifier ?? ""}`} chars_max={120} />
+        <CaseLine escalation={escalation} />
       </span>
       <span className="meta">
         {status === "pending" ? <TimeLeft until={escalation.expires_at} /> : <StatusBadge status={status} />}

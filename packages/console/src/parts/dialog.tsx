@@ -1,5 +1,5 @@
 /** A dialog: the browser's own, which keeps the focus inside, closes on Escape and gives the focus back. */
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 
 export function Dialog({
   title,
@@ -14,11 +14,13 @@ export function Dialog({
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const [closed, setClosed] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the browser closed and nobody took away is shown again
   useEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     return () => dialog?.close();
-  }, []);
+  }, [closed]);
   return (
     <dialog
       ref={ref}
@@ -27,6 +29,12 @@ export function Dialog({
       onCancel={(event) => {
         event.preventDefault();
         onClose();
+      }}
+      onClose={({ currentTarget }) => {
+        // A second Escape is not asked about: the browser closes it itself.
+        if (currentTarget.open) return;
+        onClose();
+        setClosed((times) => times + 1);
       }}
     >
       <div className="inside">

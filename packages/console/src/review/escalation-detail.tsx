@@ -10,6 +10,7 @@ import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
+import { Ending } from "./case.tsx";
 import { similar_among, useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
@@ -160,7 +161,8 @@ function Detail({
   );
 }
 
-function Votes({ escalation: { votes, quorum, resolution, reviewers, status } }: { readonly escalation: Escalation }) {
+function Votes({ escalation }: { readonly escalation: Escalation }) {
+  const { votes, quorum, reviewers, status } = escalation;
   const missing = quorum.required - quorum.approvals;
   return (
     <section className="stack tight" aria-label="Review">
@@ -192,16 +194,7 @@ function Votes({ escalation: { votes, quorum, resolution, reviewers, status } }:
           {vote.comment !== null && <Data text={vote.comment} lines />}
         </div>
       ))}
-      {resolution !== null && (
-        <div className="banner good" role="status">
-          <div>
-            <strong>
-              {`Outcome: ${resolution.outcome === "block" ? "blocked" : "approved"}${resolution.outcome === "approve_modified" ? " with changes" : ""}`}
-            </strong>
-            {status === "timed_out" ? "Nobody ruled in time." : ""} <Time at={resolution.at} />
-          </div>
-        </div>
-      )}
+      <Ending escalation={escalation} />
     </section>
   );
 }

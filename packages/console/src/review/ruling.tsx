@@ -11,6 +11,7 @@ import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { type PatchStep, patchBetween } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
+import { CaseLine, Ending } from "./case.tsx";
 
 /** What the reviewer is about to do. */
 export type Act = "approve" | "approve_modified" | "block" | "cancel" | "reassign";
@@ -30,6 +31,18 @@ function Wrong({ error }: { readonly error: unknown }) {
         {rules.length > 0 && ` Rules: ${rules.join(", ")}.`}
       </div>
     </div>
+  );
+}
+
+/** What the dialog is about, and that somebody else or the clock was faster. */
+function CaseOf({ escalation }: { readonly escalation: Escalation }) {
+  return (
+    <>
+      <p>
+        <CaseLine escalation={escalation} />
+      </p>
+      <Ending escalation={escalation} meanwhile />
+    </>
   );
 }
 
@@ -69,7 +82,7 @@ interface ActProps {
   readonly onDone: (after: Escalation) => void;
 }
 
-/** Runs one act; what the service then says is what every page shows. */
+/** Runs one act; what the service then says is what every page shows. Its dialog stays while it is under way. */
 function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onDone, escalation }: ActProps) {
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -84,12 +97,6 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
       onClose();
       onDone(after);
     },
-    onError: (error) => {
-      if (error instanceof ApiError && error.code === "escalation_closed") {
-        toasts.failed(error);
-        onClose();
-      }
-    },
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: ["escalations"] });
       void queries.invalidateQueries({ queryKey: ["intents", "one", escalation.intent_id] });
@@ -97,6 +104,9 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
     },
   });
 }
+
+/** A dialog whose request is under way is not left: what came of it belongs to what was sent. */
+const stay = () => undefined;
 
 function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly content: unknown }) {
   const { outcome, escalation, content } = props;
@@ -121,9 +131,10 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
     outcome === "block" ? "Blocked" : "Approved",
     { ...props, onClose },
   );
-  const ready = changes === null || ("steps" in changes && changes.steps.length > 0);
+  const open = escalation.status === "pending";
+  const ready = open && (changes === null || ("steps" in changes && changes.steps.length > 0));
   return (
-    <Dialog title={titles[outcome]} onClose={onClose} broad={outcome === "approve_modified"}>
+    <Dialog title={titles[outcome]} onClose={act.isPending ? stay : onClose} broad={outcome === "approve_modified"}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -134,6 +145,7 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
         }}
       >
+        <CaseOf escalation={escalation} />
         {outcome === "approve_modified" && (
           <>
             <TextArea
@@ -159,8 +171,8 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
         />
         {act.error !== null && <Wrong error={act.error} />}
         <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
+          <button type="button" className="button" disabled={act.isPending} onClick={onClose}>
+            {open ? "Cancel" : "Close"}
           </button>
           <button
             type="submit"
@@ -281,23 +293,25 @@ function ReasonDialog({
     props.onClose();
   };
   const act = useAct(() => perform(reason.trim() === "" ? {} : { reason: reason.trim() }), said, { ...props, onClose });
+  const sendable = ready && props.escalation.status === "pending";
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={act.isPending ? stay : onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          act.mutate();
+          if (sendable && !act.isPending) act.mutate();
         }}
       >
+        <CaseOf escalation={props.escalation} />
         {children}
         <TextArea label="Reason" maxLength={4_000} value={reason} onChange={(event) => setReason(event.target.value)} />
         {act.error !== null && <Wrong error={act.error} />}
         <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
+          <button type="button" className="button" disabled={act.isPending} onClick={onClose}>
             Back
           </button>
-          <button type="submit" className={`button ${tone}`} disabled={act.isPending || !ready}>
+          <button type="submit" className={`button ${tone}`} disabled={act.isPending || !sendable}>
             {button}
           </button>
         </div>

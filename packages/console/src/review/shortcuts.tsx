@@ -5,8 +5,24 @@ import { Dialog } from "../parts/dialog.tsx";
 
 let enabled = preference("shortcuts") !== "off";
 
+/** For how long keys that go on with a text are none of ours. */
+const pause_ms = 1_000;
+
+/** The field that was typed into last, while it is not left. */
+let writing: Element | null = null;
+let went_on_at = -Infinity;
+
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:input|textarea|select)$/i.test(target.tagName));
+
+/** Whether this key goes on with a text whose field is gone without the writer's doing. */
+function goesOn(event: KeyboardEvent): boolean {
+  const gone = writing !== null && !writing.isConnected;
+  writing = null;
+  if (!gone && event.timeStamp - went_on_at >= pause_ms) return false;
+  went_on_at = event.timeStamp;
+  return true;
+}
 
 /** Runs what belongs to a key while `active`. */
 export function useKeys(keys: Readonly<Record<string, () => void>>, active = true): void {
@@ -15,15 +31,27 @@ export function useKeys(keys: Readonly<Record<string, () => void>>, active = tru
   useEffect(() => {
     if (!active) return;
     const onKey = (event: KeyboardEvent) => {
-      if (!enabled || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
+      const shortcut = !event.ctrlKey && !event.metaKey && !event.altKey && event.key.length === 1;
+      if (isTyping(event.target)) {
+        writing = shortcut ? (event.target as Element) : null;
+        return;
+      }
+      if (!enabled || !shortcut || event.defaultPrevented || goesOn(event)) return;
+      if (document.querySelector("dialog[open]") !== null) return;
       const act = current.current[event.key];
       if (act === undefined) return;
       event.preventDefault();
       act();
     };
+    const onClick = () => {
+      writing = null;
+    };
     document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
+    document.addEventListener("click", onClick, true);
+    return () => {
+      document.removeEventListener("keydown", onKey);
+      document.removeEventListener("click", onClick, true);
+    };
   }, [active]);
 }
 

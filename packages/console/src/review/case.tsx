@@ -1,0 +1,56 @@
+/** One case in short: what it is about, and how it ended. */
+import type { Escalation } from "@countersign/contract";
+import { Data } from "../parts/data.tsx";
+import { Time } from "../parts/time.tsx";
+import { deedOf } from "../parts/wants.tsx";
+
+/** The agent, the deed and the target. */
+export function CaseLine({ escalation: { agent_id, action } }: { readonly escalation: Escalation }) {
+  return (
+    <>
+      <Data text={agent_id} chars_max={60} />
+      {": "}
+      <Data text={`${deedOf(action.type)} ${action.target?.identifier ?? ""}`} chars_max={120} />
+    </>
+  );
+}
+
+const outcomes = { approve: "approved", approve_modified: "approved with changes", block: "blocked" } as const;
+const ends = {
+  decided: "Decided by ",
+  cancelled: "The review was cancelled by ",
+  timed_out: "Nobody ruled in time.",
+} as const;
+
+/**
+ * How and by whom it was closed; nothing while it is open. `meanwhile`: somebody is still at a ruling of their own, and does
+ * not see the votes with their comments.
+ */
+export function Ending({
+  escalation: { status, resolution },
+  meanwhile = false,
+}: {
+  readonly escalation: Escalation;
+  readonly meanwhile?: boolean;
+}) {
+  if (status === "pending" || resolution === null) return null;
+  return (
+    <div className={meanwhile ? "banner warn" : "banner good"} role="status">
+      <div>
+        <strong>{`${meanwhile ? "This has ended meanwhile" : "Outcome"}: ${outcomes[resolution.outcome]}`}</strong>
+        {ends[status]}
+        {resolution.by !== null && (
+          <span className="mono small">
+            <Data text={resolution.by} />
+          </span>
+        )}{" "}
+        <Time at={resolution.at} />
+        {resolution.comment !== null && (meanwhile || status === "cancelled") && (
+          <p className="small">
+            <Data text={resolution.comment} lines chars_max={1_000} />
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
