@@ -35,12 +35,37 @@ interface Remembered {
 
 const remembered_max = 60;
 
+/** How long a request that had no answer is waited for to be sent again. */
+const unanswered_ms = 10 * 60_000;
+
+/**
+ * The idempotency keys of requests that had no answer. The service may have done what they asked for: sent again by the
+ * same person with the same words, they are the same request, not another one.
+ */
+function unansweredKeys() {
+  const kept = new Map<string, { readonly key: string; readonly until: number }>();
+  return {
+    /** The key to send this request with: that of its first try, or the one it has now. */
+    keyOf(request: string, key: string): string {
+      const before = kept.get(request);
+      if (before === undefined || before.until < Date.now())
+        kept.set(request, { key, until: Date.now() + unanswered_ms });
+      return kept.get(request)?.key ?? key;
+    },
+    answered: (request: string) => void kept.delete(request),
+  };
+}
+
 /** A fetch for one caller: what it remembers is never another's. `onRefused` hears of every 401. */
 function callerFetch(onRefused: () => void): typeof globalThis.fetch {
   const known = new Map<string, Remembered>();
+  const keys = unansweredKeys();
   return async (input, init = {}) => {
     const url = String(input);
     const headers = new Headers(init.headers);
+    const request = `${url} ${init.body ?? ""}`;
+    const key = headers.get("idempotency-key");
+    if (key !== null) headers.set("idempotency-key", keys.keyOf(request, key));
     const before = init.method === "GET" ? known.get(url) : undefined;
     if (before !== undefined) headers.set("if-none-match", before.etag);
     let response: Response;
@@ -52,6 +77,7 @@ function callerFetch(onRefused: () => void): typeof globalThis.fetch {
     }
     // A proxy that answers for a service that is down.
     setConnection(response.status === 502 || response.status === 504 ? "down" : "up");
+    if (key !== null && response.status < 500) keys.answered(request);
     if (response.status === 401) onRefused();
     if (response.status === 304 && before !== undefined) {
       return new Response(before.text, { status: 200, headers: { "content-type": "application/json" } });

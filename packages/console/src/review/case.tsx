@@ -1,5 +1,6 @@
 /** One case in short: what it is about, and how it ended. */
 import type { Escalation } from "@countersign/contract";
+import { useSession } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
 import { Time } from "../parts/time.tsx";
 import { deedOf } from "../parts/wants.tsx";
@@ -33,17 +34,21 @@ export function Ending({
   readonly escalation: Escalation;
   readonly meanwhile?: boolean;
 }) {
+  const { caller } = useSession();
   if (status === "pending" || resolution === null) return null;
   return (
     <div className={meanwhile ? "banner warn" : "banner good"} role="status">
       <div>
         <strong>{`${meanwhile ? "This has ended meanwhile" : "Outcome"}: ${outcomes[resolution.outcome]}`}</strong>
         {ends[status]}
-        {resolution.by !== null && (
-          <span className="mono small">
-            <Data text={resolution.by} />
-          </span>
-        )}{" "}
+        {resolution.by !== null &&
+          (resolution.by === caller?.id ? (
+            "you"
+          ) : (
+            <span className="mono small">
+              <Data text={resolution.by} />
+            </span>
+          ))}{" "}
         <Time at={resolution.at} />
         {resolution.comment !== null && (meanwhile || status === "cancelled") && (
           <p className="small">
