@@ -25,8 +25,8 @@ export function ReviewPage() {
   const [help, setHelp] = useState(false);
   const [alike, setAlike] = useState<Group | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  /** What this page ruled on last: the list may still have it. */
-  const [ruled, setRuled] = useState<string | null>(null);
+  /** What was ruled on here last: the list may still have it. */
+  const [ruled, setRuled] = useState<readonly string[]>([]);
   const status = filters.status ?? "pending";
   const rules = useMay("reviewer") && status === "pending";
   const asked = {
@@ -49,7 +49,7 @@ export function ReviewPage() {
   const visible = groups.flatMap(({ key, members }) => (opened.has(key) ? members : members.slice(0, 1)));
   const chosen = filters.case;
   const choose = useCallback((id: string | undefined) => setFilters({ case: id ?? "" }), [setFilters]);
-  const first = visible.find(({ escalation_id }) => escalation_id !== ruled)?.escalation_id;
+  const first = visible.find(({ escalation_id }) => !ruled.includes(escalation_id))?.escalation_id;
   useEffect(() => {
     // Once shown it stays until somebody chooses another, whatever arrives before it or closes it meanwhile.
     if (chosen === undefined && first !== undefined && location.pathname === "/review") choose(first);
@@ -76,9 +76,14 @@ export function ReviewPage() {
   const onDone = (after: Escalation) => {
     // The answer may come when another case, or another page, is looked at.
     if (after.status === "pending" || parseSearch(location.search)["case"] !== after.escalation_id) return;
-    setRuled(after.escalation_id);
+    setRuled([after.escalation_id]);
     const at = visible.findIndex((each) => each.escalation_id === after.escalation_id);
     choose((visible[at + 1] ?? visible[at - 1])?.escalation_id);
+  };
+  const onGroupDone = (closed: readonly string[]) => {
+    setAlike(null);
+    setRuled(closed);
+    if (chosen !== undefined && closed.includes(chosen)) choose(undefined);
   };
   const toggle = (key: string) => {
     const next = new Set(opened);
@@ -180,7 +185,7 @@ export function ReviewPage() {
           </div>
         )}
       </div>
-      {alike !== null && <GroupRuling group={alike} onClose={() => setAlike(null)} />}
+      {alike !== null && <GroupRuling group={alike} onClose={onGroupDone} />}
       {help && <ShortcutHelp onClose={() => setHelp(false)} />}
     </>
   );

@@ -21,14 +21,15 @@ export function GroupRuling({
   onClose: close,
 }: {
   readonly group: Group;
-  readonly onClose: () => void;
+  /** With what is closed now. */
+  readonly onClose: (closed: readonly string[]) => void;
 }) {
   const run = useGroupRun();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [comment, setComment, dropComment] = useDraft(`comment.${key}`);
   const onClose = () => {
     dropComment();
-    close();
+    close(members.map(({ escalation_id }) => escalation_id).filter((id) => isClosed(run.items.get(id))));
   };
   const [outcome, setOutcome] = useState<GroupOutcome | null>(null);
   const chosen = members.map(({ escalation_id }) => escalation_id).filter((id) => !left.has(id));
@@ -122,6 +123,10 @@ export function GroupRuling({
 
 function isOver(item: Item | undefined): boolean {
   return item?.state === "ruled" || item?.state === "refused";
+}
+
+function isClosed(item: Item | undefined): boolean {
+  return item?.state === "ruled" && item.after.status !== "pending";
 }
 
 function Held({ error }: { readonly error: unknown }) {
