@@ -122,4 +122,33 @@ describe.skipIf(whyNot !== null)(`a group of alike${whyNot === null ? "" : `: ${
     expect(new Set(keys).size).toBe(1);
     await context.close();
   });
+
+  test("stops at Escape with its dialog on the screen, however often it is pressed, and goes on when it is told to", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await raise("bot-stopped", [621, 722]);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    let send: () => void = () => undefined;
+    const sent = new Promise<void>((resolve) => {
+      send = resolve;
+    });
+    await page.route(/\/v1\/escalations\/[^/]+\/decision$/, async (route) => {
+      await sent;
+      await route.continue();
+    });
+    await page.goto("/review?agent_id=bot-stopped");
+    await page.getByRole("button", { name: "Rule on all 2" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Block 2" }).click();
+    await dialog.getByText("being sent …").waitFor();
+    // The browser closes a dialog at the second Escape without asking.
+    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+    send();
+    await dialog.getByText("1 of 2 done").waitFor();
+    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByText("2 of 2 done").waitFor();
+    expect(await outcomes(raised)).toEqual(["block", "block"]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
 });

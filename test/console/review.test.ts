@@ -44,6 +44,9 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
     const answer = outcome(intent_id);
     await page.getByRole("article", { name: "Escalation" }).getByText("cus_live").first().waitFor();
     await page.getByText("The refund of 750 USD is above 500 USD").waitFor();
+    expect(await page.locator(".wants").textContent()).toMatch(
+      /with \$740.00 at stake, and it cannot be undone, says the agent\.$/,
+    );
     await page.getByText("Rests on Refund policy 4.2").waitFor();
     await page.getByText("entity_state.account_status").waitFor();
     await page.getByRole("button", { name: /^Approve/ }).waitFor();
@@ -271,6 +274,20 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
     await context.close();
   });
 
+  test("a block that held nothing is told to be one, and offers no override", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const path = "/v1/intents?mode=shadow";
+    const body = intent("other.export", { rows: 5_000 });
+    const { intent_id } = await api<{ intent_id: string }>(console_.url, seeded.agent, "POST", path, body);
+    const { page, context } = await console_.open({ api_key: seeded.operator });
+    await page.goto(`/decisions/${intent_id}`);
+    await page.getByText("Shadow: nothing was held").waitFor();
+    await page.getByText("Decided", { exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Override this block" }).count()).toBe(0);
+    await context.close();
+  });
+
   test("near-identical cases stand in one group; an operator hands one to others and cancels another", {
     timeout: test_timeout_ms,
   }, async () => {
@@ -295,6 +312,9 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
     await page.getByRole("button", { name: "Cancel the review" }).click();
     await page.getByText("cancelled", { exact: true }).waitFor();
     expect((await outcome(raised[2]?.intent_id ?? "")).outcome).toBe("block");
+    const ended = page.getByRole("region", { name: "Review" });
+    await ended.getByText("The review was cancelled by you").waitFor();
+    await ended.getByText("asked twice").waitFor();
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -57,7 +57,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
         {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
           <Said text={intent.payload.summary} />
         )}
-        {decision.verdict === "block" && <OverrideOf decision={decision} />}
+        {decision.verdict === "block" && decision.enforced && <OverrideOf decision={decision} />}
       </section>
       {decision.would_approve_if !== null && decision.would_approve_if.length > 0 && (
         <section className="card stack tight">

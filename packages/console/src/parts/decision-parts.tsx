@@ -210,13 +210,21 @@ export function WouldApprove({ changes }: { readonly changes: NonNullable<Decisi
   );
 }
 
+/** Who changed it: modifications without a policy are a person's. */
+function changersOf({ modifications }: Decision): string {
+  if (modifications.every(({ policy_id }) => policy_id !== null)) return "Rules change";
+  return modifications.some(({ policy_id }) => policy_id !== null)
+    ? "Rules and a reviewer changed"
+    : "A reviewer changed";
+}
+
 export function Payload({ decision, content }: { readonly decision: Decision; readonly content: unknown }) {
   if (content === undefined) return <p className="muted">The action has no parameters.</p>;
   if (decision.modified_content === null || decision.modifications.length === 0)
     return <JsonView value={content} label="Parameters of the action" />;
   return (
     <div className="stack tight">
-      <p className="small muted">Rules change the action. Lines with − were asked for, lines with + would be done.</p>
+      <p className="small muted">{`${changersOf(decision)} the action. Lines with − were asked for, lines with + would be done.`}</p>
       <JsonDiff before={content} after={decision.modified_content} label="Changes to the parameters" />
     </div>
   );

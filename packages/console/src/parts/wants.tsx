@@ -1,4 +1,4 @@
-/** What an agent wants, in plain words made of checked fields; its own words stand apart. */
+/** What an agent wants, in plain words made of its fields; what it merely says of itself is told to be that. */
 import type { IntentRecord } from "@countersign/contract";
 import { Data } from "./data.tsx";
 
@@ -42,6 +42,8 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
   const { agent, action, estimated_impact: impact, decided_as } = intent;
   const type = decided_as.type;
   const { target } = action;
+  const claims =
+    impact?.financial_exposure_usd !== undefined || impact?.audience_size !== undefined || impact?.reversible === false;
   return (
     <p className="wants">
       <strong>
@@ -49,8 +51,9 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
       </strong>
       {agent.on_behalf_of !== undefined && (
         <>
-          {" on behalf of "}
+          {", on behalf of "}
           <Data text={agent.on_behalf_of} />
+          {" as it says,"}
         </>
       )}
       {" wants to "}
@@ -64,7 +67,7 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
         <span className="muted">
           {" (a "}
           <Data text={target.type} />
-          {target.sensitivity !== undefined && `, ${target.sensitivity}`})
+          {target.sensitivity !== undefined && `; ${target.sensitivity}, says the agent`})
         </span>
       )}
       {impact?.financial_exposure_usd !== undefined && `, with ${money(impact.financial_exposure_usd)} at stake`}
@@ -74,7 +77,7 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
           , and it <strong>cannot be undone</strong>
         </>
       )}
-      .
+      {claims && ", says the agent"}.
     </p>
   );
 }
