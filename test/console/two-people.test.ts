@@ -87,6 +87,43 @@ describe.skipIf(whyNot !== null)(`two people${whyNot === null ? "" : `: ${whyNot
     await Promise.all([ann.context.close(), bob.context.close()]);
   });
 
+  test("approve a changed action: the second sees what the first changed, and approves the same", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const body = intent("other.refund", { amount_usd: 700, currency: "USD" });
+    const raised = await submit(console_.url, seeded.agent, body);
+    const path = `/escalations/${raised.decision.escalation_id}`;
+    const [ann, bob] = await both();
+    if (ann === undefined || bob === undefined) throw new Error("there are two of them");
+    await ann.page.goto(path);
+    await ann.page.getByRole("button", { name: /^With changes/ }).click();
+    await ann.page.getByLabel("Parameters as JSON").fill('{"amount_usd": 450, "currency": "USD"}');
+    await ann.page.getByRole("button", { name: /^Approve changed action/ }).click();
+    await ann.page.getByText("Vote counted; more are needed").waitFor();
+    await bob.page.goto(path);
+    const review = bob.page.getByRole("region", { name: "Review" });
+    await review.getByText("450").waitFor();
+    expect(await violations(bob.page)).toEqual([]);
+    await bob.page.getByRole("button", { name: /^Approve the same/ }).click();
+    const dialog = bob.page.getByRole("dialog");
+    await dialog.getByText("700").waitFor();
+    await dialog.getByText("450").waitFor();
+    expect(await violations(bob.page)).toEqual([]);
+    await dialog.getByRole("button", { name: /^Approve/ }).click();
+    await bob.page.getByText("Outcome: approved with changes").waitFor();
+    await bob.page.getByText("A reviewer changed the action.").waitFor();
+    await review.getByText("700").first().waitFor();
+    const { decision } = await api<{ decision: { modified_content: object | null } }>(
+      console_.url,
+      seeded.agent,
+      "GET",
+      `/v1/intents/${raised.intent_id}/decision`,
+    );
+    expect(decision.modified_content).toEqual({ amount_usd: 450, currency: "USD" });
+    expect([...ann.wrongs, ...bob.wrongs]).toEqual([]);
+    await Promise.all([ann.context.close(), bob.context.close()]);
+  });
+
   test("approve a held action: after the first it still waits and says for whom, after the second the agent goes on", {
     timeout: test_timeout_ms,
   }, async () => {

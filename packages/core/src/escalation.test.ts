@@ -41,6 +41,7 @@ const approve = (person: string, ruling: Ruling = plain, second = 1): ReviewStep
   outcome: ruling.outcome,
   ruling,
   comment: null,
+  modifications: null,
   at: at(second),
 });
 const block = (person: string, second = 1): ReviewStep => ({
@@ -49,6 +50,7 @@ const block = (person: string, second = 1): ReviewStep => ({
   outcome: "block",
   ruling: null,
   comment: "no",
+  modifications: null,
   at: at(second),
 });
 

@@ -43,6 +43,8 @@ export type ReviewStep =
       /** What an approval lets through; null exactly for a block. */
       readonly ruling: Ruling | null;
       readonly comment: string | null;
+      /** What this person changed of it; null: nothing. */
+      readonly modifications: Escalation["votes"][number]["modifications"];
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
@@ -80,9 +82,9 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
 
 function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Stepped {
   const { record } = review;
-  const { person, outcome, ruling, comment, at } = step;
+  const { person, outcome, ruling, comment, modifications, at } = step;
   const others = record.votes.filter((each) => each.reviewer !== person);
-  const votes = [...others, { reviewer: person, outcome, comment, at }];
+  const votes = [...others, { reviewer: person, outcome, comment, modifications, at }];
   const approvals = votes.filter((each) => each.outcome !== "block").length;
   const quorum = { required: record.quorum.required, approvals, rejections: votes.length - approvals };
   const voted = { record: { ...record, votes, quorum }, ruling };

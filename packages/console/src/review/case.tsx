@@ -1,7 +1,9 @@
-/** One case in short: what it is about, and how it ended. */
+/** One case in short: what it is about, what reviewers changed, and how it ended. */
 import type { Escalation } from "@countersign/contract";
 import { useSession } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
+import { atPointer } from "../parts/json-lines.ts";
+import { JsonDiff } from "../parts/json-view.tsx";
 import { Time } from "../parts/time.tsx";
 import { deedOf } from "../parts/wants.tsx";
 
@@ -13,6 +15,18 @@ export function CaseLine({ escalation: { agent_id, action } }: { readonly escala
       {": "}
       <Data text={`${deedOf(action.type)} ${action.target?.identifier ?? ""}`} chars_max={120} />
     </>
+  );
+}
+
+/** What a reviewer changed of an action. */
+export type Changes = NonNullable<Escalation["votes"][number]["modifications"]>;
+
+/** The changes, each at its place in `content`. */
+export function ChangesOf({ changes, content }: { readonly changes: Changes; readonly content: unknown }) {
+  const before = changes.flatMap(({ op, path }) => (op === "add" ? [] : [[path, atPointer(content, path)]]));
+  const after = changes.flatMap(({ op, path, value }) => (op === "remove" ? [] : [[path, value]]));
+  return (
+    <JsonDiff before={Object.fromEntries(before)} after={Object.fromEntries(after)} label="Changes by a reviewer" />
   );
 }
 

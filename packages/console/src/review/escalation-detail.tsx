@@ -1,5 +1,5 @@
 /** Everything a reviewer needs to rule on one escalation, and the buttons to do it. */
-import type { Escalation } from "@countersign/contract";
+import type { Decision, Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay, useSession } from "../api/session.tsx";
@@ -10,7 +10,7 @@ import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
-import { Ending } from "./case.tsx";
+import { ChangesOf, Ending } from "./case.tsx";
 import { similar_among, useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
@@ -46,10 +46,14 @@ function Detail({
   const can = open && reviews && intentQuery.data !== undefined;
   // Approving twice counts once; who has approved alone may still change it, or block.
   const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");
+  const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.id && vote.outcome !== "block");
+  // Approvals have to be for the same action.
+  const same = others.find((vote) => vote.modifications !== null)?.modifications ?? null;
+  const approval = same === null ? "approve" : "approve_same";
   useKeys(
     can
       ? {
-          ...(approved ? {} : { a: () => setAct("approve") }),
+          ...(approved ? {} : { a: () => setAct(approval) }),
           b: () => setAct("block"),
           m: () => setAct("approve_modified"),
         }
@@ -115,7 +119,7 @@ function Detail({
               <Facts facts={facts} decided_at={decision.timestamp} />
             </section>
             <Risk decision={decision} />
-            <Votes escalation={escalation} />
+            <Votes escalation={escalation} content={baseOf(escalation, decision, intent.payload?.content)} />
             <Similar escalation={escalation} />
             <p className="small">
               <Link to="/decisions/$intent_id" params={{ intent_id: escalation.intent_id }}>
@@ -126,7 +130,8 @@ function Detail({
               <ActDialog
                 act={act}
                 escalation={escalation}
-                content={decision.modified_content ?? intent.payload?.content}
+                content={baseOf(escalation, decision, intent.payload?.content)}
+                same={same}
                 onClose={() => setAct(null)}
                 onDone={onDone}
               />
@@ -136,8 +141,8 @@ function Detail({
       </Loaded>
       {open && reviews && (
         <div className="rulebar">
-          <button type="button" className="button good" disabled={!can || approved} onClick={() => setAct("approve")}>
-            {approved ? "You have approved" : "Approve"} <kbd>a</kbd>
+          <button type="button" className="button good" disabled={!can || approved} onClick={() => setAct(approval)}>
+            {approved ? "You have approved" : same === null ? "Approve" : "Approve the same"} <kbd>a</kbd>
           </button>
           <button type="button" className="button" disabled={!can} onClick={() => setAct("approve_modified")}>
             With changes <kbd>m</kbd>
@@ -161,7 +166,12 @@ function Detail({
   );
 }
 
-function Votes({ escalation }: { readonly escalation: Escalation }) {
+/** What reviewers change: the action as policies let it through. Of a closed review only what was submitted is known. */
+function baseOf({ status }: Escalation, decision: Decision, content: unknown): unknown {
+  return (status === "pending" ? decision.modified_content : null) ?? shownContent(decision, content);
+}
+
+function Votes({ escalation, content }: { readonly escalation: Escalation; readonly content: unknown }) {
   const { votes, quorum, reviewers, status } = escalation;
   const missing = quorum.required - quorum.approvals;
   return (
@@ -192,6 +202,7 @@ function Votes({ escalation }: { readonly escalation: Escalation }) {
             <Time at={vote.at} />
           </div>
           {vote.comment !== null && <Data text={vote.comment} lines />}
+          {vote.modifications !== null && <ChangesOf changes={vote.modifications} content={content} />}
         </div>
       ))}
       <Ending escalation={escalation} />

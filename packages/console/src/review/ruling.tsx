@@ -11,10 +11,10 @@ import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { type PatchStep, patchBetween } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { CaseLine, Ending } from "./case.tsx";
+import { CaseLine, type Changes, ChangesOf, Ending } from "./case.tsx";
 
 /** What the reviewer is about to do. */
-export type Act = "approve" | "approve_modified" | "block" | "cancel" | "reassign";
+export type Act = "approve" | "approve_same" | "approve_modified" | "block" | "cancel" | "reassign";
 
 /** A mistake in the form, or what the service said to it. */
 function Wrong({ error }: { readonly error: unknown }) {
@@ -57,23 +57,30 @@ const buttons: Record<Outcome, string> = {
   block: "Block",
 };
 
-/** The dialog of one act. `content` is what an approval would let through, the base of changes. */
+/**
+ * The dialog of one act. `content` is what an approval would let through, the base of changes; `same` what others changed of
+ * it, for `approve_same`.
+ */
 export function ActDialog({
   act,
   escalation,
   content,
+  same,
   onClose,
   onDone,
 }: {
   readonly act: Act;
   readonly escalation: Escalation;
   readonly content: unknown;
+  readonly same: Changes | null;
   readonly onClose: () => void;
   readonly onDone: (after: Escalation) => void;
 }) {
   if (act === "reassign") return <ReassignDialog escalation={escalation} onClose={onClose} onDone={onDone} />;
   if (act === "cancel") return <CancelDialog escalation={escalation} onClose={onClose} onDone={onDone} />;
-  return <RulingDialog outcome={act} escalation={escalation} content={content} onClose={onClose} onDone={onDone} />;
+  const ruling =
+    act === "approve_same" ? ({ outcome: "approve_modified", same } as const) : { outcome: act, same: null };
+  return <RulingDialog {...ruling} escalation={escalation} content={content} onClose={onClose} onDone={onDone} />;
 }
 
 interface ActProps {
@@ -108,8 +115,13 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
 /** A dialog whose request is under way is not left: what came of it belongs to what was sent. */
 const stay = () => undefined;
 
-function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly content: unknown }) {
+function RulingDialog(
+  props: ActProps & { readonly outcome: Outcome; readonly content: unknown; readonly same: Changes | null },
+) {
   const { outcome, escalation, content } = props;
+  // As it was looked at, whatever the others do meanwhile.
+  const [same] = useState(props.same);
+  const edits = outcome === "approve_modified" && same === null;
   const client = useClient();
   const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
   const unchanged = useMemo(() => JSON.stringify(content ?? {}, null, 2), [content]);
@@ -120,13 +132,14 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
     props.onClose();
   };
   const edited = useMemo(() => readEdited(content ?? {}, text), [content, text]);
-  const changes = outcome === "approve_modified" ? edited : null;
+  const changes = edits ? edited : null;
   const act = useAct(
     () =>
       client.decideEscalation(escalation.escalation_id, {
         outcome,
         ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
         ...(changes !== null && "steps" in changes ? { modifications: [...changes.steps] } : {}),
+        ...(same === null ? {} : { modifications: same }),
       }),
     outcome === "block" ? "Blocked" : "Approved",
     { ...props, onClose },
@@ -146,7 +159,8 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
         }}
       >
         <CaseOf escalation={escalation} />
-        {outcome === "approve_modified" && (
+        {same !== null && <ChangesOf changes={same} content={content} />}
+        {edits && (
           <>
             <TextArea
               label="Parameters as JSON"
@@ -167,7 +181,7 @@ function RulingDialog(props: ActProps & { readonly outcome: Outcome; readonly co
           maxLength={4_000}
           value={comment}
           onChange={(event) => setComment(event.target.value)}
-          autoFocus={outcome !== "approve_modified"}
+          autoFocus={!edits}
         />
         {act.error !== null && <Wrong error={act.error} />}
         <div className="actions">

@@ -59,6 +59,11 @@ export const Escalation = Type.Object(
         reviewer: text(limits.label_chars_max),
         outcome: Outcome,
         comment: nullable(text(limits.comment_chars_max)),
+        modifications: nullable(
+          Type.Array(reviewedModification, {
+            description: "what this reviewer changed; another one approves the same by sending it; null: nothing",
+          }),
+        ),
         at: timestamp(),
       }),
     ),

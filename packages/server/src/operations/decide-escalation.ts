@@ -13,10 +13,12 @@ import {
   decide,
   default_verdict_name,
   Fault,
+  hiddenTexts,
   type MergedFacts,
   parseTimestampUs,
   type Ruling,
   risk_threshold_name,
+  withoutTexts,
 } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { readReview } from "../store/escalations.ts";
@@ -57,7 +59,9 @@ export async function decideEscalation(
       }
       const ruling = await rulingFor(query, org_id, escalation_id, input, state);
       const { outcome, comment = null } = input;
-      const audit = { actor: current.actor, type: "voted", data: { person, outcome, comment } } as const;
+      const modifications = changedBy(ruling);
+      const data = { person, outcome, comment, modifications };
+      const audit = { actor: current.actor, type: "voted", data } as const;
       return changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, { record }) => {
         demandCurrent(head, current);
         if (ruling !== null && input.modifications !== undefined && head.policy_epoch !== state.policy_epoch) {
@@ -65,7 +69,7 @@ export async function decideEscalation(
           throw new Outdated("policies");
         }
         await demandReviewer(query, record.reviewers, current, person);
-        return { kind: "vote", person, outcome, ruling, comment, at };
+        return { kind: "vote", person, outcome, ruling, comment, modifications, at };
       });
     });
   });
@@ -134,8 +138,8 @@ async function rulingFor(
   const patched = applyPatch(asked.modified_content ?? submitted.payload?.content ?? {}, modifications);
   if (!patched.ok) throw invalid(`/modifications/${patched.index}`, `It cannot be applied: ${patched.message}.`);
   const content: Readonly<Record<string, unknown>> = patched.document;
-  const { policyMade, modified_content } = evaluateAgain(state, row, submitted, content);
-  const own = modifications.map((each) => ({ ...each, policy_id: null }));
+  const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, content);
+  const own = modifications.map(({ op, ...each }) => ({ op, ...withoutTexts(each, hidden), policy_id: null }));
   return {
     outcome: "approve_modified",
     modifications: [...asked.modifications, ...own, ...policyMade],
@@ -143,10 +147,17 @@ async function rulingFor(
   };
 }
 
+/** What the reviewer changed, as others may see it; null: nothing. */
+function changedBy(ruling: Ruling | null) {
+  const own = ruling?.modifications.flatMap(({ policy_id, ...each }) => (policy_id === null ? [each] : [])) ?? [];
+  return own.length === 0 ? null : own;
+}
+
 /**
  * The modified action under the policies of now, on the facts and at the time of the first decision: the reviewer's
  * change is in question, not how old the facts have become while the action waited. What policies still modify is
- * modified on top. Faults: modified_action_blocked naming the policies.
+ * modified on top; `hidden` are the texts of the change that they keep from people. Faults: modified_action_blocked naming
+ * the policies.
  */
 function evaluateAgain(
   state: OrgState,
@@ -161,7 +172,7 @@ function evaluateAgain(
 ) {
   const deciding = state.membrane(row.membrane_id);
   if (deciding === undefined) throw new Error(`no membrane ${row.membrane_id}`);
-  const { content: again } = decide({
+  const { content: again, shown_content } = decide({
     intent: { ...submitted, payload: { ...submitted.payload, content } },
     facts: row.facts as MergedFacts,
     policySet: deciding.policySet,
@@ -185,7 +196,7 @@ function evaluateAgain(
   const policyMade = again.modifications;
   const modified = applyPatch(content, policyMade);
   if (!modified.ok) throw invalid("/modifications", "What policies modify cannot be applied to the modified action.");
-  return { policyMade, modified_content: modified.document };
+  return { policyMade, modified_content: modified.document, hidden: hiddenTexts(content, shown_content) };
 }
 
 function invalid(path: string, message: string): Fault {
