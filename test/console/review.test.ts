@@ -277,8 +277,7 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
   test("a block that held nothing is told to be one, and offers no override", {
     timeout: test_timeout_ms,
   }, async () => {
-    const path = "/v1/intents?mode=shadow";
-    const body = intent("other.export", { rows: 5_000 });
+    const [path, body] = ["/v1/intents?mode=shadow", intent("other.export", { rows: 5_000 })] as const;
     const { intent_id } = await api<{ intent_id: string }>(console_.url, seeded.agent, "POST", path, body);
     const { page, context } = await console_.open({ api_key: seeded.operator });
     await page.goto(`/decisions/${intent_id}`);

@@ -43,14 +43,15 @@ const unanswered_ms = 10 * 60_000;
  * same person with the same words, they are the same request, not another one.
  */
 function unansweredKeys() {
-  const kept = new Map<string, { readonly key: string; readonly until: number }>();
+  const kept = new Map<string, string>();
   return {
     /** The key to send this request with: that of its first try, or the one it has now. */
     keyOf(request: string, key: string): string {
       const before = kept.get(request);
-      if (before === undefined || before.until < Date.now())
-        kept.set(request, { key, until: Date.now() + unanswered_ms });
-      return kept.get(request)?.key ?? key;
+      if (before !== undefined) return before;
+      kept.set(request, key);
+      setTimeout(() => kept.delete(request), unanswered_ms);
+      return key;
     },
     answered: (request: string) => void kept.delete(request),
   };

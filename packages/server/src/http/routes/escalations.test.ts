@@ -189,13 +189,10 @@ describe("a human modification", () => {
     const two = await reviewedOrganization(db, urls[0], quorum(2));
     const { path, intent_id } = await held(two);
     const first = await decide(path, two.reviewer, cheaper);
-    expect(first.json.escalation).toMatchObject({ status: "pending", resolution: null });
     expect(first.json.escalation.votes[0].modifications).toEqual(cheaper.modifications);
-    expect((await get(path, two.operator)).json).toEqual(first.json);
     const { audit } = (await get(`/v1/intents/${intent_id}/audit`, two.admin)).json;
-    const voted = audit.find(({ type }: { type: string }) => type === "voted");
-    expect(voted.data.modifications).toEqual(cheaper.modifications);
-    const same = { outcome: "approve_modified", modifications: first.json.escalation.votes[0].modifications };
+    expect(audit[3]).toMatchObject({ type: "voted", data: { modifications: cheaper.modifications } });
+    const same = { ...cheaper, modifications: first.json.escalation.votes[0].modifications };
     expect((await decide(path, two.operator, same)).json.escalation.status).toBe("decided");
     const { path: plain } = await held(two);
     expect(
@@ -208,26 +205,25 @@ describe("a human modification", () => {
     const policy = {
       apiVersion: "countersign/v1",
       kind: "Policy",
-      metadata: { name: "no-names", title: "Names are redacted" },
+      metadata: { name: "no-names", title: "Names" },
       spec: {
         match: { actions: [heldBody.intent.action.type] },
         when: "has(params.name)",
         effect: "approve_modified",
         modify: [{ op: "redact", path: "/name" }],
-        message: "Without the name",
+        message: "No names",
       },
     };
     const { policy_id } = (await post("/v1/policies", two.admin, { policy })).json.policy;
-    expect((await post(`/v1/policies/${policy_id}/activate`, two.admin, { mode: "live" })).status).toBe(200);
+    await post(`/v1/policies/${policy_id}/activate`, two.admin, { mode: "live" });
     const { path, intent_id } = await held(two);
     const named = { outcome: "approve_modified", modifications: [{ op: "add", path: "/name", value: "Ann Example" }] };
     expect((await decide(path, two.reviewer, named)).json.escalation.votes[0].modifications).toEqual([
       { op: "add", path: "/name", value: "[redacted]" },
     ]);
-    const decided = await decide(path, two.operator, named);
-    expect(decided.json.escalation.status).toBe("decided");
-    const audit = await get(`/v1/intents/${intent_id}/audit`, two.admin);
-    expect(decided.text + audit.text).not.toContain("Ann Example");
+    const { text } = await decide(path, two.operator, named);
+    expect(text).toContain('"decided"');
+    expect(text + (await get(`/v1/intents/${intent_id}/audit`, two.admin)).text).not.toContain("Ann Example");
   });
 
   test.each([
