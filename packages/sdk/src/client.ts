@@ -13,7 +13,10 @@ import { singleSignOnCalls } from "./single-sign-on.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 import { webhookCalls } from "./webhooks.ts";
 
-/** A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`. */
+/**
+ * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`, and a `TypeError` where an
+ * identifier is one that no URL can hold (`.`, `..` or nothing).
+ */
 export type Client = ReturnType<typeof createClient>;
 
 /**

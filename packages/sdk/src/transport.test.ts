@@ -139,6 +139,19 @@ test("identifiers are escaped in paths", async () => {
   expect(received[0]?.url).toBe("/v1/context/targets/a%2Fb/x%3Fy");
 });
 
+test.each(["..", ".", ""])("%j as an identifier is refused before anything is sent to another path", async (wrong) => {
+  const { client, received } = await serve(json(200, { context: {} }));
+  const document = { contract_version: "1", facts: {} } as const;
+  for (const sent of [
+    client.putTargetContext({ type: wrong, identifier: "org" }, document),
+    client.deleteTargetContext({ type: "account", identifier: wrong }),
+    client.getAgentContext(wrong),
+    client.getDecision(wrong),
+  ])
+    await expect(sent).rejects.toThrow(/^nothing was sent: no URL can hold "\.{0,2}" as an identifier/);
+  expect(received).toEqual([]);
+});
+
 test("a redirect is an error: the key goes nowhere but to base_url", async () => {
   const { client, received } = await serve(
     (response) => void response.writeHead(307, { location: "/elsewhere" }).end(),

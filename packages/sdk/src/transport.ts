@@ -40,6 +40,7 @@ export function createTransport(options: TransportOptions): Transport {
   const wait = options.wait ?? ((wait_ms: number) => new Promise<void>((resolve) => setTimeout(resolve, wait_ms)));
 
   return async <T>(method: string, path: string, call: CallOptions = {}): Promise<T> => {
+    checkSegments(path);
     const url = `${base}${path}${queryText(call.query)}`;
     const repeatable =
       method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
@@ -60,6 +61,16 @@ export function createTransport(options: TransportOptions): Transport {
       call.signal?.throwIfAborted();
     }
   };
+}
+
+/** `fetch` folds `.` and `..` out of a path, escaped or not: the request would go to another operation than it names. */
+function checkSegments(path: string): void {
+  const wrong = path
+    .split("/")
+    .slice(1)
+    .find((segment) => ["", ".", ".."].includes(segment));
+  if (wrong === undefined) return;
+  throw new TypeError(`nothing was sent: no URL can hold ${JSON.stringify(wrong)} as an identifier in ${path}`);
 }
 
 /** The parsed body; null without one, which 202 may be as well as 204. */

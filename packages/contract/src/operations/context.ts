@@ -12,10 +12,15 @@ import {
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const agentParams = closed({ agent_id: pathParam("the id that intents give as agent.id") });
+const folded = "most HTTP clients fold `.` and `..`, escaped or not, into another path";
+const agentParams = closed({ agent_id: pathParam(`the id that intents give as agent.id; ${folded}`) });
 const targetParams = closed({
-  type: pathParam("the intent's action.target.type"),
-  identifier: Type.String({ minLength: 1, maxLength: limits.target_identifier_chars_max }),
+  type: pathParam(`the intent's action.target.type; ${folded}`),
+  identifier: Type.String({
+    minLength: 1,
+    maxLength: limits.target_identifier_chars_max,
+    description: `the intent's action.target.identifier; ${folded}`,
+  }),
 });
 
 const common = { tag: "Context", rate: "general" } as const;
