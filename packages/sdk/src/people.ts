@@ -15,6 +15,7 @@ import type {
   User,
   VerifyEmailInput,
 } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { Transport } from "./transport.ts";
 
@@ -68,7 +69,7 @@ export function peopleCalls(call: Transport) {
       (
         await call<{ invitation: Invitation }>("POST", "/v1/auth/invitations", {
           body: input,
-          idempotency_key: crypto.randomUUID(),
+          idempotency_key: newIdempotencyKey(),
         })
       ).invitation,
     /** Open invitations, newest first. */

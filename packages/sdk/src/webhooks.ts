@@ -32,7 +32,7 @@ export function webhookCalls(call: Transport) {
     /** Sends a failed delivery again, as a new delivery. */
     retryDelivery: async (delivery_id: string) => {
       const retry = `${base}/deliveries/${encodeURIComponent(delivery_id)}/retry`;
-      return (await call<{ delivery: Delivery }>("POST", retry, { idempotency_key: crypto.randomUUID() })).delivery;
+      return (await call<{ delivery: Delivery }>("POST", retry, { idempotency_key: newIdempotencyKey() })).delivery;
     },
   };
 }
