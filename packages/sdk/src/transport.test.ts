@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { ApiError, ConnectionError, createClient } from "./index.ts";
 
 let server: Server | undefined;
@@ -8,6 +8,7 @@ afterEach(() => {
   server?.closeAllConnections();
   server?.close();
   server = undefined;
+  vi.restoreAllMocks();
 });
 
 interface Received {
@@ -30,7 +31,7 @@ async function serve(...answers: ((response: ServerResponse) => void)[]) {
   const waits: number[] = [];
   const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const wait = async (wait_ms: number) => void waits.push(wait_ms);
-  return { received, waits, client: createClient({ base_url, api_key: "svc_test_org_x", wait }) };
+  return { received, waits, base_url, client: createClient({ base_url, api_key: "svc_test_org_x", wait }) };
 }
 
 const json =
@@ -130,6 +131,19 @@ test("an aborted signal ends a call at once and without repeats", async () => {
   await expect.poll(() => received.length).toBe(1);
   abort.abort();
   await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  expect(received).toHaveLength(1);
+});
+
+test("an aborted signal ends the wait before a repeat, too, and leaves no timer behind", async () => {
+  const { base_url, received } = await serve(refusal(429, "rate_limit_exceeded", { "retry-after": "30" }));
+  const [set, clear] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
+  const timer = () => set.mock.results[set.mock.calls.findIndex(([, wait_ms]) => wait_ms === 30_000)]?.value;
+  const abort = new AbortController();
+  const answer = createClient({ base_url }).getDecision("int_1", { signal: abort.signal });
+  await expect.poll(timer).toBeDefined();
+  abort.abort(new Error("given up"));
+  await expect(answer).rejects.toThrow("given up");
+  expect(clear).toHaveBeenCalledWith(timer());
   expect(received).toHaveLength(1);
 });
 

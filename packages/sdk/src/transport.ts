@@ -11,8 +11,8 @@ export interface TransportOptions {
   readonly retries_max?: number;
   /** The longest Retry-After that is waited for; a longer one is thrown to the caller at once. Default 60. */
   readonly retry_wait_seconds_max?: number;
-  /** How a wait is spent, in milliseconds. Default setTimeout. */
-  readonly wait?: (wait_ms: number) => Promise<void>;
+  /** How a wait is spent, in milliseconds; it ends early when the call's signal is aborted. Default setTimeout. */
+  readonly wait?: (wait_ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 /** What a call may carry. */
@@ -37,7 +37,7 @@ export function createTransport(options: TransportOptions): Transport {
   const send = options.fetch ?? globalThis.fetch;
   const retriesMax = options.retries_max ?? 2;
   const waitSecondsMax = options.retry_wait_seconds_max ?? 60;
-  const wait = options.wait ?? ((wait_ms: number) => new Promise<void>((resolve) => setTimeout(resolve, wait_ms)));
+  const wait = options.wait ?? timeout;
 
   return async <T>(method: string, path: string, call: CallOptions = {}): Promise<T> => {
     checkSegments(path);
@@ -53,10 +53,10 @@ export function createTransport(options: TransportOptions): Transport {
         const error = await apiErrorOf(answer);
         const wait_seconds = secondsToWait(error, repeatable, retry);
         if (retry >= retriesMax || wait_seconds === null || wait_seconds > waitSecondsMax) throw error;
-        await wait(wait_seconds * 1000);
+        await wait(wait_seconds * 1000, call.signal);
       } else {
         if (retry >= retriesMax || !repeatable || call.signal?.aborted === true) throw answer;
-        await wait(backoffSeconds(retry) * 1000);
+        await wait(backoffSeconds(retry) * 1000, call.signal);
       }
       call.signal?.throwIfAborted();
     }
@@ -132,6 +132,20 @@ async function attempt(
     if (init.signal?.aborted === true) throw error;
     return new ConnectionError(url, error);
   }
+}
+
+/** Resolves after that long, or as soon as the signal is aborted. */
+function timeout(wait_ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, wait_ms);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted === true) end();
+  });
 }
 
 /**
