@@ -33,7 +33,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came: the address is wrong, the service is down, or the connection broke. `cause` says which. */
+/** No whole answer came: the address is wrong, the service is down, or the connection broke. `cause` says which. */
 export class ConnectionError extends Error {
   constructor(url: string, cause: unknown) {
     const reason = cause instanceof Error ? causeText(cause) : String(cause);
@@ -50,15 +50,16 @@ function causeText(error: Error): string {
 }
 
 /** Reads the error object of an answer; anything that is not one (a proxy's page) becomes `http_<status>`. */
-export async function apiErrorOf(response: Response): Promise<ApiError> {
-  const text = await response.text();
+export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "headers">, text: string): ApiError {
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   const error = errorObject(text);
   return new ApiError({
     status: response.status,
     code: typeof error.code === "string" ? error.code : `http_${response.status}`,
     message:
-      typeof error.message === "string" ? error.message : `the answer was ${response.status} ${response.statusText}`,
+      typeof error.message === "string"
+        ? error.message
+        : `not an answer of the service: ${response.status} ${response.statusText}`,
     details: Array.isArray(error.details) ? error.details : [],
     request_id: typeof error.request_id === "string" ? error.request_id : response.headers.get("x-request-id"),
     retry_after_seconds: Number.isFinite(retryAfter) ? retryAfter : null,

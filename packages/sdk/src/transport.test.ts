@@ -73,9 +73,12 @@ test("an error object becomes an ApiError with code, details, request_id and ret
   expect(waits).toEqual([]); // longer than retry_wait_seconds_max
 });
 
-test("an answer that is not the service's becomes http_<status>", async () => {
-  const { client } = await serve((response) => void response.writeHead(502).end("<html>Bad gateway</html>"));
-  await expect(client.getUsage()).rejects.toMatchObject({ code: "http_502", details: [], retry_after_seconds: null });
+test.each([200, 502])("an answer of %i that is not the service's becomes http_<status>", async (status) => {
+  const { client, received } = await serve((response) => void response.writeHead(status).end("<html>A proxy</html>"));
+  const error = await client.getUsage().catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ status, code: `http_${status}`, details: [], retry_after_seconds: null });
+  expect(received).toHaveLength(1);
 });
 
 test("429 is waited for as long as Retry-After says, then sent again", async () => {
@@ -113,6 +116,19 @@ test("a broken connection is repeated and, in the end, a ConnectionError that sa
     /^no answer from http:\/\/127\.0\.0\.1:\d+\/v1\/usage: .*(closed|socket|hang)/,
   );
   expect(received).toHaveLength(3);
+});
+
+const broken = (status: number) => (response: ServerResponse) => {
+  response.writeHead(status, { "content-type": "application/json", "content-length": "99" });
+  response.write('{"usage":', () => response.destroy());
+};
+
+test.each([200, 503])("an answer of %i that breaks in the middle is a broken connection, too", async (status) => {
+  const mended = await serve(broken(status), json(200, { usage: { plan_id: "p" } }));
+  expect(await mended.client.getUsage()).toEqual({ plan_id: "p" });
+  const { client, received } = await serve(broken(status));
+  await expect(client.rotateApiKey("key_1")).rejects.toBeInstanceOf(ConnectionError);
+  expect(received).toHaveLength(1); // it may have taken effect
 });
 
 test("waitForOutcome asks until the decision is final", async () => {
@@ -204,6 +220,16 @@ test("an error in the last line is thrown like one with a status of its own", as
   const { client } = await serve(lines(JSON.stringify({ progress }), JSON.stringify({ error })));
   const asked = client.backtest({ window }, { on_progress: () => undefined });
   await expect(asked).rejects.toMatchObject({ name: "ApiError", code: "unavailable", request_id: "req_1" });
+});
+
+test("giving up while lines come is no broken connection, whatever the reason", async () => {
+  const { client } = await serve((response) => {
+    response.writeHead(200, { "content-type": "application/x-ndjson" });
+    response.write(`${JSON.stringify({ progress })}\n`);
+  });
+  const abort = new AbortController();
+  const on_progress = () => abort.abort(new Error("given up"));
+  await expect(client.backtest({ window }, { on_progress, signal: abort.signal })).rejects.toThrow(/^given up$/);
 });
 
 test("lines that end without an answer are a broken connection", async () => {

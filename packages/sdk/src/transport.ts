@@ -47,10 +47,10 @@ export function createTransport(options: TransportOptions): Transport {
     for (let retry = 0; ; retry += 1) {
       const answer = await attempt(send, url, request(method, call, options.api_key));
       if (!(answer instanceof ConnectionError)) {
-        if (answer.ok && answer.headers.get("content-type")?.startsWith(lines_type) === true)
-          return (await lastLine(answer, url, call.onLine)) as T;
-        if (answer.ok) return (await bodyOf(answer)) as T;
-        const error = await apiErrorOf(answer);
+        const { response, text } = answer;
+        if (text === null) return (await lastLine(response, url, call)) as T;
+        if (response.ok) return bodyOf(response, text) as T;
+        const error = apiErrorOf(response, text);
         const wait_seconds = secondsToWait(error, repeatable, retry);
         if (retry >= retriesMax || wait_seconds === null || wait_seconds > waitSecondsMax) throw error;
         await wait(wait_seconds * 1000, call.signal);
@@ -74,9 +74,12 @@ function checkSegments(path: string): void {
 }
 
 /** The parsed body; null without one, which 202 may be as well as 204. */
-async function bodyOf(answer: Response): Promise<unknown> {
-  const text = await answer.text();
-  return text === "" ? null : JSON.parse(text);
+function bodyOf(response: Response, text: string): unknown {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    throw apiErrorOf(response, text);
+  }
 }
 
 const lines_type = "application/x-ndjson";
@@ -84,9 +87,9 @@ const lines_type = "application/x-ndjson";
 type Line = { readonly error?: unknown; readonly progress?: unknown };
 
 /** The last line of an answer, when the others have been heard. Throws the error that it may be, as for a status. */
-async function lastLine(answer: Response, url: string, onLine: CallOptions["onLine"]): Promise<unknown> {
+async function lastLine(response: Response, url: string, { onLine, signal }: CallOptions): Promise<unknown> {
   const decoder = new TextDecoder();
-  const reader = answer.body?.getReader();
+  const reader = response.body?.getReader();
   let rest = "";
   let last: Line = { progress: null };
   try {
@@ -99,12 +102,12 @@ async function lastLine(answer: Response, url: string, onLine: CallOptions["onLi
       }
     }
   } catch (error) {
-    if (error instanceof Error && error.name === "AbortError") throw error;
+    if (signal?.aborted === true) throw error;
     throw new ConnectionError(url, error);
   }
   if (last.progress !== undefined || rest !== "") throw new ConnectionError(url, "the answer ended early");
   if (last.error === undefined) return last;
-  throw await apiErrorOf(new Response(JSON.stringify(last), { status: 500, headers: answer.headers }));
+  throw apiErrorOf({ status: 500, statusText: "", headers: response.headers }, JSON.stringify(last));
 }
 
 function request(method: string, call: CallOptions, api_key: string | undefined): RequestInit {
@@ -121,13 +124,21 @@ function request(method: string, call: CallOptions, api_key: string | undefined)
   };
 }
 
+/** An answer that came whole; `text` is null of lines, which are still to be read. */
+interface Answer {
+  readonly response: Response;
+  readonly text: string | null;
+}
+
 async function attempt(
   send: typeof globalThis.fetch,
   url: string,
   init: RequestInit,
-): Promise<Response | ConnectionError> {
+): Promise<Answer | ConnectionError> {
   try {
-    return await send(url, init);
+    const response = await send(url, init);
+    const isLines = response.ok && response.headers.get("content-type")?.startsWith(lines_type) === true;
+    return { response, text: isLines ? null : await response.text() };
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
     return new ConnectionError(url, error);
