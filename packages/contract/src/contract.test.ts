@@ -3,6 +3,7 @@ import {
   type AuditRecord,
   type AuditType,
   apiKeyFormat,
+  type BatchAnswer,
   type Decision,
   type DeliveredOperationId,
   type ErrorCode,
@@ -175,6 +176,8 @@ it("types are as narrow as the tables", () => {
   expectTypeOf<Decision["escalation_id"]>().toEqualTypeOf<string | null>();
   expectTypeOf<Webhook["event_types"][number]>().toEqualTypeOf<keyof typeof eventTypes>();
   expectTypeOf<keyof UsedFacts>().toEqualTypeOf<(typeof factCategoryNames)[number]>();
+  expectTypeOf<Extract<BatchAnswer["results"][number], { success: true }>["decision"]>().toEqualTypeOf<Decision>();
+  expectTypeOf<Extract<BatchAnswer["results"][number], { success: false }>>().toHaveProperty("error");
   expectTypeOf<Extract<SentEventType, "pattern.detected">>().toBeNever();
   expectTypeOf<Extract<DeliveredOperationId, "submitIntent">>().toEqualTypeOf<"submitIntent">();
 });

@@ -102,8 +102,8 @@ async function send(
 }
 
 function ofBatch(item: Item, result: BatchAnswer["results"][number] | undefined): CallResult {
-  if (result?.decision !== undefined) return { call: item.call, verdict: result.decision.verdict };
-  if (result?.error === undefined) return missing(item);
+  if (result === undefined) return missing(item);
+  if (result.success) return { call: item.call, verdict: result.decision.verdict };
   return { call: item.call, verdict: null, code: result.error.code, message: result.error.message };
 }
 

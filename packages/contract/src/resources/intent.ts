@@ -3,6 +3,7 @@ import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
 import { limits } from "../limits.ts";
 import { ContextDocument } from "./context.ts";
 import { Decision, Verdict } from "./decision.ts";
+import { ErrorObject } from "./error.ts";
 import {
   Actor,
   anyObject,
@@ -182,32 +183,28 @@ export const IntentListQuery = listQuery({
   to: Type.Optional(timeInput("submitted before")),
 });
 
+/** What became of one item of a batch: its decision, or the error that it would have been answered with alone. */
+const BatchResult = Type.Union(
+  [
+    Type.Object({
+      success: Type.Literal(true),
+      intent_id: id("intent"),
+      decision: Decision,
+      replayed: Type.Optional(
+        Type.Boolean({
+          description: "true: the first answer again, this idempotency_key was used before; else absent",
+        }),
+      ),
+    }),
+    Type.Object({ success: Type.Literal(false), error: ErrorObject.properties.error }),
+  ],
+  { title: "BatchResult" },
+);
+
 /** Answer to a batch, in the order of the request. Source: api.md §4. */
 export const BatchAnswer = Type.Object(
   {
-    results: Type.Array(
-      Type.Object(
-        {
-          success: Type.Boolean(),
-          intent_id: Type.Optional(id("intent")),
-          decision: Type.Optional(Decision),
-          replayed: Type.Optional(
-            Type.Boolean({
-              description: "true: the first answer again, this idempotency_key was used before; else absent",
-            }),
-          ),
-          error: Type.Optional(
-            Type.Object({
-              code: text(limits.label_chars_max),
-              message: text(2_000),
-              details: Type.Array(anyObject()),
-              request_id: text(128),
-            }),
-          ),
-        },
-        { title: "BatchResult", description: "intent_id and decision on success, else error" },
-      ),
-    ),
+    results: Type.Array(BatchResult),
     total: Type.Integer({ minimum: 0 }),
     succeeded: Type.Integer({ minimum: 0 }),
     failed: Type.Integer({ minimum: 0 }),
