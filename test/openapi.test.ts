@@ -67,6 +67,39 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  interface Described {
+    readonly security?: unknown;
+    readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: object }>>;
+  }
+  const described = (id: keyof typeof operations) => {
+    const { path, method } = operations[id];
+    return (openapiDocument().paths[path] as unknown as Record<string, Described>)[method.toLowerCase()] as Described;
+  };
+
+  it("names the credential that an operation takes", () => {
+    expect(openapiDocument()["security"]).toEqual([{ ApiKey: [] }, { Session: [] }]);
+    expect(described("listIntents").security).toBeUndefined();
+    for (const id of ["listSessions", "verifyMfa", "getSession"] as const)
+      expect(described(id).security, id).toEqual([{ Session: [] }]);
+    for (const id of ["login", "intake"] as const) expect(described(id).security, id).toEqual([]);
+  });
+
+  it("says 503 unavailable of everything that asks the database", () => {
+    for (const [id, operation] of delivered)
+      expect(refusalsOf(operation).has("unavailable"), id).toBe(operation.tag !== "Operating" || id === "getReadiness");
+  });
+
+  it("says how an answer is repeated, and of which operations it comes as lines", () => {
+    for (const [id, operation] of delivered) {
+      const { responses } = described(id as keyof typeof operations);
+      expect("Idempotent-Replayed" in (responses["200"]?.headers ?? {}), id).toBe(operation.idempotent === true);
+    }
+    expect(Object.keys(described("backtest").responses["200"]?.content ?? {})).toEqual([
+      "application/json",
+      "application/x-ndjson",
+    ]);
+  });
+
   it("carries the version of every package", () => {
     for (const name of ["contract", "cel", "core", "server", "sdk", "cli"]) {
       const file = new URL(`../packages/${name}/package.json`, import.meta.url);

@@ -19,6 +19,7 @@ export const headerComponents = {
   RateLimit: { description: 'What is left of it, such as "intents";r=119;t=60.', schema: text },
   "Retry-After": { description: "Seconds to wait.", schema: integer },
   ETag: { description: "Strong validator; give it back in If-None-Match.", schema: text },
+  "Set-Cookie": { description: "Sets a cookie, or takes it away.", schema: text },
   Location: { description: "Path of the new resource.", schema: text },
   "Idempotent-Replayed": { description: "Present on a repeated answer.", schema: { type: "string", const: "true" } },
   "X-Service-Key-Expired": {

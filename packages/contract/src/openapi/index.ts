@@ -39,7 +39,7 @@ export function openapiDocument({ all = false }: { all?: boolean } = {}): Openap
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    security: [{ ApiKey: [] }],
+    security: [{ ApiKey: [] }, { Session: [] }],
     tags: [...new Set(rows.map(([, operation]) => operation.tag))].map((name) => ({ name })),
     paths,
     ...webhooks,
@@ -50,6 +50,14 @@ export function openapiDocument({ all = false }: { all?: boolean } = {}): Openap
           in: "header",
           name: "X-API-Key",
           description: "svc_<environment>_<scope>_<random>. The organization follows from the key.",
+        },
+        Session: {
+          type: "apiKey",
+          in: "cookie",
+          name: "__Host-countersign_session",
+          description:
+            "A person's session. The cookie is named countersign_session where the service is reached by http on the " +
+            "loopback address. Writes have to come from the service's own pages.",
         },
       },
       headers: headerComponents,

@@ -15,7 +15,7 @@ export function operationObject(operationId: string, operation: Operation, compo
     tags: [operation.tag],
     summary: operation.summary,
     ...descriptionOf(operation),
-    ...(operation.auth === "none" ? { security: [] } : {}),
+    ...securityOf(operation),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(operation.body === undefined
       ? {}
@@ -38,6 +38,12 @@ function rolesSentence({ auth }: Operation): string | undefined {
   if (typeof auth === "string") return undefined;
   const able: readonly Role[] = roleNames.filter((role) => roleMeets(role, auth));
   return `Roles: ${able.join(", ")}.`;
+}
+
+/** Absent: a key or a session. What refuses only requests without a session finds that out behind the gate. */
+function securityOf({ auth, refuses }: Operation): { security?: Json } {
+  if (auth === "session" || refuses?.includes("missing_api_key")) return { security: [{ Session: [] }] };
+  return auth === "none" ? { security: [] } : {};
 }
 
 function parametersOf(operation: Operation, components: Components): Json[] {
@@ -82,7 +88,9 @@ function responsesOf(operation: Operation, components: Components): Json {
   const always: AnswerHeader[] = ["X-Request-Id", ...(operation.rate === null ? [] : rateHeaders)];
   const responses: Record<string, Json> = {};
   for (const [status, answer] of Object.entries(operation.answers)) {
-    responses[status] = answerObject(answer, [...always, ...(answer.headers ?? [])], components);
+    // A vote answers 200 the first time, too; what answers otherwise has its repetition below.
+    const replayed: AnswerHeader[] = operation.idempotent && status === "200" ? ["Idempotent-Replayed"] : [];
+    responses[status] = answerObject(answer, [...always, ...replayed, ...(answer.headers ?? [])], components);
   }
   const created = operation.answers[201] ?? operation.answers[202];
   if (operation.idempotent && created !== undefined) {
@@ -112,7 +120,12 @@ function answerObject(answer: Answer, headers: readonly AnswerHeader[], componen
     headers: headerReferences(headers),
     ...(answer.schema === null
       ? {}
-      : { content: { [answer.media_type ?? "application/json"]: { schema: components.place(answer.schema) } } }),
+      : {
+          content: {
+            [answer.media_type ?? "application/json"]: { schema: components.place(answer.schema) },
+            ...(answer.line === undefined ? {} : { "application/x-ndjson": { schema: components.place(answer.line) } }),
+          },
+        }),
   };
 }
 

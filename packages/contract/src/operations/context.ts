@@ -34,7 +34,7 @@ const put = {
   body: ContextBody,
   body_bytes_max: limits.body_bytes_max,
   answers: stored,
-  refuses: ["invalid_context", "unavailable"],
+  refuses: ["invalid_context"],
 } as const;
 const get = {
   ...common,

@@ -16,7 +16,7 @@ export const onboardingOperations = {
     body: QuickstartInput,
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The organization, its membrane and its key.", schema: Quickstart } },
-    refuses: ["signup_closed", "not_found", "overloaded", "unavailable"],
+    refuses: ["signup_closed", "not_found", "overloaded"],
     delivered: true,
   },
   intake: {
@@ -29,7 +29,7 @@ export const onboardingOperations = {
     body: IntakeInput,
     body_bytes_max: limits.body_bytes_max,
     answers: { 200: { description: "What the description calls for.", schema: Intake } },
-    refuses: ["signup_closed", "overloaded", "unavailable"],
+    refuses: ["signup_closed", "overloaded"],
     delivered: true,
   },
 } as const satisfies Record<string, Operation>;

@@ -10,8 +10,10 @@ export interface Answer {
   readonly schema: TSchema | null;
   /** Absent: application/json. */
   readonly media_type?: "text/plain";
+  /** What each line holds for a caller that accepts application/x-ndjson; absent: the answer never comes as lines. */
+  readonly line?: TSchema;
   /** Headers beyond those that every answer carries. */
-  readonly headers?: readonly ("Location" | "ETag")[];
+  readonly headers?: readonly ("Location" | "ETag" | "Set-Cookie")[];
 }
 
 /**
@@ -54,24 +56,25 @@ export interface Operation {
 
 /**
  * Every error code that an operation can answer with: its own, and those that follow from
- * its auth (401, 403), rate (429, and 400: whatever is rate-limited refuses queries that it does not know), body (400, 413,
- * 415), path parameters (404, but not on a PUT that creates what it names) and from being served at all (500).
+ * its auth (401, 403), rate (429; 400: whatever is rate-limited refuses queries that it does not know; 503: it asks the
+ * database), body (400, 413, 415; 503: as much of large ones is under way as may be), path parameters (404, but not on a PUT
+ * that creates what it names) and from being served at all (500).
  */
 export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>(operation.refuses ?? []);
   codes.add("internal_error");
   if (operation.auth !== "none") {
-    for (const code of ["missing_api_key", "invalid_api_key", "expired_api_key", "unavailable"] as const)
-      codes.add(code);
+    for (const code of ["missing_api_key", "invalid_api_key", "expired_api_key"] as const) codes.add(code);
   }
   // Roles; and of writes with a session or in open mode, that they come from the service's own pages.
   if (operation.auth !== "none" && (operation.auth !== "any" || operation.method !== "GET")) codes.add("forbidden");
-  if (operation.rate !== null) codes.add("rate_limit_exceeded").add("invalid_request");
+  if (operation.rate !== null) codes.add("rate_limit_exceeded").add("invalid_request").add("unavailable");
   if (operation.params !== undefined && operation.method !== "PUT") codes.add("not_found");
   if (operation.body !== undefined) {
     for (const code of ["invalid_json", "invalid_request", "payload_too_large", "unsupported_media_type"] as const) {
       codes.add(code);
     }
+    codes.add("overloaded");
   }
   if (operation.idempotent) codes.add("idempotency_conflict");
   return codes;

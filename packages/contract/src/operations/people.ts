@@ -31,9 +31,12 @@ import {
 import type { Operation } from "./operation.ts";
 
 const session = {
-  200: { description: "The session; its cookie is set.", schema: wrapped("session", Session) },
+  200: { description: "The session; its cookie is set.", schema: wrapped("session", Session), headers: ["Set-Cookie"] },
 } as const;
 const done = { 204: { description: "Done.", schema: null } } as const;
+const signedOut = {
+  204: { description: "Done; the cookie is taken away.", schema: null, headers: ["Set-Cookie"] },
+} as const;
 const mailed = {
   202: { description: "Answered alike whether or not the address is known; a mail says more.", schema: null },
 } as const;
@@ -111,7 +114,7 @@ export const peopleOperations = {
     summary: "End the session",
     description: "Ends the session of the cookie, if it has one, and takes the cookie away.",
     auth: "none",
-    answers: done,
+    answers: signedOut,
     refuses: ["forbidden"],
     delivered: true,
   },
@@ -151,7 +154,7 @@ export const peopleOperations = {
     path: "/v1/auth/sessions",
     summary: "Sign out everywhere, here too",
     auth: "session",
-    answers: done,
+    answers: signedOut,
     delivered: true,
   },
   changeProfile: {
@@ -215,7 +218,9 @@ export const peopleOperations = {
     auth: "session",
     rate: "authentication",
     body: MfaInput,
-    answers: { 200: { description: "Recovery codes, shown once.", schema: RecoveryCodes } },
+    answers: {
+      200: { description: "Recovery codes, shown once.", schema: RecoveryCodes, headers: ["Set-Cookie"] },
+    },
     refuses: ["state_conflict", "invalid_credentials"],
     delivered: true,
   },

@@ -4,6 +4,7 @@ import {
   anyObject,
   Backtest,
   BacktestInput,
+  BacktestLine,
   closed,
   listed,
   listQuery,
@@ -165,7 +166,9 @@ export const policyOperations = {
     rate: "backtest",
     body: BacktestInput,
     body_bytes_max,
-    answers: { 200: { description: "What would change.", schema: wrapped("backtest", Backtest) } },
+    answers: {
+      200: { description: "What would change.", schema: wrapped("backtest", Backtest), line: BacktestLine },
+    },
     refuses: ["forbidden", "policy_invalid", "not_found", "overloaded"],
     delivered: true,
   },

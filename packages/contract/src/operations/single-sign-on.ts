@@ -67,7 +67,11 @@ export const singleSignOnOperations = {
       "browser again. 404 where nobody, or more than one organization, has single sign-on for that domain.",
     body: SingleSignOnBegin,
     answers: {
-      200: { description: "Where the browser is to go.", schema: wrapped("single_sign_on", SingleSignOnStart) },
+      200: {
+        description: "Where the browser is to go.",
+        schema: wrapped("single_sign_on", SingleSignOnStart),
+        headers: ["Set-Cookie"],
+      },
     },
     refuses: ["not_found", "forbidden", "unavailable"],
     delivered: true,
@@ -81,7 +85,13 @@ export const singleSignOnOperations = {
       "the same browser, for ten minutes. A second factor that the person has set up " +
       "here is still asked for (mfa_required).",
     body: SingleSignOnFinish,
-    answers: { 200: { description: "The session; its cookie is set.", schema: wrapped("session", Session) } },
+    answers: {
+      200: {
+        description: "The session; its cookie is set.",
+        schema: wrapped("session", Session),
+        headers: ["Set-Cookie"],
+      },
+    },
     refuses: ["invalid_credentials", "forbidden", "already_exists", "unavailable"],
     delivered: true,
   },

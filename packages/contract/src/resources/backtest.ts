@@ -1,7 +1,8 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
-import { anyObject, closed, id, nullable, oneOf, text, timeInput } from "./shapes.ts";
+import { ErrorObject } from "./error.ts";
+import { anyObject, closed, id, nullable, oneOf, text, timeInput, wrapped } from "./shapes.ts";
 
 const share = () => nullable(Type.Number({ minimum: 0, maximum: 1 }));
 const count = () => Type.Integer({ minimum: 0 });
@@ -145,7 +146,7 @@ export const Backtest = Type.Object(
 );
 export type Backtest = Static<typeof Backtest>;
 
-/** A line of the answer while a backtest runs, for callers that accept application/x-ndjson. */
+/** How far a backtest is. */
 export const BacktestProgress = Type.Object(
   {
     state: oneOf(["waiting", "running"]),
@@ -156,3 +157,9 @@ export const BacktestProgress = Type.Object(
   { title: "BacktestProgress" },
 );
 export type BacktestProgress = Static<typeof BacktestProgress>;
+
+/** A line of the answer for callers that accept application/x-ndjson: progress while it runs, something else last. */
+export const BacktestLine = Type.Union(
+  [Type.Object({ progress: BacktestProgress }), wrapped("backtest", Backtest), ErrorObject],
+  { title: "BacktestLine", description: "one line: progress while it runs, the backtest or an error last" },
+);

@@ -25,7 +25,7 @@ const document = JSON.parse(JSON.stringify(openapiDocument()), (_, value) =>
   value?.format === "date-time" && value.maxLength === 27 ? { ...value, pattern: ownTime } : value,
 ) as {
   readonly paths: Record<string, Record<string, { responses: Record<string, ResponseObject> }>>;
-  readonly components: { readonly responses: Record<string, ResponseObject> };
+  readonly components: { readonly responses: Record<string, ResponseObject>; readonly headers: object };
 };
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -71,6 +71,10 @@ export function checkAnswer(base: string, method: string, target: string, answer
   const response = name === undefined ? given : (document.components.responses[name] as ResponseObject);
   for (const header of Object.keys(response.headers ?? {})) {
     if (answer.headers.get(header) === null && !sometimes.has(header)) throw new Error(`${said} without ${header}`);
+  }
+  for (const header of Object.keys(document.components.headers)) {
+    if (answer.headers.get(header) !== null && response.headers?.[header] === undefined)
+      throw new Error(`${said} with ${header}, which openapi.json does not say`);
   }
   const [media_type] = Object.keys(response.content ?? {});
   if (media_type === undefined) {
