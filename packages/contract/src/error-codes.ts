@@ -117,8 +117,9 @@ export const errorCodes = {
   },
   payload_too_large: {
     status: 413,
-    meaning: "The body is larger than the operation takes.",
-    advice: "Send at most 1 MiB (a batch: 8 MiB, each item 1 MiB).",
+    meaning: "The body is larger than the operation takes, or holds more values than a body may.",
+    advice:
+      "Send at most 1 MiB (a batch: 8 MiB, each item 1 MiB) and at most 250,000 values; `details` says which was too much.",
   },
   unsupported_media_type: {
     status: 415,

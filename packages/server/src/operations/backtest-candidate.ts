@@ -62,7 +62,7 @@ async function refuseUnknownNames(
   const details = unknown.slice(0, details_max).map(({ name, index }) => {
     const help = suggestName(name, [...known]) ?? "Name a policy of yours or a rule of a pack.";
     const message = `There is no policy or rule ${JSON.stringify(name)}. ${help}`;
-    return { path: `/candidate/without/${index}`, code: "unknown_name", message };
+    return { path: `/candidate/without/${index}`, code: "not_allowed", message };
   });
   throw new Fault("invalid_request", { details });
 }

@@ -27,7 +27,7 @@ export async function refuseUnfitReviewers(
   if (details.length > 0) throw new Fault("invalid_request", { details });
 
   async function unfit(reviewer: NamedReviewer | undefined): Promise<{ code: string; message: string } | null> {
-    if (reviewer === undefined) return { code: "not_found", message: "Nobody in your organization has this id." };
+    if (reviewer === undefined) return { code: "not_allowed", message: "Nobody in your organization has this id." };
     const { lineage_id, role, valid } = reviewer;
     if (!roleMeets(role, ["reviewer"])) return { code: "not_allowed", message: `The role ${role} may not decide.` };
     if (!valid) return { code: "not_allowed", message: "This key is revoked or expired." };

@@ -13,7 +13,9 @@ export function decodeCursor(cursor: string | undefined, isPlace: (place: string
   const place = Buffer.from(cursor, "base64url").toString("utf8");
   if (encodeCursor(place) === cursor && isPlace(place)) return place;
   throw new Fault("invalid_request", {
-    details: [{ path: "/cursor", code: "cursor", message: "Use next_cursor of the previous page as it was given." }],
+    details: [
+      { path: "/cursor", code: "bad_format", message: "Use next_cursor of the previous page as it was given." },
+    ],
   });
 }
 

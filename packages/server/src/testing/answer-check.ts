@@ -1,5 +1,5 @@
 /** Holds every answer that a test gets against openapi.json: status, headers and body. */
-import { deliveredOperations, type Operation, openapiDocument } from "@countersign/contract";
+import { deliveredOperations, type Operation, openapiDocument, problemCodes } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -90,9 +90,14 @@ export function checkAnswer(base: string, method: string, target: string, answer
     validate = ajv.compile({ $ref: `openapi#/${place}/content/application~1json/schema` });
     compiled.set(place, validate);
   }
-  const body = JSON.parse(answer.text) as { readonly error?: { readonly request_id?: string } };
+  const body = JSON.parse(answer.text) as {
+    readonly error?: { readonly request_id?: string; readonly details: readonly { readonly code?: string }[] };
+  };
   if (!validate(body))
     throw new Error(`${said} with ${JSON.stringify(validate.errors)}: ${answer.text.slice(0, 1_000)}`);
+  const odd = body.error?.details.find(({ code }) => !Object.hasOwn(problemCodes, code ?? ""));
+  if (answer.status === 400 && odd !== undefined)
+    throw new Error(`${said} with ${JSON.stringify(odd)}, of which docs/errors.md says nothing`);
   const named = body.error?.request_id;
   if (answer.status >= 400 && named !== answer.headers.get("x-request-id"))
     throw new Error(`${said}: error.request_id ${named} is not X-Request-Id ${answer.headers.get("x-request-id")}`);

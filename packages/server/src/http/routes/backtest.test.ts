@@ -294,13 +294,13 @@ describe("a candidate", () => {
     const { status, json } = await ask(people.admin, { candidate: { without } });
     expect([status, json.error.code]).toEqual([400, "invalid_request"]);
     expect(json.error.details).toEqual([
-      { path: "/candidate/without/1", code: "unknown_name", message: expect.stringContaining("Did you mean limit?") },
+      { path: "/candidate/without/1", code: "not_allowed", message: expect.stringContaining("Did you mean limit?") },
       {
         path: "/candidate/without/2",
-        code: "unknown_name",
+        code: "not_allowed",
         message: expect.stringContaining("Did you mean gdpr.lawful-basis?"),
       },
-      { path: "/candidate/without/3", code: "unknown_name", message: expect.stringContaining("a rule of a pack") },
+      { path: "/candidate/without/3", code: "not_allowed", message: expect.stringContaining("a rule of a pack") },
     ]);
     const other = await testOrganization(database.db);
     // Names of others are as unknown as any.

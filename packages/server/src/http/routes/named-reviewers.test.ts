@@ -28,7 +28,7 @@ test("in the hands of a key it is that key's to decide, also after its rotation;
   const foreign = await (await reviewedOrganization(db, url)).org.key({ role: "reviewer" });
   const hand = (id: string) => post(`${path}/reassign`, org.operator, { reviewers: [{ type: "user", id }] });
   const [unknown, strange] = [await hand("key_00000000000000000000000000"), await hand(foreign.key_id)];
-  const problem = { path: "/reviewers/0/id", code: "not_found" };
+  const problem = { path: "/reviewers/0/id", code: "not_allowed" };
   expect(unknown.json.error).toMatchObject({ code: "invalid_request", details: [problem] });
   expect(strange.json.error.details).toEqual(unknown.json.error.details);
   expect((await hand(made.key_id)).status).toBe(200);
