@@ -18,6 +18,7 @@ import {
 import { Frame, type Now } from "./compile/frame.ts";
 import { Prefixes } from "./compile/prefixes.ts";
 import { type Estimate, estimateExpression, type SizeOf } from "./cost/estimate.ts";
+import type { Size } from "./cost/size.ts";
 import { CelCheckError, CelSyntaxError, type Diagnostic } from "./diagnostics.ts";
 import { type CallContext, type FunctionDeclaration, functionTable } from "./library.ts";
 import { BUDGET_DEFAULT, Program } from "./program.ts";
@@ -39,6 +40,10 @@ export interface HostFunction {
    * checked. For total functions.
    */
   readonly acceptsUnknown?: boolean;
+  /**
+   * What it charges at most for arguments of these sizes: a sum of shares of them, and of constants. Without it, nothing.
+   */
+  readonly cost?: (sizes: readonly Size[]) => number;
   /**
    * Computes the function. Must not throw, keep state, or read a clock: `context.now` is the instant of the decision.
    *
@@ -185,5 +190,6 @@ function declare(f: HostFunction): FunctionDeclaration {
     implementation: f.implementation as FunctionDeclaration["implementation"],
     acceptsUnknown: f.acceptsUnknown === true,
     checked: true,
+    ...(f.cost === undefined ? {} : { cost: f.cost }),
   };
 }

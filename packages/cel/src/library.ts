@@ -1,4 +1,5 @@
 import type { Type } from "./check/type.ts";
+import type { Size } from "./cost/size.ts";
 import type { Timestamp } from "./value/timestamp.ts";
 import type { Value } from "./value/value.ts";
 
@@ -44,6 +45,8 @@ export interface FunctionDeclaration {
   readonly acceptsUnknown?: boolean;
   /** Arguments are checked against the declared parameter types before the call (host functions). */
   readonly checked?: boolean;
+  /** What a host function charges at most for arguments of these sizes; nothing without it. */
+  readonly cost?: (sizes: readonly Size[]) => number;
   /** Given the first argument, the result when the others are not needed (and must not be evaluated), else undefined. */
   readonly decides?: (first: Value) => Value | undefined;
   /** A cheaper form for functions whose result is always an int in the safe range: gives it as a number. */

@@ -61,7 +61,19 @@ function sizesOf(given: Record<string, unknown>): (names: readonly string[]) => 
 const names = ["n", "m", "s", "t", "yes", "no", "ds", "ss", "o"];
 const env = environment({
   variables: Object.fromEntries(names.map((name) => [name, DYN])),
-  functions: [{ name: "host", parameters: [DYN], result: DYN, acceptsUnknown: true, implementation: (_, x) => x }],
+  functions: [
+    { name: "host", parameters: [DYN], result: DYN, acceptsUnknown: true, implementation: (_, x) => x },
+    {
+      name: "costly",
+      parameters: [DYN, DYN],
+      result: DYN,
+      cost: (sizes) => sizes.reduce((sum, { values, text }) => sum + values + text / 16, 0),
+      implementation: (call, ...args) => {
+        for (const { values, text } of args.map(measured)) call.charge(values + (text >> 4));
+        return args;
+      },
+    },
+  ],
 });
 
 /** Conditions that use what charges most, nested and on the wrong types. */
@@ -93,6 +105,7 @@ function heavy(r: Random, depth: number): string {
     () => `bytes(dyn(${of()}))`,
     () => `size(dyn(${of()}))`,
     () => `host(${of()})`,
+    () => `costly(${of()}, ${of()})`,
     () => `cel.bind(y, ${of()}, [y, y, ${of()}])`,
     () => `o[${of()}][${of()}]`,
     () => `o.?c.?d.orValue(${of()})`,

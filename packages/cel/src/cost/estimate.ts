@@ -180,13 +180,14 @@ class Estimator {
     const kinds = new Set((declared?.overloads ?? []).map((o) => kindOf(o.result)));
     const [kind = "any"] = kinds.size === 1 ? kinds : [];
     if (found !== undefined && declared?.checked !== true) return plain(1 + found.work, parts, found.size, kind);
-    // A function of the host charges nothing by itself; what it makes is made of what it was given, and of its own tables.
+    // What a function of the host makes is made of what it was given, and of its own tables.
     const whole = containing(sizes, this.bounds);
     const items = this.bounds.most(whole.items, whole.chars, HOST_ITEMS);
     const made = { ...whole, items, chars: whole.chars + HOST_ITEMS };
     const size = { ...made, values: whole.values + made.items + 1, text: whole.text + HOST_TEXT };
     const entries = declared?.overloads.length === 1 ? entriesOf((declared.overloads[0] as Overload).result) : "any";
-    return { ...plain(1, parts, kind === "number" || kind === "bare" ? SCALAR : size, kind), entries };
+    const work = declared?.cost?.(sizes) ?? 0;
+    return { ...plain(1 + work, parts, kind === "number" || kind === "bare" ? SCALAR : size, kind), entries };
   }
 
   private binary(e: Binary, locals: Locals): Node {

@@ -57,6 +57,56 @@ describe.each(CALLS)("%s in the expression language", (name, call) => {
   });
 });
 
+describe("the budget", () => {
+  const left = (source: string, bindings: Readonly<Record<string, unknown>>) => {
+    const budget = { left: 1e9 };
+    cel.compile(source).evaluate({ facts: {}, ...bindings }, { now: NOW, budget });
+    return 1e9 - budget.left;
+  };
+
+  test.each([
+    "documented(x)",
+    "consentState(x) == 'unknown'",
+    "optedOut([x])",
+    "!transferOk('XX', x)",
+    "aiDisclosed({'environmental': {'ai_voice_disclosure': x}})",
+    "framework({'regulatory': {'applicable_frameworks': x}}, 'gdpr') == 'unknown'",
+    "framework(facts, x) == 'unknown'",
+    "subset(y, y)",
+    "size(intersect(y, [x])) == 0",
+    "subset(x, [])",
+    "size(recipientStates({'regulatory': {'recipient_state': x}})) == 1",
+    "nextCallingWindow([x], 12) == ''",
+  ])("ends a loop over %s for what it looks at", (call) => {
+    const bindings = { x: "a".repeat(300_000), y: Array.from({ length: 20_000 }, (_, n) => n + 0.5) };
+    expect(evaluate(`y.all(a, ${call} || true)`, bindings)).toEqual({
+      kind: "unknown",
+      unknowns: [{ path: "", reason: "cost" }],
+    });
+  });
+
+  test("counts what functions look at, however deep, and nothing that they do not", () => {
+    const evidence = { a: [1, 2, { b: "x".repeat(64) }], c: "draft" };
+    expect(left("documented(x)", { x: evidence }) - left("documented(x)", { x: 1 })).toBe(5);
+    expect(left("subset(x, y)", { x: [[evidence]], y: [1] })).toBe(left("subset(x, y)", { x: [1], y: [1] }));
+    expect(left("tls(x) > 1.0", { x: Array(1_000).fill(1) })).toBe(left("tls(x) > 1.0", { x: 1.2 }));
+    expect(left("aiVoice(facts)", { facts: { security: evidence } })).toBe(left("aiVoice(facts)", {}));
+  });
+
+  test("counts many frameworks once for each name in an evaluation, however often it is asked for", () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`framework_${n}`, "no"]));
+    const facts = { regulatory: { applicable_frameworks: many } };
+    const ask = (...names: string[]) =>
+      left(`[${names.map((name) => `framework(facts, "${name}") == "no"`).join(", ")}].size() == 0`, { facts });
+    const once = ask("gdpr");
+    expect(once).toBeGreaterThan(500);
+    expect(ask("gdpr", "gdpr", "gdpr")).toBeLessThan(once + 20);
+    expect(ask("gdpr", "hipaa", "gdpr", "hipaa")).toBeGreaterThan(once * 2 - 20);
+    // And so again in the next evaluation, though the answer is known.
+    expect(ask("gdpr")).toBe(once);
+  });
+});
+
 test("functions see the clock of the decision and maps written in the expression", () => {
   expect(evaluate('daysSince("2026-11-08") == 10.0', {})).toEqual({ kind: "value", value: true });
   expect(evaluate('consentState({"status": "granted", "expires_at": "2026-11-18T18:00:01Z"})', {})).toEqual({

@@ -1,14 +1,12 @@
 import {
   BOOL,
   type CallContext,
-  CelMap,
   DOUBLE,
   DYN,
   type HostFunction,
   listOf,
   STRING,
   type Type,
-  Uint,
   Unknown,
 } from "@countersign/cel";
 import {
@@ -22,6 +20,7 @@ import { consentState, optedOut, optOutKnown } from "./consent.ts";
 import { daysSince, nowBefore, withinMonths } from "./dates.ts";
 import { documented } from "./documented.ts";
 import { framework } from "./framework.ts";
+import { copies, frameworks, names, type Reading, scalars, whole } from "./reading.ts";
 import { entries, intersect, subset } from "./subset.ts";
 import { tls } from "./tls.ts";
 import { transferOk } from "./transfer.ts";
@@ -30,43 +29,38 @@ import { aiDisclosed, aiVoice } from "./voice.ts";
 /** Without a clock every date is infinitely long ago and every deadline over: doubt never helps a consent. */
 const nowMs = (call: CallContext): number => call.now?.toMilliseconds() ?? Number.POSITIVE_INFINITY;
 
-/** What an expression made of a kind that JSON does not have: an int or uint, a map, a list of those. */
-const isOwnKind = (value: unknown): boolean =>
-  typeof value === "bigint" ||
-  value instanceof Uint ||
-  value instanceof CelMap ||
-  (Array.isArray(value) && value.some(isOwnKind));
-
-/** A value as functions read it, which is as JSON: ints as numbers (where they are exact), maps as plain records. */
-const plain = (value: unknown): unknown => {
-  if (!isOwnKind(value)) return value;
-  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  if (value instanceof Uint) return plain(value.unsigned);
-  if (Array.isArray(value)) return value.map(plain);
-  const pairs = [...(value as CelMap).entries.values()];
-  return Object.fromEntries(pairs.map(([key, inner]) => [String(key), plain(inner)]));
-};
-
-type Pure = (...args: readonly unknown[]) => unknown;
-
-const pure = (name: string, parameters: readonly Type[], result: Type, compute: Pure): HostFunction => ({
+const declared = (
+  name: string,
+  parameters: readonly Type[],
+  result: Type,
+  compute: (call: CallContext, args: readonly unknown[]) => unknown,
+  { as, units, most }: Reading,
+): HostFunction => ({
   name,
   parameters,
   result,
-  implementation: (_call, ...args: unknown[]) => compute(...args.map(plain)),
+  cost: most,
+  implementation: (call, ...args: unknown[]) => {
+    call.charge(units(call, args));
+    return call.left < 0 ? null : compute(call, args.map(as));
+  },
 });
+
+const pure = (
+  name: string,
+  parameters: readonly Type[],
+  result: Type,
+  compute: (...args: readonly unknown[]) => unknown,
+  reading: Reading = whole,
+): HostFunction => declared(name, parameters, result, (_call, args) => compute(...args), reading);
 
 const timed = (
   name: string,
   parameters: readonly Type[],
   result: Type,
   compute: (now_ms: number, ...args: readonly unknown[]) => unknown,
-): HostFunction => ({
-  name,
-  parameters,
-  result,
-  implementation: (call, ...args: unknown[]) => compute(nowMs(call), ...args.map(plain)),
-});
+  reading: Reading = whole,
+): HostFunction => declared(name, parameters, result, (call, args) => compute(nowMs(call), ...args), reading);
 
 const STATES = listOf(DYN);
 
@@ -78,25 +72,25 @@ const STATES = listOf(DYN);
  */
 export const domainFunctions: readonly HostFunction[] = [
   pure("documented", [DYN], BOOL, documented),
-  pure("tls", [DYN], DOUBLE, tls),
-  timed("daysSince", [DYN], DOUBLE, daysSince),
-  timed("withinMonths", [DYN, DYN], BOOL, withinMonths),
-  timed("nowBefore", [DYN], BOOL, nowBefore),
+  pure("tls", [DYN], DOUBLE, tls, scalars),
+  timed("daysSince", [DYN], DOUBLE, daysSince, scalars),
+  timed("withinMonths", [DYN, DYN], BOOL, withinMonths, scalars),
+  timed("nowBefore", [DYN], BOOL, nowBefore, scalars),
   timed("consentState", [DYN], STRING, consentState),
   pure("optedOut", [DYN], BOOL, optedOut),
   pure("optOutKnown", [DYN], BOOL, optOutKnown),
-  pure("framework", [DYN, STRING], STRING, framework),
-  pure("aiVoice", [DYN], BOOL, aiVoice),
-  pure("aiDisclosed", [DYN], BOOL, aiDisclosed),
-  pure("recipientStates", [DYN], listOf(STRING), recipientStates),
-  timed("localHourConsistent", [DYN], BOOL, localHourConsistent),
-  pure("inFederalWindow", [DYN], BOOL, inFederalWindow),
+  pure("framework", [DYN, STRING], STRING, framework, frameworks),
+  pure("aiVoice", [DYN], BOOL, aiVoice, copies("communication_method")),
+  pure("aiDisclosed", [DYN], BOOL, aiDisclosed, copies("ai_voice_disclosure")),
+  pure("recipientStates", [DYN], listOf(STRING), recipientStates, copies("recipient_state")),
+  timed("localHourConsistent", [DYN], BOOL, localHourConsistent, scalars),
+  pure("inFederalWindow", [DYN], BOOL, inFederalWindow, scalars),
   timed("inCallingWindow", [STATES, DYN], BOOL, inCallingWindow),
   timed("nextCallingWindow", [STATES, DYN], STRING, nextCallingWindow),
-  pure("transferOk", [DYN, DYN], BOOL, transferOk),
-  pure("subset", [DYN, DYN], BOOL, subset),
-  pure("intersect", [DYN, DYN], listOf(DYN), intersect),
-  pure("entries", [DYN], listOf(DYN), entries),
+  pure("transferOk", [DYN, DYN], BOOL, transferOk, scalars),
+  pure("subset", [DYN, DYN], BOOL, subset, names),
+  pure("intersect", [DYN, DYN], listOf(DYN), intersect, names),
+  pure("entries", [DYN], listOf(DYN), entries, names),
   {
     name: "known",
     parameters: [DYN],

@@ -52,6 +52,11 @@ describe("a policy that could use up the budget on values of the declared sizes"
       "params.to.all(r, r in facts.organizational.partners)",
       "params.to.all(r, r.split('@')[1] == 'example.com')",
       "params.text.matches('^[a-z]+@[a-z]+$')",
+      "params.items.all(i, documented(i.evidence) && consentState(i.consent) == 'granted')",
+      "params.orders.all(o, subset(o.tags, facts.organizational.tags))",
+      "subset(params.to, facts.organizational.partners) && size(intersect(params.to, facts.organizational.blocked)) == 0",
+      Array.from("abcdefgh", (x) => `documented(facts.organizational.${x})`).join(" && "),
+      Array.from("abcdefgh", (x) => `framework(facts, '${x}') != 'no'`).join(" && "),
       Array.from({ length: 60 }, (_, n) => `params.a${n} == ${n}`).join(" && "),
     ])
       expect(checkPolicy(document({ when, effect: "block" }) as never).diagnostics, when).toEqual([]);
@@ -85,6 +90,13 @@ test("deciding on values within the declared sizes never takes more than was cou
         "facts.security.tags.exists(t, t.startsWith('k'))",
         "size(params.text.split('a')) > 3",
         "vars.v == 7",
+        "documented(params.map)",
+        "params.list.all(x, documented(x) && consentState(params.map) == 'unknown')",
+        "subset(params.list, vars.v) || size(intersect(params.text, params.list)) > 1",
+        "transferOk(params.text, params.text) || tls(params.text) > 1.0",
+        "params.list.exists(x, framework(facts, x) == 'yes')",
+        "framework({'regulatory': {'applicable_frameworks': vars.v}}, params.text) == 'no'",
+        "inCallingWindow(params.list, 9) || size(recipientStates(facts)) > 2 || aiDisclosed(facts)",
         "params.nowhere > 1",
       ),
       fc.tuple(tie("node"), tie("node")).map(([a, b]) => `(${a} && ${b})`),
@@ -107,8 +119,15 @@ test("deciding on values within the declared sizes never takes more than was cou
       };
       const { document: checked } = checkPolicy(document(spec) as never);
       fc.pre(checked !== null);
-      const facts = { security: { tags: ["k", "l"] } };
-      const as_of = { security: "2026-01-01T00:00:00Z" };
+      const facts = {
+        security: { tags: ["k", "l"] },
+        regulatory: {
+          applicable_frameworks: Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`aa${n}`, "no"])),
+        },
+        environmental: { recipient_state: "FL".repeat(200), ai_voice_disclosure: ["draft", "a".repeat(500)] },
+      };
+      const at = "2026-01-01T00:00:00Z";
+      const as_of = { security: at, regulatory: at, environmental: at };
       const budget = { left: 1e9 };
       decide({ ...inputOf([{ name: "p", spec }], { intent: { content: params }, facts, as_of }), budget });
       expect(1e9 - budget.left).toBeLessThanOrEqual(policyCost(checked as PolicyDocument).units);

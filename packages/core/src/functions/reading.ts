@@ -1,0 +1,118 @@
+import { type CallContext, CelMap, type Size, Uint } from "@countersign/cel";
+import { copiesOf } from "./tcpa-fallback.ts";
+import { at, isRecord } from "./text.ts";
+
+/** How a function reads its arguments, and what that takes from the budget. */
+export interface Reading {
+  readonly as: (value: unknown) => unknown;
+  readonly units: (call: CallContext, args: readonly unknown[]) => number;
+  /** The most units for arguments within these sizes. */
+  readonly most: (sizes: readonly Size[]) => number;
+}
+
+/** What an expression made of a kind that JSON does not have: an int or uint, a map, a list of those. */
+const isOwnKind = (value: unknown): boolean =>
+  typeof value === "bigint" ||
+  value instanceof Uint ||
+  value instanceof CelMap ||
+  (Array.isArray(value) && value.some(isOwnKind));
+
+/** An int as a number, where it is exact. */
+const plainNumber = (value: unknown): unknown => {
+  if (value instanceof Uint) return plainNumber(value.unsigned);
+  return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+};
+
+/** A value as JSON: ints as numbers, maps as plain records. */
+const plain = (value: unknown): unknown => {
+  if (!isOwnKind(value)) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (!(value instanceof CelMap)) return plainNumber(value);
+  return Object.fromEntries([...value.entries.values()].map(([key, inner]) => [String(key), plain(inner)]));
+};
+
+/** One unit for two values in it, and one for 32 characters of texts and keys. Counts no further than past `enough`. */
+const unitsOf = (value: unknown, enough = Number.POSITIVE_INFINITY): number => {
+  if (typeof value === "string") return value.length >> 5;
+  if (typeof value !== "object" || value === null) return 0;
+  // Without recursion: what an expression made may be nested deeper than the stack.
+  const pending: unknown[] = [value];
+  let halves = 0;
+  while (pending.length > 0 && halves <= enough * 2) {
+    const next = pending.pop();
+    halves += 1;
+    if (typeof next === "string") halves += next.length >> 4;
+    else if (Array.isArray(next)) for (const entry of next) pending.push(entry);
+    else if (next instanceof CelMap) for (const [key, inner] of next.entries.values()) pending.push(key, inner);
+    else if (isRecord(next)) {
+      for (const key of Object.keys(next)) {
+        halves += key.length >> 4;
+        pending.push(next[key]);
+      }
+    }
+  }
+  return halves >> 1;
+};
+
+const total = <T>(values: readonly T[], of: (value: T) => number): number =>
+  values.reduce((sum, value) => sum + of(value), 0);
+const mostOfAll = (sizes: readonly Size[]): number => total(sizes, ({ values, text }) => values / 2 + text / 32);
+
+/** All that the arguments hold. */
+export const whole: Reading = {
+  as: plain,
+  units: ({ left }, args) => total(args, (arg) => unitsOf(arg, left)),
+  most: mostOfAll,
+};
+
+/** Texts and numbers; nothing else is looked into. */
+export const scalars: Reading = {
+  as: plainNumber,
+  units: (_call, args) => total(args, (arg) => (typeof arg === "string" ? arg.length >> 5 : 0)),
+  most: (sizes) => total(sizes, ({ chars }) => chars / 32),
+};
+
+const unitsOfNames = (value: unknown): number =>
+  Array.isArray(value) ? value.length >> 2 : typeof value === "string" ? value.length >> 3 : 0;
+
+/** Lists, and texts that list names; what the entries hold is not looked at. */
+export const names: Reading = {
+  as: (value) => (Array.isArray(value) ? value.map(plainNumber) : value),
+  units: (_call, args) => total(args, unitsOfNames),
+  most: (sizes) => total(sizes, ({ items, chars }) => items / 4 + chars / 8),
+};
+
+/** Every copy of one fact, where all facts are given. */
+export const copies = (name: string): Reading => ({
+  as: plain,
+  units: ({ left }, [facts]) => unitsOf(facts instanceof CelMap ? facts : copiesOf(facts, name), left),
+  most: mostOfAll,
+});
+
+/** Facts this small are charged for at every question, which is cheaper than keeping count. */
+const SMALL = 32;
+/** What larger ones take, and by the bindings of an evaluation: in which of them a name was looked for last. */
+const sizes_known = new WeakMap<object, number>();
+const looked_through = new WeakMap<object, Map<unknown, unknown>>();
+
+/** All frameworks, once for each name in an evaluation: `framework` remembers the answer. */
+export const frameworks: Reading = {
+  as: plain,
+  units: (call, [facts, name]) => {
+    const question = unitsOf(name);
+    if (facts instanceof CelMap) return question + unitsOf(facts, call.left);
+    const value = at(facts, "regulatory", "applicable_frameworks");
+    if (typeof value !== "object" || value === null) return question + unitsOf(value);
+    let units = sizes_known.get(value);
+    if (units === undefined) {
+      units = unitsOf(value);
+      sizes_known.set(value, units);
+    }
+    if (units <= SMALL) return question + units;
+    const looked = looked_through.get(call.bindings) ?? new Map<unknown, unknown>();
+    if (looked.get(name) === value) return question;
+    looked_through.set(call.bindings, looked.set(name, value));
+    return question + units;
+  },
+  most: mostOfAll,
+};
