@@ -155,6 +155,16 @@ describe("evaluation", () => {
     }
   });
 
+  it("stops a result that holds one long text or key many times at the budget", () => {
+    const spent = { kind: "unknown", unknowns: [{ path: "", reason: "cost" }] };
+    const many = (name: string) => `[${Array(20).fill(name).join(", ")}]`;
+    for (const a of ["x".repeat(100_000), { ["k".repeat(100_000)]: 1 }]) {
+      expect(evaluate(many("a"), { a })).toEqual(spent);
+      expect(evaluate("[a, a]", { a })).toEqual({ kind: "value", value: [a, a] });
+    }
+    expect(evaluate("a", { a: Array(200_000).fill(true) })).toEqual(spent);
+  });
+
   it("compares, formats and returns documents nested deeper than the stack", () => {
     const deep = () => JSON.parse("[".repeat(20_000) + "]".repeat(20_000)) as unknown;
     expect(evaluate("a == b", { a: deep(), b: deep() }).kind).toBe("value");

@@ -33,3 +33,23 @@ export function jsonValue(value: unknown): unknown {
 function everyDefined(values: readonly unknown[]): unknown {
   return values.includes(undefined) ? undefined : values;
 }
+
+/** Whether the JSON of a value has more than so many bytes. Looks no further than that: it may hold one text many times. */
+export function isJsonLarger(value: unknown, bytes_max: number): boolean {
+  let left = bytes_max;
+  const pending: unknown[] = [value];
+  while (pending.length > 0 && left >= 0) {
+    const next = pending.pop();
+    if (typeof next !== "object" || next === null) {
+      left -= Buffer.byteLength(JSON.stringify(next));
+      continue;
+    }
+    const entries = Object.entries(next);
+    left -= 1 + Math.max(entries.length, 1);
+    for (const [name, inner] of entries) {
+      if (!Array.isArray(next)) left -= Buffer.byteLength(JSON.stringify(name)) + 1;
+      pending.push(inner);
+    }
+  }
+  return left < 0;
+}

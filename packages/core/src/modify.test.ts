@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "./json-patch.ts";
+import { isJsonLarger } from "./json-value.ts";
 import { type ChangeRequest, hideContent, planChanges } from "./modify.ts";
 
 const content = {
@@ -145,6 +146,25 @@ describe("modifications", () => {
       ["/ssn/part", "p"],
     ]);
   });
+
+  test("values that make the content larger than a body may be are a conflict, however they hold one text many times", () => {
+    const text = "é".repeat(100_000);
+    const asked = (...requests: ChangeRequest[]) => planChanges({ text }, requests).kind;
+    expect(asked(...[1, 2, 3, 4].map((n) => ask("set", `/z${n}`, text)))).toBe("planned");
+    expect(asked(...[1, 2, 3, 4, 5].map((n) => ask("set", `/z${n}`, text)))).toBe("conflict");
+    expect(asked(ask("set", "/z", Array(10_000).fill(text)))).toBe("conflict");
+    expect(asked(ask("set", "/text", Array(5).fill(text)))).toBe("planned");
+    // What is only hidden always can be.
+    expect(planChanges({ text: text.repeat(9) }, [ask("redact", "/none")]).kind).toBe("planned");
+  });
+
+  test.each([[{ a: [1, "é\n", null, true], ü: {}, b: [] }], [["\ud800", 1e21, -0.5, [[]], { a: { b: "" } }]]])(
+    "the size of %j is that of its JSON",
+    (value) => {
+      const bytes = Buffer.byteLength(JSON.stringify(value));
+      expect([isJsonLarger(value, bytes), isJsonLarger(value, bytes - 1)]).toEqual([false, true]);
+    },
+  );
 
   test("people are shown the content without what is hidden", () => {
     const hides = [ask("redact", "/ssn"), ask("remove", "/person/ssn", undefined, "q"), ask("redact", "/none")];

@@ -1,6 +1,8 @@
+import { limits } from "@countersign/contract";
 import { canonicalJson } from "./canonical-json.ts";
 import { hiddenTexts, holdsHidden, redacted_text } from "./hidden-text.ts";
 import { applyPatch, isIndex, nothing, type PatchOperation, pointerNames, valueAt } from "./json-patch.ts";
+import { isJsonLarger } from "./json-value.ts";
 import type { ModifyOp } from "./policy/document.ts";
 
 /** One change that a fired rule asks for; `value` is already computed from the original content. */
@@ -41,9 +43,9 @@ interface Change extends ChangeRequest {
  * Turns the changes that all fired rules ask for into one RFC 6902 patch. The order of `requests` never matters:
  * `remove` beats `redact`, both beat whatever else is asked for at or below their place; of several caps the least
  * counts, of several floors the greatest. Two different values for one place, a place inside another, a cap below a
- * floor, a cap on what is no number, and a value that carries elsewhere what another rule hides are conflicts. What is
- * already as asked for makes no operation. `remove` and `redact` are never in conflict. `also_hidden` is kept from people
- * without being changed.
+ * floor, a cap on what is no number, a value that carries elsewhere what another rule hides, and one that makes the content
+ * larger than a body may be are conflicts. What is already as asked for makes no operation. `remove` and `redact` are never
+ * in conflict. `also_hidden` is kept from people without being changed.
  * Source: policies.md §3 rule 5.
  */
 export function planChanges(
@@ -94,7 +96,16 @@ export function planChanges(
       operations.push({ ...operation, policy_id: change.policy_id });
     }
   };
-  for (const { change, value } of writes) perform(change, writing(result, change, value));
+  for (const { change, value } of writes) {
+    // Before anything copies it.
+    const tooLarge = isJsonLarger(value, limits.body_bytes_max);
+    const before = { result, count: operations.length };
+    if (!tooLarge) perform(change, writing(result, change, value));
+    if (!tooLarge && !(isJsonLarger(value, small_bytes_max) && isJsonLarger(result, limits.body_bytes_max))) continue;
+    conflicts.push(conflict(change.path, `the content would have more than ${limits.body_bytes_max} bytes`, [change]));
+    result = before.result;
+    operations.length = before.count;
+  }
   // From the end, so that removing one entry of a list does not shift the next.
   for (const hide of hides.reverse()) perform(hide, hidingOf(result, hide));
   return conflicts.length > 0 ? { kind: "conflict", conflicts } : { kind: "planned", operations, content: result };
@@ -112,6 +123,9 @@ export function hideContent(
   if (plan.kind === "conflict") throw new Error("what only hides is in no conflict");
   return { content: plan.content, withheld: plan.operations.map(({ path }) => path) };
 }
+
+/** Values up to this do not make a content too large: there are not that many of them. */
+const small_bytes_max = 256;
 
 type Settled =
   | { readonly kind: "none" }
@@ -134,7 +148,7 @@ function settle(content: unknown, group: readonly Change[]): Settled {
     -1,
   );
   const [set] = sets;
-  if (sets.some((other) => canonicalJson(other.value) !== canonicalJson(set?.value)))
+  if (sets.some(({ value }) => value !== set?.value && canonicalJson(value) !== canonicalJson(set?.value)))
     return conflicting("two rules set different values", sets);
   if (group.some((change) => change.op !== "set" && typeof change.value !== "number"))
     return conflicting("a bound is not a number", group);

@@ -52,7 +52,7 @@ const NO_LOCALS: Locals = new Map();
 export function estimateExpression(ast: Ast, checked: Checked, sizeOf: SizeOf): Estimate {
   const node = new Estimator(checked, sizeOf, tight).visit(ast.root, new Map());
   // A result that is a container is copied for the host.
-  return { units: Math.ceil(node.units + node.size.values), size: node.size };
+  return { units: Math.ceil(node.units + node.size.values + node.size.text / 16), size: node.size };
 }
 
 class Estimator {

@@ -18,6 +18,7 @@ class Stop extends Error {
  *
  * int and uint become number, or bigint beyond the safe range; a map becomes an object when all keys are strings, else a
  * Map. An entry that is marked as missing or null is left out; any other unknown inside a container makes the whole unknown.
+ * Charged by the values in it and their text: a container may hold one long text any number of times.
  */
 export function toHost(value: Value, f: Charged): unknown {
   // Most results that are no value are one at the top: throwing costs a stack trace, 5 µs each.
@@ -31,9 +32,11 @@ export function toHost(value: Value, f: Charged): unknown {
 }
 
 function copy(v: Value, f: Charged, depth: number): unknown {
+  f.charge(typeof v === "string" || v instanceof Uint8Array ? 1 + (v.length >> 4) : 1);
+  if (f.left < 0) throw new Stop(SPENT);
   switch (typeof v) {
     case "bigint":
-      return v >= -9007199254740991n && v <= 9007199254740991n ? Number(v) : v;
+      return whole(v);
     case "function":
     case "symbol":
     case "undefined":
@@ -44,21 +47,24 @@ function copy(v: Value, f: Charged, depth: number): unknown {
       return v;
   }
   if (v === null) return null;
-  f.charge(1);
-  if (f.left < 0) throw new Stop(SPENT);
   if (depth > 200) throw new Stop(new Failure("the result is nested too deeply"));
   if (Array.isArray(v)) return v.map((x) => copy(x as Value, f, depth + 1));
-  if (v instanceof Uint) return copy(v.unsigned, f, depth);
+  if (v instanceof Uint) return whole(v.unsigned);
   if (v instanceof Uint8Array) return v.slice();
   if (v instanceof Optional) return v.present ? Optional.of(copy(v.held, f, depth + 1) as Value) : v;
   if (v instanceof CelMap) return copyMap(v, f, depth);
   if (v instanceof LazyObject) throw new Stop(new Failure("a lazy object cannot be a result"));
   if (isRecord(v)) {
     const entries = Object.entries(v).filter(([, x]) => !isAbsence(x));
+    f.charge(entries.reduce((sum, [key]) => sum + (key.length >> 4), 0));
     return objectOf(entries.map(([key, x]) => [key, copy(x, f, depth + 1)]));
   }
   if (v instanceof NonValue) throw new Stop(v as Unknown | Failure);
   return v;
+}
+
+function whole(v: bigint): number | bigint {
+  return v >= -9007199254740991n && v <= 9007199254740991n ? Number(v) : v;
 }
 
 function copyMap(m: CelMap, f: Charged, depth: number): unknown {
