@@ -35,7 +35,11 @@ export const overrideEventFields = [
 /** Fields of `data` on quota.exceeded. Source: contract §2.7, api.md §7. */
 export const quotaEventFields = [
   { name: "plan_id", type: "string", meaning: "the organization's plan" },
-  { name: "included_actions", type: "number", meaning: "decisions that the plan includes per month; the hard limit where it names none" },
+  {
+    name: "included_actions",
+    type: "number",
+    meaning: "decisions that the plan includes per month; the hard limit where it names none",
+  },
   { name: "used_actions", type: "number", meaning: "decisions used in this month" },
   { name: "hard_limit", type: "number", meaning: "the limit that was reached" },
   { name: "batch_size", type: "number", meaning: "intents in the submission that met the limit" },

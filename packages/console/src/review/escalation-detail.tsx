@@ -48,7 +48,7 @@ function Detail({
   const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");
   const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.id && vote.outcome !== "block");
   // Approvals have to be for the same action.
-  const same = others.find((vote) => vote.modifications !== null)?.modifications ?? null;
+  const same = others.find((vote) => vote.modifications)?.modifications ?? null;
   const approval = same === null ? "approve" : "approve_same";
   useKeys(
     can
@@ -168,7 +168,7 @@ function Detail({
 
 /** What reviewers change: the action as policies let it through. Of a closed review only what was submitted is known. */
 function baseOf({ status }: Escalation, decision: Decision, content: unknown): unknown {
-  return (status === "pending" ? decision.modified_content : null) ?? shownContent(decision, content);
+  return (status === "pending" ? decision.modified_content : null) ?? content;
 }
 
 function Votes({ escalation, content }: { readonly escalation: Escalation; readonly content: unknown }) {
@@ -202,7 +202,7 @@ function Votes({ escalation, content }: { readonly escalation: Escalation; reado
             <Time at={vote.at} />
           </div>
           {vote.comment !== null && <Data text={vote.comment} lines />}
-          {vote.modifications !== null && <ChangesOf changes={vote.modifications} content={content} />}
+          {vote.modifications && <ChangesOf changes={vote.modifications} content={content} />}
         </div>
       ))}
       <Ending escalation={escalation} />

@@ -29,14 +29,9 @@ import {
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
+import { session, signedOut } from "./session-answers.ts";
 
-const session = {
-  200: { description: "The session; its cookie is set.", schema: wrapped("session", Session), headers: ["Set-Cookie"] },
-} as const;
 const done = { 204: { description: "Done.", schema: null } } as const;
-const signedOut = {
-  204: { description: "Done; the cookie is taken away.", schema: null, headers: ["Set-Cookie"] },
-} as const;
 const mailed = {
   202: { description: "Answered alike whether or not the address is known; a mail says more.", schema: null },
 } as const;

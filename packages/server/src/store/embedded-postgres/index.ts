@@ -121,9 +121,7 @@ async function bringUp(
   log: Log,
 ): Promise<Running> {
   const db_dir = await realpath(cluster.db_dir);
-  const began_ms = performance.now();
-  for (;;) {
-    const waited_ms = performance.now() - began_ms;
+  for (let waited_ms = 0; ; waited_ms += lingering_poll_ms) {
     const note = await readPidFile(cluster);
     const state = note === null ? "gone" : await stateOf(cluster, note, db_dir);
     if (note !== null && state === "ready") {

@@ -224,7 +224,7 @@ describe("a server that cannot start", () => {
     const data_dir = await temporaryDir();
     await (await started({ data_dir })).stop();
     const home = join(data_dir, "postgres");
-    const cluster = { home, db_dir: join(home, "db"), identity: null };
+    const cluster = { data_dir, home, db_dir: join(home, "db"), identity: null };
     for (let time = 0; time < 40; time += 1)
       await expect(startPostmaster(cluster, "/nowhere", {}, silentLog)).rejects.toThrow(PostmasterFailed);
   });
