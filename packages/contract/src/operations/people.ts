@@ -40,6 +40,7 @@ const fresh =
   "another. A stolen cookie must not leave a way in behind.";
 const tag = "People";
 const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body_bytes_max } as const;
+const postOutside = { ...post, body_bytes_max: limits.sign_in_body_bytes_max } as const;
 const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
 const userParam = closed({ user_id: pathParam("the person") });
@@ -50,7 +51,7 @@ const userParam = closed({ user_id: pathParam("the person") });
  */
 export const peopleOperations = {
   signup: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/signup",
     summary: "Ask for an organization and its first admin",
     description: "Sends a mail with a link. Link and password together make the organization (verify-email).",
@@ -62,7 +63,7 @@ export const peopleOperations = {
     delivered: true,
   },
   verifyEmail: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/verify-email",
     summary: "Confirm the e-mail address of a signup",
     description:
@@ -77,7 +78,7 @@ export const peopleOperations = {
     delivered: true,
   },
   login: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/login",
     summary: "Begin a session with e-mail and password",
     description:
@@ -90,7 +91,7 @@ export const peopleOperations = {
     delivered: true,
   },
   verifyMfa: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/mfa/verify",
     summary: "Finish a login with a TOTP or recovery code",
     description:
@@ -174,7 +175,7 @@ export const peopleOperations = {
     delivered: true,
   },
   forgotPassword: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/password/forgot",
     summary: "Ask for a link that sets a new password",
     description: "An address gets at most one such mail a minute.",
@@ -185,7 +186,7 @@ export const peopleOperations = {
     delivered: true,
   },
   resetPassword: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/password/reset",
     summary: "Set a new password with a mailed link; every session ends",
     description: "A link serves once, for an hour. The second factor stays as it is.",
@@ -292,7 +293,7 @@ export const peopleOperations = {
     delivered: true,
   },
   finishPasskeyLogin: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/passkeys/login",
     summary: "Begin a session with a passkey",
     description: "A passkey that verified its user counts as both factors.",
@@ -338,7 +339,7 @@ export const peopleOperations = {
     delivered: true,
   },
   acceptInvitation: {
-    ...post,
+    ...postOutside,
     path: "/v1/auth/invitations/accept",
     summary: "Join an organization",
     auth: "none",

@@ -9,15 +9,33 @@ import { Fault } from "@countersign/core";
 export const large_body_bytes = 65_536;
 /** Eight batches of the greatest size. */
 const under_way_bytes_max = 64 * 1_048_576;
+/** One caller leaves room for others. */
+const of_one_bytes_max = under_way_bytes_max / 4;
 
 let under_way = 0;
+const held = new Map<string, number>();
 
-/** Takes up `bytes` until the request is answered or gone. Faults: overloaded. */
-export function reserveBody(response: ServerResponse, bytes: number): void {
-  if (bytes <= large_body_bytes) return;
-  if (under_way + bytes > under_way_bytes_max) throw new Fault("overloaded");
-  under_way += bytes;
-  response.once("close", () => {
-    under_way -= bytes;
-  });
+/**
+ * What makes room for the body of one request as it arrives, told of all that has arrived so far: taken up by `holder` until
+ * the request is answered or gone. It faults with overloaded.
+ */
+export function roomForBody(response: ServerResponse, holder: () => string): (arrived: number) => void {
+  let taken = 0;
+  let of = "";
+  const take = (bytes: number): void => {
+    const by_holder = (held.get(of) ?? 0) + bytes;
+    under_way += bytes;
+    taken += bytes;
+    if (by_holder === 0) held.delete(of);
+    else held.set(of, by_holder);
+  };
+  return (arrived) => {
+    if (arrived <= large_body_bytes) return;
+    if (taken === 0) of = holder();
+    const more = arrived - taken;
+    if (under_way + more > under_way_bytes_max || (held.get(of) ?? 0) + more > of_one_bytes_max)
+      throw new Fault("overloaded");
+    if (taken === 0) response.once("close", () => take(-taken));
+    take(more);
+  };
 }

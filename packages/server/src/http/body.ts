@@ -2,20 +2,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation } from "@countersign/contract";
 import { Fault, type JsonInParts, parseInParts } from "@countersign/core";
-import { large_body_bytes, reserveBody } from "./body-budget.ts";
+import { roomForBody } from "./body-budget.ts";
 
 /** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*"?(?!utf-8["; \t]|utf-8$))|$)/i;
 
 /**
  * The body of `operation` as a JSON value whose parts can be examined for what must not be kept, and its size. Reads nothing
- * that cannot be accepted. Faults: unsupported_media_type, payload_too_large, invalid_json, overloaded.
+ * that cannot be accepted. `holder`: whom a large body counts for. Faults: unsupported_media_type, payload_too_large, invalid_json, overloaded.
  * Rejects with `ClientGone` when the client leaves before its body is complete.
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   operation: Operation,
+  holder: () => string,
 ): Promise<JsonInParts & { readonly bytes: number }> {
   const bytes_max = operation.body_bytes_max as number;
   const { headers } = request;
@@ -30,11 +31,9 @@ export async function readJson(
     });
   }
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
-  if (length !== undefined) reserveBody(response, Number(length));
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
-  const reserve = length === undefined ? () => reserveBody(response, bytes_max) : null;
-  const bytes = await readBytes(request, bytes_max, reserve);
+  const bytes = await readBytes(request, bytes_max, roomForBody(response, holder));
   const in_items = operation.examines === "items";
   const { value, examine } = parseInParts(bytes, in_items ? limits.batch_json_depth_max : limits.json_depth_max);
   const measured = in_items && bytes.length > limits.body_bytes_max;
@@ -50,17 +49,16 @@ function notTooLarge(item: unknown): unknown {
 /** The client closed the connection, or was cut off for being slow, before its request was complete. */
 export class ClientGone extends Error {}
 
-/** `reserve` is called once a body of unknown length turns out to be large. */
-function readBytes(request: IncomingMessage, bytes_max: number, reserve: (() => void) | null): Promise<Buffer> {
+/** `takeRoom` is told of what has arrived before it is kept. */
+function readBytes(request: IncomingMessage, bytes_max: number, takeRoom: (arrived: number) => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer): void => {
-      const was_large = bytes > large_body_bytes;
       bytes += chunk.length;
       try {
         if (bytes > bytes_max) throw tooLarge(bytes_max);
-        if (reserve !== null && !was_large && bytes > large_body_bytes) reserve();
+        takeRoom(bytes);
         chunks.push(chunk);
       } catch (fault) {
         stop();

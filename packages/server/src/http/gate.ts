@@ -10,7 +10,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { type Operation, rateCategories, roleMeets } from "@countersign/contract";
-import { clientIp, Fault, type ProxyTrust } from "@countersign/core";
+import { clientIp, clientNetwork, Fault, type ProxyTrust } from "@countersign/core";
 import type { Caller } from "../operations/caller.ts";
 import type { RateWindows } from "../store/rate-windows.ts";
 import { isSameOrigin, type SessionCookies } from "./cookie.ts";
@@ -239,6 +239,11 @@ function counted(
 /** Rate windows count in whole milliseconds. */
 function nowMs(visit: Visit): number {
   return Math.floor(visit.now_us / 1000);
+}
+
+/** Whom a request counts for, whatever it asks for: a key with its rotations, or the network of a client without one. */
+export function holderOf(deps: Pick<GateDeps, "trust">, request: IncomingMessage, caller: Caller | null): string {
+  return caller?.lineage_id == null ? clientNetwork(ipOf(deps, request)) : `${caller.org_id} ${caller.lineage_id}`;
 }
 
 /** The address of the client, as far as it can be believed. */

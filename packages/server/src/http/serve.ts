@@ -6,7 +6,17 @@ import type { Clock, Log, Spans } from "../ports.ts";
 import { ClientGone, readJson } from "./body.ts";
 import type { Console } from "./console.ts";
 import { faultOf, refusalOf } from "./faults.ts";
-import { type Admission, admit, type GateDeps, ipOf, recheck, settleRate, stillAdmitted, type Visit } from "./gate.ts";
+import {
+  type Admission,
+  admit,
+  type GateDeps,
+  holderOf,
+  ipOf,
+  recheck,
+  settleRate,
+  stillAdmitted,
+  type Visit,
+} from "./gate.ts";
 import type { Answer, OperationRequest } from "./handler.ts";
 import { isLocal } from "./local.ts";
 import type { Metrics } from "./metrics.ts";
@@ -143,7 +153,7 @@ async function answerOf(
   let body_problems: readonly Problem[] = [];
   let examine: JsonInParts["examine"] = () => [];
   if (operation.body !== undefined) {
-    const read = await readJson(request, response, operation);
+    const read = await readJson(request, response, operation, () => holderOf(gate, request, caller));
     ({ value: body, examine } = read);
     if (operation.examines !== "items") body_problems = examine(body);
     if (known !== null) caller = await stillAdmitted(gate, visit, known, clock.now_us());
