@@ -26,24 +26,40 @@ export function BacktestPage() {
   });
   const membranes = useMembranes();
   const days = Number(filters.days ?? "7");
-  const chosen = policies.data?.find(({ policy_id }) => policy_id === filters.policy_id);
+  const { policy_id = "", membrane_id, agent_id } = filters;
+  // Read by its id: the list above ends after 200, and may not be there yet.
+  const chosen = useQuery({
+    queryKey: ["policies", "one", policy_id],
+    queryFn: () => client.getPolicy(policy_id),
+    enabled: policy_id !== "",
+  });
+  const isListed = policies.data?.some((each) => each.policy_id === policy_id) ?? false;
   const [progress, setProgress] = useState<BacktestProgress | null>(null);
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), []);
   const run = useMutation({
-    mutationFn: () => {
-      const to_ms = nowMs();
+    mutationFn: async () => {
       setProgress(null);
-      stop.current = new AbortController();
+      const stopping = new AbortController();
+      stop.current = stopping;
+      const policy = policy_id === "" ? null : await client.getPolicy(policy_id);
+      const to_ms = nowMs();
       const input: BacktestInput = {
         window: { from: new Date(to_ms - days * 86_400_000).toISOString(), to: new Date(to_ms).toISOString() },
-        ...(chosen === undefined ? {} : { candidate: { policies: [chosen.document] } }),
-        ...(filters.membrane_id ? { membrane_id: filters.membrane_id } : {}),
-        ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
+        ...(policy === null ? {} : { candidate: { policies: [policy.document] } }),
+        ...(membrane_id ? { membrane_id } : {}),
+        ...(agent_id ? { agent_id } : {}),
       };
-      return client.backtest(input, { on_progress: setProgress, signal: stop.current.signal });
+      return client.backtest(input, { on_progress: setProgress, signal: stopping.signal });
     },
   });
+  const { reset } = run;
+  // A result stands only below the form that it was asked with.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever the form asks for
+  useEffect(() => {
+    stop.current?.abort();
+    reset();
+  }, [reset, policy_id, membrane_id, agent_id, days]);
   return (
     <>
       <PageHead
@@ -61,13 +77,21 @@ export function BacktestPage() {
           <SelectField
             label="Rules"
             data-wide
-            value={filters.policy_id ?? ""}
+            value={policy_id}
             onChange={(event) => setFilters({ policy_id: event.target.value })}
             options={[
               ["", "As recorded (a check)"],
               ...(policies.data ?? []).map(
                 ({ policy_id, name, version }) => [policy_id, `${name}, version ${version}`] as const,
               ),
+              ...(policy_id === "" || isListed
+                ? []
+                : [
+                    [
+                      policy_id,
+                      chosen.data ? `${chosen.data.name}, version ${chosen.data.version}` : policy_id,
+                    ] as const,
+                  ]),
             ]}
           />
           <SelectField
@@ -96,11 +120,16 @@ export function BacktestPage() {
             filter={filters.agent_id}
             onFilter={(agent_id) => setFilters({ agent_id })}
           />
-          <button type="submit" className="button primary" disabled={run.isPending}>
+          <button
+            type="submit"
+            className="button primary"
+            disabled={run.isPending || (policy_id !== "" && chosen.data === undefined)}
+          >
             {run.isPending ? "Deciding again …" : "Run"}
           </button>
         </div>
-        {chosen !== undefined && (
+        {chosen.error !== null && <Failed error={chosen.error} retry={() => void chosen.refetch()} />}
+        {policy_id !== "" && (
           <p className="small muted">
             As if the newest version of this policy had been in force, in place of the one that was, beside all other
             rules.
