@@ -34,9 +34,12 @@ export function policyCalls(call: Transport) {
     /** Saves a new version; what is in force stays in force until it is activated. */
     replacePolicy: (policy_id: string, input: PolicyInput) => one("PUT", id(policy_id), { body: input }),
 
-    /** Puts the newest version in force, or in shadow: evaluated and reported, never enforced. */
-    activatePolicy: (policy_id: string, mode: "live" | "shadow") =>
-      one("POST", `${id(policy_id)}/activate`, { body: { mode } }),
+    /**
+     * Puts the newest version in force, or in shadow: evaluated and reported, never enforced. With `version` only where
+     * that one is the newest.
+     */
+    activatePolicy: (policy_id: string, mode: "live" | "shadow", version?: number) =>
+      one("POST", `${id(policy_id)}/activate`, { body: { mode, ...(version === undefined ? {} : { version }) } }),
 
     /** Takes a policy out of force for good. */
     retirePolicy: (policy_id: string) => one("POST", `${id(policy_id)}/retire`),

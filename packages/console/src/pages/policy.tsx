@@ -197,15 +197,24 @@ function SaveFailed({ error }: { readonly error: unknown }) {
   return <Failed error={error} />;
 }
 
+/** What is to be confirmed, of the version that stood there: a newer one may come meanwhile. */
+interface Asked {
+  readonly what: "live" | "shadow" | "retire";
+  readonly version: number;
+}
+
 function InForce({ policy }: { readonly policy: Policy }) {
   const client = useClient();
   const queries = useQueryClient();
   const toasts = useToasts();
   const may = useMay("admin");
-  const [asked, setAsked] = useState<"live" | "shadow" | "retire" | null>(null);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const ask = (what: Asked["what"]) => setAsked({ what, version: policy.version });
   const act = useMutation({
-    mutationFn: (what: "live" | "shadow" | "retire") =>
-      what === "retire" ? client.retirePolicy(policy.policy_id) : client.activatePolicy(policy.policy_id, what),
+    mutationFn: ({ what, version }: Asked) =>
+      what === "retire"
+        ? client.retirePolicy(policy.policy_id)
+        : client.activatePolicy(policy.policy_id, what, version),
     onSuccess: (after) => {
       queries.setQueryData(["policies", "one", after.policy_id], after);
       toasts.done(
@@ -234,17 +243,17 @@ function InForce({ policy }: { readonly policy: Policy }) {
             Backtest
           </Link>
           {!(policy.status === "live" && newest) && (
-            <button type="button" className="button primary" onClick={() => setAsked("live")}>
+            <button type="button" className="button primary" onClick={() => ask("live")}>
               Activate
             </button>
           )}
           {!(policy.status === "shadow" && newest) && (
-            <button type="button" className="button" onClick={() => setAsked("shadow")}>
+            <button type="button" className="button" onClick={() => ask("shadow")}>
               Activate in shadow
             </button>
           )}
           {policy.active_version !== null && (
-            <button type="button" className="button bad" onClick={() => setAsked("retire")}>
+            <button type="button" className="button bad" onClick={() => ask("retire")}>
               Retire
             </button>
           )}
@@ -252,20 +261,20 @@ function InForce({ policy }: { readonly policy: Policy }) {
       )}
       {asked !== null && (
         <Confirm
-          title={asked === "retire" ? "Retire this policy?" : `Put version ${policy.version} in force?`}
-          action={asked === "retire" ? "Retire" : asked === "live" ? "Activate" : "Activate in shadow"}
-          tone={asked === "retire" ? "bad" : "primary"}
+          title={asked.what === "retire" ? "Retire this policy?" : `Put version ${asked.version} in force?`}
+          action={asked.what === "retire" ? "Retire" : asked.what === "live" ? "Activate" : "Activate in shadow"}
+          tone={asked.what === "retire" ? "bad" : "primary"}
           busy={act.isPending}
           onConfirm={() => act.mutate(asked)}
           onClose={() => setAsked(null)}
         >
           <p>
-            {asked === "retire"
+            {asked.what === "retire"
               ? "It stops deciding with the next decision."
-              : asked === "live"
+              : asked.what === "live"
                 ? "It governs every decision from the next one on, on every node."
                 : "It is evaluated and recorded from the next decision on, and holds nothing."}
-            {asked === "shadow" &&
+            {asked.what === "shadow" &&
               policy.status === "live" &&
               ` Version ${policy.active_version}, which is live, then holds nothing any more.`}
           </p>

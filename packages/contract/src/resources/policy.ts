@@ -45,7 +45,15 @@ export const PolicyVersion = Type.Object(
 export type PolicyVersion = Static<typeof PolicyVersion>;
 
 /** Body of POST /v1/policies/{policy_id}/activate. */
-export const ActivateInput = closed({ mode: oneOf(["live", "shadow"]) }, { title: "ActivateInput" });
+export const ActivateInput = closed(
+  {
+    mode: oneOf(["live", "shadow"]),
+    version: Type.Optional(
+      Type.Integer({ minimum: 1, description: "409 state_conflict where it is not the newest; default: the newest" }),
+    ),
+  },
+  { title: "ActivateInput" },
+);
 export type ActivateInput = Static<typeof ActivateInput>;
 
 /** One finding in a policy document; also an entry of `details` on 422 policy_invalid. */

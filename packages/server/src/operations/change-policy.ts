@@ -48,14 +48,15 @@ export async function replacePolicy(
 /**
  * Puts the newest version in force, in shadow or live, in the place of the one that was: in shadow, nothing of the policy
  * is live any more. It governs every decision committed after this, on every node.
- * Faults: not_found, policy_invalid (a red test), state_conflict when it is retired, or in force like this already.
+ * Faults: not_found, policy_invalid (a red test), state_conflict when it is retired, in force like this already, or newer
+ * than the version that is named.
  * Source: api.md §10.
  */
 export async function activatePolicy(
   runtime: Needed,
   caller: Who,
   policy_id: string,
-  { mode }: ActivateInput,
+  input: ActivateInput,
 ): Promise<StoredPolicy> {
   // The cases run before the lock is taken: nothing of the organization waits for them. What they ran on is told by its
   // hash; where another version came meanwhile, it is that version's turn.
@@ -64,11 +65,11 @@ export async function activatePolicy(
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     const policy = await read();
     // Not there, retired, or in force already: said below, under the lock.
-    if (policy !== undefined && isToActivate(policy, mode)) {
+    if (policy !== undefined && isToActivate(policy, input)) {
       await refuseRedTests(policy.document);
       green = policy.sha256;
     }
-    const activated = await activate(runtime, caller, policy_id, mode, green);
+    const activated = await activate(runtime, caller, policy_id, input, green);
     if (activated !== null) return activated;
   }
   throw conflict("The policy is being changed all the time.");
@@ -77,8 +78,9 @@ export async function activatePolicy(
 /** Versions that may come between the cases and the lock before an activation gives up. */
 const attempts_max = 5;
 
-function isToActivate(policy: StoredPolicy, mode: ActivateInput["mode"]): boolean {
-  return policy.status !== "retired" && !(policy.status === mode && policy.active_version === policy.version);
+function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: ActivateInput): boolean {
+  if (policy.status === "retired" || policy.version !== version) return false;
+  return !(policy.status === mode && policy.active_version === version);
 }
 
 /** Null: the newest version is not the one whose cases were green. */
@@ -86,13 +88,15 @@ async function activate(
   runtime: Needed,
   caller: Who,
   policy_id: string,
-  mode: ActivateInput["mode"],
+  input: ActivateInput,
   green: string | null,
 ): Promise<StoredPolicy | null> {
   let isOther = false;
   const policy = await change(runtime, caller, policy_id, async (policy) => {
     const { version, name, sha256 } = policy;
-    if (!isToActivate(policy, mode)) throw conflict(`Version ${version} of the policy is ${mode} already.`);
+    const { mode } = input;
+    if (version !== (input.version ?? version)) throw conflict(`The newest version of the policy is ${version}.`);
+    if (!isToActivate(policy, input)) throw conflict(`Version ${version} of the policy is ${mode} already.`);
     isOther = sha256 !== green;
     if (isOther) return null;
     const after = { ...policy, status: mode, active_version: version };

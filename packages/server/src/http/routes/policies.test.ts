@@ -290,6 +290,19 @@ describe("in force", () => {
       expect([answer.status, answer.json.error.code]).toEqual([409, "state_conflict"]);
   });
 
+  test("a version that is named is put in force only while it is the newest", async () => {
+    const { policy_id } = await save(over("named-version", 1e9));
+    await api("PUT", `/${policy_id}`, { policy: over("named-version", 2e9) });
+    const named = (version: number) => api("POST", `/${policy_id}/activate`, { mode: "live", version });
+    for (const version of [1, 3]) {
+      const { status, json } = await named(version);
+      expect([status, json.error.code]).toEqual([409, "state_conflict"]);
+    }
+    expect((await api("GET", `/${policy_id}`)).json.policy).toMatchObject({ status: "draft", active_version: null });
+    expect((await named(2)).json.policy).toMatchObject({ status: "live", active_version: 2 });
+    await api("POST", `/${policy_id}/retire`);
+  });
+
   test("every change is in the audit trail", async () => {
     const { policy_id, sha256 } = await save(over("audited", 1e9));
     await activate(policy_id);
