@@ -190,6 +190,19 @@ function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
 
 const riskOf = (text: string): number | null => (text.trim() === "" ? null : Number(text));
 
+/** In one order, whatever the order of what is compared. */
+const asText = (value: unknown) =>
+  JSON.stringify(Array.isArray(value) ? value.toSorted() : Object.entries(value ?? {}).sort());
+
+/** The fields that are not as they were when the dialog opened: what others changed meanwhile stays. */
+function differing(input: MembraneChange, before: Membrane): MembraneChange {
+  const changed = Object.entries(input).filter(([field, value]) => {
+    const was = before[field as keyof MembraneChange];
+    return typeof value === "string" ? value !== was : asText(value) !== asText(was);
+  });
+  return Object.fromEntries(changed);
+}
+
 function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | null; readonly onClose: () => void }) {
   const client = useClient();
   const queries = useQueryClient();
@@ -215,7 +228,9 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
           quorum: Number(text("quorum")),
         },
       };
-      return membrane === null ? client.createMembrane(input) : client.changeMembrane(membrane.membrane_id, input);
+      return membrane === null
+        ? client.createMembrane(input)
+        : client.changeMembrane(membrane.membrane_id, differing(input, membrane));
     },
     onSuccess: () => {
       toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "Decisions from now on follow it.");
