@@ -111,6 +111,19 @@ describe("policies as text", () => {
     expect("policy" in read && read.policy).toEqual(document);
   });
 
+  test("are known to have comments, which the service does not keep", () => {
+    const text = textOf(document);
+    expect(readText(text)).toMatchObject({ has_comments: false });
+    const changed = [
+      `# first\n${text}`,
+      `${text}# last\n`,
+      text.replace("spec:", "spec: # why"),
+      text.replace("  when", "  # why\n  when"),
+    ];
+    for (const each of changed) expect(readText(each)).toMatchObject({ has_comments: true });
+    expect(readText(text.replace("No", '"No # sign"'))).toMatchObject({ has_comments: false });
+  });
+
   test.each([
     ["plain", textOf(document)],
     ["JSON", JSON.stringify(document, null, 2)],

@@ -3,7 +3,7 @@ import type { Policy, PolicyCheck } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useBlocker, useNavigate, useParams } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useDraftName } from "../api/draft.ts";
 import { useClient, useMay } from "../api/session.tsx";
 import { keepDraft, keptDraft } from "../browser/storage.ts";
@@ -53,6 +53,7 @@ interface Checked {
   readonly valid: boolean;
   readonly checking: boolean;
   readonly error: unknown;
+  readonly has_comments: boolean;
 }
 
 const check_delay_ms = 350;
@@ -68,14 +69,15 @@ function useCheck(text: string): Checked {
   const read = useMemo(() => readText(settled), [settled]);
   const query = useQuery<PolicyCheck>({
     queryKey: ["policy-check", settled],
-    queryFn: () => client.checkPolicy("policy" in read ? read : { policy: {} }),
+    queryFn: () => client.checkPolicy("policy" in read ? { policy: read.policy, tests: read.tests } : { policy: {} }),
     enabled: "policy" in read,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
     placeholderData: (before) => before,
   });
   return useMemo(() => {
-    if ("marks" in read) return { marks: read.marks, valid: false, checking: settled !== text, error: null };
+    if ("marks" in read)
+      return { marks: read.marks, valid: false, checking: settled !== text, error: null, has_comments: false };
     const sent = read.tests.length === 0 ? read.policy : { ...read.policy, tests: read.tests };
     const found = query.data?.diagnostics ?? [];
     return {
@@ -83,6 +85,7 @@ function useCheck(text: string): Checked {
       valid: query.data?.valid === true && !query.isPlaceholderData && settled === text,
       checking: settled !== text || query.isFetching,
       error: query.error,
+      has_comments: read.has_comments,
     };
   }, [read, settled, text, query.data, query.isPlaceholderData, query.isFetching, query.error]);
 }
@@ -110,19 +113,29 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
   }, [saved, base]);
   const dirty = text !== base;
   useEffect(() => keepDraft(draft, dirty ? text : null), [draft, dirty, text]);
+  // The version that the text began with: another one that came while somebody wrote here is not saved over unasked.
+  const begun = useRef(policy?.version);
+  useEffect(() => {
+    if (!dirty) begun.current = policy?.version;
+  }, [dirty, policy]);
+  const [newer, setNewer] = useState<number | null>(null);
   const takeBack = () => {
     setText(base);
     setRestored(null);
   };
   const checked = useCheck(text);
   const save = useMutation({
-    mutationFn: () => {
+    mutationFn: async (over: number | undefined) => {
       const read = readText(text);
       if (!("policy" in read)) throw new Error("The text is no YAML.");
       const input = { policy: read.policy, ...(read.tests.length === 0 ? {} : { tests: read.tests }) };
-      return policy === null ? client.createPolicy(input) : client.replacePolicy(policy.policy_id, input);
+      if (policy === null) return client.createPolicy(input);
+      const { version } = await client.getPolicy(policy.policy_id);
+      setNewer(version === over ? null : version);
+      return version === over ? client.replacePolicy(policy.policy_id, input) : null;
     },
     onSuccess: async (after) => {
+      if (after === null) return;
       setBase(text);
       setRestored(null);
       keepDraft(draft, null);
@@ -134,7 +147,7 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
     },
   });
   useBlocker({
-    shouldBlockFn: () => dirty && !save.isSuccess && !confirm("Leave without saving what you wrote?"),
+    shouldBlockFn: () => dirty && !confirm("Leave without saving what you wrote?"),
     enableBeforeUnload: () => dirty,
   });
   return (
@@ -161,7 +174,7 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
               type="button"
               className="button primary"
               disabled={save.isPending || (policy !== null && !dirty)}
-              onClick={() => save.mutate()}
+              onClick={() => save.mutate(begun.current)}
             >
               {policy === null ? "Save policy" : "Save new version"}
             </button>
@@ -170,6 +183,22 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
       </div>
       {restored !== null && dirty && (
         <p className="small">What you had written here and not saved is back. “Take back” drops it.</p>
+      )}
+      {may && dirty && checked.has_comments && (
+        <p className="small">Comments are not saved: the service keeps the document, not its text.</p>
+      )}
+      {newer !== null && (
+        <Confirm
+          title={`Save over version ${newer}?`}
+          action="Save mine as the newest"
+          busy={save.isPending}
+          onConfirm={() => save.mutate(newer)}
+          onClose={() => setNewer(null)}
+        >
+          <p>
+            {`Version ${newer} was saved while you wrote. What it changed is not in your text; it stays among the versions below.`}
+          </p>
+        </Confirm>
       )}
       {checked.marks.length > 0 && (
         <ol className="plain stack tight small">

@@ -1,6 +1,6 @@
 /** Between the YAML that people write and the JSON that the API takes; and where in the YAML a diagnostic points. */
 import { limits, type PolicyDiagnostic } from "@countersign/contract";
-import { isScalar, parseDocument, stringify } from "yaml";
+import { isNode, isScalar, parseDocument, stringify, visit } from "yaml";
 
 /** The order in which people read a policy; the service keeps the keys of a document sorted. */
 const order =
@@ -30,7 +30,11 @@ export interface Mark {
 
 /** What the text is: a document to send, or marks where it is no YAML. */
 export type Read =
-  | { readonly policy: Record<string, unknown>; readonly tests: Record<string, unknown>[] }
+  | {
+      readonly policy: Record<string, unknown>;
+      readonly tests: Record<string, unknown>[];
+      readonly has_comments: boolean;
+    }
   | { readonly marks: readonly Mark[] };
 
 /** Who has more mistakes than these mends the first ones first. */
@@ -55,7 +59,21 @@ export function readText(text: string): Read {
       marks: [{ from: 0, to: text.length, message: "Write one policy document: apiVersion, kind, metadata, spec." }],
     };
   const { tests, ...policy } = value as Record<string, unknown>;
-  return { policy, tests: Array.isArray(tests) ? (tests as Record<string, unknown>[]) : [] };
+  return {
+    policy,
+    tests: Array.isArray(tests) ? (tests as Record<string, unknown>[]) : [],
+    has_comments: hasComments(parsed),
+  };
+}
+
+function hasComments(parsed: ReturnType<typeof parseDocument>): boolean {
+  let found = Boolean(parsed.commentBefore || parsed.comment);
+  visit(parsed, (_, node) => {
+    if (!isNode(node) || !(node.commentBefore || node.comment)) return undefined;
+    found = true;
+    return visit.BREAK;
+  });
+  return found;
 }
 
 const partsOf = (pointer: string): string[] =>
