@@ -8,6 +8,7 @@ import { CopyButton } from "../parts/copy.tsx";
 import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/decision-parts.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
 import { Said } from "../parts/scrolls.tsx";
 import { shownAnswer } from "../parts/shown.ts";
 import { Loaded } from "../parts/states.tsx";
@@ -129,16 +130,20 @@ function Outcome({ decision }: { readonly decision: Decision }) {
 
 function AuditTrail({ intent_id, pending }: { readonly intent_id: string; readonly pending: boolean }) {
   const client = useClient();
-  const query = useQuery({
-    queryKey: ["audit", intent_id, pending],
-    queryFn: async () => (await client.listIntentAudit(intent_id, { limit: 200 })).audit,
-  });
+  const list = usePaged(
+    ["audit", intent_id, pending],
+    async (cursor) => {
+      const page = await client.listIntentAudit(intent_id, { limit: 200, ...(cursor === undefined ? {} : { cursor }) });
+      return { rows: page.audit, next_cursor: page.next_cursor };
+    },
+    { joins: true },
+  );
   return (
     <section className="card stack tight">
       <h2>What happened</h2>
-      <Loaded query={query} what="the audit trail">
+      <Paged list={list} what="rows" empty={<p className="muted">Nothing is recorded yet.</p>}>
         {(audit) => <Timeline audit={audit} />}
-      </Loaded>
+      </Paged>
     </section>
   );
 }
