@@ -19,6 +19,8 @@ import { useFilters } from "../shell/filters.ts";
 
 const sentTypes = Object.entries(eventTypes).flatMap(([name, { sent }]) => (sent ? [name] : []));
 
+const isOfAll = ({ event_types }: Webhook) => event_types.length >= Object.keys(eventTypes).length;
+
 export function WebhooksPage() {
   const client = useClient();
   const may = useMay("admin");
@@ -94,11 +96,7 @@ export function WebhooksPage() {
                           <div className="small muted mono">{`only ${webhook.escalation_id}`}</div>
                         )}
                       </td>
-                      <td className="small">
-                        {webhook.event_types.length >= Object.keys(eventTypes).length
-                          ? "all"
-                          : webhook.event_types.join(", ")}
-                      </td>
+                      <td className="small">{isOfAll(webhook) ? "all" : webhook.event_types.join(", ")}</td>
                       <td>
                         <Badge text={webhook.active ? "on" : "off"} tone={webhook.active ? "approve" : "plain"} />
                       </td>
@@ -184,7 +182,8 @@ function WebhookDialog({
   readonly onSaved: (webhook: Webhook) => void;
 }) {
   const client = useClient();
-  const [all, setAll] = useState(webhook === null);
+  const [all, setAll] = useState(webhook === null || isOfAll(webhook));
+  const types = [...new Set<string>([...sentTypes, ...(webhook?.event_types ?? [])])];
   const save = useMutation({
     mutationFn: (form: FormData) => {
       const event_types = form.getAll("event_types").map(String);
@@ -224,7 +223,7 @@ function WebhookDialog({
         {!all && (
           <fieldset className="stack tight">
             <legend className="small muted">Events</legend>
-            {sentTypes.map((type) => (
+            {types.map((type) => (
               <label key={type} className="check small">
                 <input
                   type="checkbox"
