@@ -95,7 +95,7 @@ export function PeoplePage() {
                             value={user.role}
                             onChange={(event) => setAsked({ user, role: event.target.value as Role })}
                           >
-                            {roles.map(([role]) => (
+                            {[...new Set<Role>([...roles.map(([role]) => role), user.role])].map((role) => (
                               <option key={role} value={role}>
                                 {role}
                               </option>
