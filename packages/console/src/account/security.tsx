@@ -59,7 +59,7 @@ function SecondFactor({ user }: { readonly user: User }) {
     mutationFn: () => client.enrolTotp(),
     onSuccess: (enrolment) => {
       setEnrolment(enrolment);
-      setAsked("confirm");
+      ask("confirm");
     },
     onError: toasts.failed,
   });
@@ -76,6 +76,10 @@ function SecondFactor({ user }: { readonly user: User }) {
       refresh();
     },
   });
+  const ask = (what: Asked) => {
+    act.reset();
+    setAsked(what);
+  };
   const titles: Record<Asked, string> = {
     confirm: "Set up the second factor",
     disable: "Switch the second factor off",
@@ -92,10 +96,10 @@ function SecondFactor({ user }: { readonly user: User }) {
       <div className="row">
         {user.mfa_enabled ? (
           <>
-            <button type="button" className="button" onClick={() => setAsked("codes")}>
+            <button type="button" className="button" onClick={() => ask("codes")}>
               New recovery codes
             </button>
-            <button type="button" className="button bad" onClick={() => setAsked("disable")}>
+            <button type="button" className="button bad" onClick={() => ask("disable")}>
               Switch off
             </button>
           </>
