@@ -1,0 +1,136 @@
+/** What somebody changes in the browser while others change the same, and what a page says of more than it shows. */
+import type { Membrane, Policy, Webhook } from "@countersign/contract";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { paste } from "./chromium.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`what others change too${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+  }, test_timeout_ms);
+
+  interface Answer {
+    readonly policy: Policy;
+    readonly membrane: Membrane;
+    readonly webhook: Webhook;
+    readonly webhooks: readonly [Webhook];
+  }
+  const admin = (method: string, path: string, body?: unknown) =>
+    api<Answer>(console_.url, seeded.admin, method, path, body);
+  const policyOver = (limit: number) => ({
+    ...refundPolicy,
+    metadata: { name: "changed-meanwhile" },
+    spec: { ...refundPolicy.spec, when: `params.amount_usd > ${limit}.0`, effect: "block" },
+  });
+
+  test("a policy: another version is neither put in force nor saved over unasked, and comments are told of", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { policy_id } = (await admin("POST", "/v1/policies", { policy: policyOver(1) })).policy;
+    const { page, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto(`/policies/${policy_id}`);
+    await page.getByRole("button", { name: "Activate", exact: true }).click();
+    await page.getByText("Put version 1 in force?").waitFor();
+    await admin("PUT", `/v1/policies/${policy_id}`, { policy: policyOver(2) });
+    await page.getByRole("dialog").getByRole("button", { name: "Activate" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect((await admin("GET", `/v1/policies/${policy_id}`)).policy).toMatchObject({
+      version: 2,
+      active_version: null,
+    });
+
+    const editor = page.locator("[data-editor]");
+    await page.getByText("version 2", { exact: true }).waitFor();
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    await paste(editor, `# why\n${JSON.stringify(policyOver(3), null, 2)}`);
+    await page.getByText("Comments are not saved").waitFor();
+    await admin("PUT", `/v1/policies/${policy_id}`, { policy: policyOver(4) });
+    await page.getByRole("button", { name: "Save new version" }).click();
+    await page.getByText("Save over version 3?").waitFor();
+    expect((await admin("GET", `/v1/policies/${policy_id}`)).policy.version).toBe(3);
+    await page.getByRole("button", { name: "Save mine as the newest" }).click();
+    await page.getByText("Saved as version 4").waitFor();
+
+    // What is written after a save is asked about like what was written before it.
+    await editor.click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("\n# more");
+    const asked = page.waitForEvent("dialog");
+    await page.getByRole("link", { name: "Membranes" }).click();
+    expect((await asked).message()).toMatch("Leave without saving");
+    await context.close();
+  });
+
+  test("a membrane: only what was changed in the dialog is saved", { timeout: test_timeout_ms }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/membranes");
+    await page.getByRole("button", { name: "Change" }).first().click();
+    await page.getByRole("checkbox").first().waitFor();
+    const thresholds = { escalate_at: 0.3, block_at: 0.5 };
+    await admin("PATCH", `/v1/membranes/${seeded.membrane_id}`, { thresholds });
+    await page.getByLabel("Name").fill("Renamed");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Renamed" }).waitFor();
+    const { membrane } = await admin("GET", `/v1/membranes/${seeded.membrane_id}`);
+    expect(membrane).toMatchObject({ name: "Renamed", thresholds });
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a webhook of every event stays one when its note is changed", { timeout: test_timeout_ms }, async () => {
+    const { url } = await startReceiver((response) => response.end());
+    const { webhook } = await admin("POST", "/v1/escalations/webhooks", { url });
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/webhooks");
+    await page.getByRole("button", { name: "Change" }).click();
+    await page.getByLabel("Note").fill("billing");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("billing").waitFor();
+    const [after] = (await admin("GET", "/v1/escalations/webhooks")).webhooks;
+    expect(after.event_types.toSorted()).toEqual(webhook.event_types.toSorted());
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a backtest is run with the policy of its address, however late the list is, and a result goes with its form", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    await submit(console_.url, seeded.agent, intent("other.thing", {}));
+    const { page, context } = await console_.open({ api_key: seeded.admin });
+    await page.route("**/v1/policies?*", () => {});
+    const sent = page.waitForRequest((request) => request.url().endsWith("/v1/learning/backtest"));
+    await page.goto(`/backtest?policy_id=${seeded.policy_id}`);
+    await page.getByRole("button", { name: "Run" }).click();
+    expect((await sent).postDataJSON().candidate.policies).toHaveLength(1);
+    await page.getByText("Decided again", { exact: true }).waitFor();
+    expect(await page.getByLabel("Rules").locator("option:checked").textContent()).toMatch(/, version \d+$/);
+    await page.getByLabel("Actions of").selectOption("1");
+    await page.getByText("Nothing decided again yet").waitFor();
+    await context.close();
+  });
+
+  test("what happened to an action of more than a page of rows leads on to its end", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { intent_id } = await submit(console_.url, seeded.agent, intent("other.thing", {}));
+    const observe = (status: string) =>
+      api(console_.url, seeded.agent, "POST", `/v1/intents/${intent_id}/observations`, { status });
+    for (let count = 0; count < 205; count += 1) await observe("skipped");
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto(`/decisions/${intent_id}`);
+    const rows = page.locator("ol.timeline > li");
+    await page.getByText("200 shown").waitFor();
+    expect(await rows.count()).toBe(200);
+    await page.getByRole("button", { name: "More rows" }).click();
+    await page.getByText(/shown, all/).waitFor();
+    expect(await rows.count()).toBeGreaterThan(205);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});
