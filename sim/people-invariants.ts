@@ -2,6 +2,7 @@
 import type { Escalation } from "@countersign/contract";
 import type { Db } from "../packages/server/src/ports.ts";
 import { verifyAudit } from "../packages/server/src/store/audit.ts";
+import { verifyRecords } from "../packages/server/src/store/audit-records.ts";
 import { InvariantBroken } from "./invariants.ts";
 
 /** What the world was told. */
@@ -64,10 +65,10 @@ export async function checkPeople(
          where org_id = $1 and decision ->> 'human_override_id' is not null`,
         [org_id],
       ),
-      sound: (await verifyAudit(query, org_id)).sound,
+      sound: (await verifyAudit(query, org_id)).sound && (await verifyRecords(query, org_id)).sound,
     };
   });
-  demand(sound, "the audit trail is broken");
+  demand(sound, "the audit trail is broken, or tells of other records");
   const stored = new Map(reviews.map((row) => [row.escalation_id, row]));
   for (const { escalation_id } of memory.escalations)
     demand(stored.has(escalation_id), "an acknowledged escalation is lost");

@@ -10,7 +10,10 @@ export const AuditRecord = Type.Object(
     type: oneOf(Object.keys(auditTypes) as AuditType[]),
     actor: Actor,
     at: timestamp(),
-    data: anyObject(),
+    data: anyObject(
+      "of `decided`, record_sha256 is the SHA-256 in hex over the stored texts of intent, facts and decision with U+001E " +
+        "between them; of `reviewed`, `timed_out` and `cancelled`, over what the review changed in the decision and its record",
+    ),
     intent_id: id("intent"),
     hash: text(64, {
       description:

@@ -13,7 +13,7 @@ import {
   stepReview,
 } from "@countersign/core";
 import type { Query } from "../ports.ts";
-import { type AuditRow, auditRow } from "../store/audit.ts";
+import { type AuditRow, auditRow, recordHash } from "../store/audit.ts";
 import type { EventRow } from "../store/commit-writer-rows.ts";
 import { databaseNow, moveReview, readReview, settleIntent } from "../store/escalations.ts";
 import { type Head, withHead } from "../store/heads.ts";
@@ -57,7 +57,7 @@ export async function changeEscalation(
     if (!(await moveReview(query, org_id, review, step.kind === "time_over" ? "late" : "in_time")))
       throw refusal("closed");
     if (record.status !== "pending") await settleIntent(query, org_id, record.intent_id, resolutionOf(review));
-    return { audit: auditOf(runtime, record, step, audit), events: eventOf(runtime, org_id, record, step) };
+    return { audit: auditOf(runtime, review, step, audit), events: eventOf(runtime, org_id, record, step) };
   });
   if (record === undefined) throw new Error("the head was changed without a step");
   return record;
@@ -115,24 +115,25 @@ const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "canc
 
 function auditOf(
   { ids }: ReviewRuntime,
-  record: Escalation,
+  review: Review,
   step: ReviewStep,
   { actor, type, data }: StepAudit,
 ): AuditRow[] {
-  const { intent_id, escalation_id, status, resolution } = record;
+  const { intent_id, escalation_id, status, resolution } = review.record;
   const { at } = step;
   const rows: AuditRow[] = [];
   if (type !== null) rows.push(auditRow(ids, { intent_id, at, actor, type, data: { escalation_id, ...data } }));
   if (status !== "pending" && resolution !== null) {
     const { outcome, by, comment } = resolution;
-    const changes = resolution.modifications.length;
+    const modifications = resolution.modifications.length;
+    const record_sha256 = recordHash([JSON.stringify(resolutionOf(review)), JSON.stringify(review.record)]);
     rows.push(
       auditRow(ids, {
         intent_id,
         at,
         actor,
         type: closedAs[status],
-        data: { escalation_id, outcome, by, comment, modifications: changes },
+        data: { escalation_id, outcome, by, comment, modifications, record_sha256 },
       }),
     );
   }

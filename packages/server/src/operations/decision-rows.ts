@@ -22,11 +22,13 @@ const eventTypeOf = {
 
 /**
  * Submitted, decided and, where a review was opened, escalated, or where an override was spent, that: in this order.
- * What policies in shadow would have done stands in `decided`, and why no facts came from the context source.
+ * What policies in shadow would have done stands in `decided`, why no facts came from the context source, and the hash of
+ * the record, so that the chain covers it.
  */
 export function decisionAudit(
   ids: Ids,
   decision: Decision,
+  record_sha256: string,
   actor: string,
   shadow_reasons: readonly Decision["reasons"][number][] = [],
   not_pulled: PullFailure | null = null,
@@ -52,6 +54,7 @@ export function decisionAudit(
         decision_id,
         policies: decision.reasons.map((reason) => reason.policy),
         policy_set_sha256: decision.policy_set.sha256,
+        record_sha256,
         risk_score: decision.risk_score,
         ...(shadow.length === 0 ? {} : { shadow }),
         verdict: decision.verdict,

@@ -14,6 +14,7 @@ import {
   parseTimestampUs,
   wouldApproveIf,
 } from "@countersign/core";
+import { recordHash } from "../store/audit.ts";
 import type { DecisionRows, IdempotencyRow } from "../store/commit-writer-rows.ts";
 import { readReadyOverrides } from "../store/overrides.ts";
 import type { ContextSubject } from "../store/stored-context.ts";
@@ -107,6 +108,18 @@ export async function proposeDecision(
     timestamp: created_at,
   };
   const escalation = escalation_id === null ? null : openedEscalation(decision, escalation_id, intent, decided, now_us);
+  const texts = {
+    // Deciding again needs the first three, the mode, the facts, the time, and what the override lifted.
+    intent: JSON.stringify({
+      submitted: intent,
+      decided_as,
+      attested: input.attested,
+      withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
+    }),
+    facts: JSON.stringify(facts),
+    decision: JSON.stringify(decision),
+  };
+  const record_sha256 = recordHash([texts.intent, texts.facts, texts.decision]);
   return {
     rows: {
       org_id: caller.org_id,
@@ -123,19 +136,11 @@ export async function proposeDecision(
         status: decision.status,
         escalation_id,
         fingerprint,
-        // Deciding again needs the first three, the mode, the facts, the time, and what the override lifted.
-        intent: JSON.stringify({
-          submitted: intent,
-          decided_as,
-          attested: input.attested,
-          withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
-        }),
-        facts: JSON.stringify(facts),
-        decision: JSON.stringify(decision),
+        ...texts,
         created_at,
       },
       escalation,
-      audit: decisionAudit(runtime.ids, decision, caller.actor, decided.shadow_reasons, not_pulled),
+      audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, decided.shadow_reasons, not_pulled),
       events: state.webhooks > 0 ? [decisionEvent(runtime.ids, caller.org_id, decision, now_us)] : [],
       override_id,
       idempotency,

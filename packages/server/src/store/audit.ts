@@ -51,6 +51,15 @@ export function auditHash(row: Omit<AuditRow, "hash">): string {
   return hash("sha256", text);
 }
 
+/**
+ * What an audit row says of the texts that it stands for, so that the chain covers them, too: SHA-256 over the texts with
+ * U+001E between them, which no JSON text can hold. They are stored as `json`, which keeps them byte for byte; canonical
+ * JSON would be too slow here. 3 µs for 2.7 KB.
+ */
+export function recordHash(texts: readonly string[]): string {
+  return hash("sha256", texts.join("\u001e"));
+}
+
 /** The root after a commit: SHA-256 over the root before it and the hashes of its rows in order. All in hex. */
 export function nextRoot(root: string, hashes: readonly string[]): string {
   const chain = createHash("sha256").update(root, "hex");
@@ -112,19 +121,38 @@ export function readTrailPage(
   );
 }
 
-/** What a check of the whole trail found. `seq` is the first row that is wrong, missing, or not covered by its root. */
+/**
+ * What a check of the whole trail found. `seq` is the first row that is wrong, missing, or not covered by its root;
+ * `intent_missing`: the row tells of a decision that is no longer stored. `root_unknown`: the root that was expected is
+ * none of this trail's; `seq` is then where it stands beside the trail, or the last row.
+ */
 export type AuditFinding =
   | { readonly sound: true; readonly rows: number; readonly root: string }
   | {
       readonly sound: false;
       readonly seq: number;
-      readonly problem: "gap" | "row_changed" | "chain_broken" | "rows_missing";
+      readonly problem: "gap" | "row_changed" | "chain_broken" | "rows_missing" | "intent_missing" | "root_unknown";
     };
+
+/** How a trail is checked. */
+export interface AuditCheck {
+  /** A root of this trail that was noted before, in hex: it must still be one, or the trail was written anew or cut. */
+  readonly expect_root?: string | undefined;
+  /** Hears after each page how many rows were checked, of how many. */
+  readonly told?: (rows: number, of: number) => void;
+}
 
 const page_rows = 2_000;
 
-/** Recomputes every hash, the sequence and the chain of one organization. Run it in one transaction; it locks nothing. */
-export async function verifyAudit(query: Query, org_id: string): Promise<AuditFinding> {
+/**
+ * Recomputes every hash, the sequence and the chain of one organization, and looks for the intent of every decision. Run
+ * it in one transaction; it locks nothing. What the rows say of the intents is for `verifyRecords`.
+ */
+export async function verifyAudit(
+  query: Query,
+  org_id: string,
+  { expect_root = genesisRoot, told }: AuditCheck = {},
+): Promise<AuditFinding> {
   const [head] = await query<{ audit_seq: number; root: string }>(
     "select audit_seq, encode(audit_root, 'hex') as root from org_heads where org_id = $1",
     [org_id],
@@ -133,10 +161,12 @@ export async function verifyAudit(query: Query, org_id: string): Promise<AuditFi
   let root = genesisRoot;
   let seq = 0;
   let hashes: string[] = [];
+  let met = expect_root === genesisRoot;
   while (seq < head.audit_seq) {
-    const rows = await query<AuditRow & { seq: number; root: string | null }>(
+    const rows = await query<AuditRow & { seq: number; root: string | null; intent_missing: boolean }>(
       `select a.seq, a.audit_id, a.intent_id, a.type, a.actor, a.at, a.data::text as data, encode(a.hash, 'hex') as hash,
-         encode(h.root, 'hex') as root
+         encode(h.root, 'hex') as root, a.type = 'decided' and (select true from intents i
+           where i.org_id = a.org_id and i.intent_id = a.intent_id limit 1) is null as intent_missing
        from audit a left join audit_heads h on h.org_id = a.org_id and h.last_seq = a.seq
        where a.org_id = $1 and a.seq > $2::bigint and a.seq <= $3::bigint order by a.seq limit ${page_rows}`,
       [org_id, seq, head.audit_seq],
@@ -146,13 +176,23 @@ export async function verifyAudit(query: Query, org_id: string): Promise<AuditFi
       if (row.seq !== seq + 1) return { sound: false, seq: seq + 1, problem: "gap" };
       seq = row.seq;
       if (auditHash(row) !== row.hash) return { sound: false, seq, problem: "row_changed" };
+      if (row.intent_missing) return { sound: false, seq, problem: "intent_missing" };
       hashes.push(row.hash);
       if (row.root === null) continue;
       root = nextRoot(root, hashes);
       hashes = [];
       if (root !== row.root) return { sound: false, seq, problem: "chain_broken" };
+      met ||= root === expect_root;
     }
+    told?.(seq, head.audit_seq);
   }
   if (root !== head.root) return { sound: false, seq, problem: "chain_broken" };
+  if (!met) {
+    const [beside] = await query<{ last_seq: number }>(
+      "select last_seq from audit_heads where org_id = $1 and root = decode($2, 'hex')",
+      [org_id, expect_root],
+    );
+    return { sound: false, seq: beside?.last_seq ?? seq, problem: "root_unknown" };
+  }
   return { sound: true, rows: seq, root };
 }
