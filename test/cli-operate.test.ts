@@ -40,6 +40,35 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 });
 
+describe("audit verify", () => {
+  test("while the service runs finds the trails sound, and tells a root that they go on from", async () => {
+    await submit(adminKey);
+    const [first] = await json("audit", "verify");
+    expect(first).toMatchObject({
+      org_id: "org_local",
+      sound: true,
+      unhashed: 0,
+      root: expect.stringMatching(/^\w{64}$/),
+    });
+    expect(first.intents).toBeGreaterThan(0);
+    await submit(adminKey);
+    const later = await cli("audit", "verify", "--org", "org_local", "--expect-root", first.root);
+    expect([later.code, later.stdout]).toEqual([0, expect.stringMatching(/^org_local +\d+ +\w{64} +sound$/m)]);
+  });
+
+  test("fails with the finding where the expected root is not the trail's, and refuses what cannot be one", async () => {
+    const other = await cli("audit", "verify", "--org", "org_local", "--expect-root", "ab".repeat(32));
+    expect([other.code, other.stderr]).toEqual([1, "countersign: 1 of 1 audit trails are not sound\n"]);
+    expect(other.stdout).toContain("the expected root is none of this trail's");
+    const alone = await cli("audit", "verify", "--expect-root", "ab".repeat(32));
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("name it with --org")]);
+    expect((await cli("audit", "verify", "--org", "org_local", "--expect-root", "x")).stderr).toContain(
+      "64 hex digits",
+    );
+    expect((await cli("audit", "verify", "--org", "org_none")).stderr).toContain("there is no organization org_none");
+  });
+});
+
 describe("keys create", () => {
   test("on a new instance makes open mode's organization and prints nothing but the key on standard output", async () => {
     expect(created.code).toBe(0);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { CommandFailed } from "./command-failed.ts";
+import { addAudit } from "./commands/audit.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
 import { addKeys } from "./commands/keys.ts";
@@ -33,7 +34,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     .showHelpAfterError("(add --help for the options)");
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
-    ...[addReplay, addWebhooks, addPolicies, addPacks],
+    ...[addReplay, addWebhooks, addPolicies, addPacks, addAudit],
   ])
     add(program);
   try {

@@ -17,6 +17,7 @@ export { type Resealed, resealAll, type SealedCount, sealedStatus } from "./oper
 export { revokeKey } from "./operations/revoke-key.ts";
 export type { KeyRing } from "./operations/sealer.ts";
 export { type KeyLimits, setKeyLimits } from "./operations/set-key-limits.ts";
+export { type Verified, verifyOrganization } from "./operations/verify-organization.ts";
 export type { Log } from "./ports.ts";
 export type { ConnectionOptions } from "./store/connection.ts";
 export { openDb } from "./store/db.ts";

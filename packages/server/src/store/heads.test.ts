@@ -164,6 +164,27 @@ describe("verifying the audit trail", () => {
     expect(await verify(org_id)).toEqual({ sound: false, seq: 2, problem: "chain_broken" });
   });
 
+  it("knows a root of before, and finds that a trail was cut or written anew since it was noted", async () => {
+    const org_id = await trail();
+    const [noted] = await db.query<{ root: string }>(
+      "select encode(root, 'hex') as root from audit_heads where org_id = $1 and last_seq = 6",
+      [org_id],
+    );
+    const expecting = () =>
+      db.tenant(org_id, (query) => verifyAudit(query, org_id, { expect_root: noted?.root ?? "" }));
+    expect(await expecting()).toMatchObject({ sound: true, rows: 6, root: noted?.root });
+    await db.query("delete from audit where org_id = $1 and seq > 4", [org_id]);
+    await db.query(
+      `update org_heads o set audit_seq = 4, audit_root = (select root from audit_heads h where h.org_id = o.org_id and last_seq = 4)
+       where org_id = $1`,
+      [org_id],
+    );
+    expect(await expecting()).toEqual({ sound: false, seq: 6, problem: "root_unknown" });
+    await db.query("delete from audit_heads where org_id = $1 and last_seq > 4", [org_id]);
+    expect(await verify(org_id)).toMatchObject({ sound: true, rows: 4 });
+    expect(await expecting()).toEqual({ sound: false, seq: 4, problem: "root_unknown" });
+  });
+
   it("reads a long trail in pages", async () => {
     const org_id = await organization();
     const audit = Array.from({ length: 4_100 }, (_, n) => row({ n }));

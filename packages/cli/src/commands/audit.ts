@@ -1,0 +1,104 @@
+import type { Instance, Verified } from "@countersign/server";
+import { type Command, InvalidArgumentError } from "commander";
+import { CommandFailed } from "../command-failed.ts";
+import { organizationNamed, readOrganizations, withInstance } from "../instance.ts";
+import { startPercentProgress } from "../percent-progress.ts";
+import { formatTable } from "../table.ts";
+
+const verifyHelp = `
+Computes the hash of every audit row and the chain over them anew, and compares the stored intents, facts, decisions and
+closed reviews with the hashes in the chain. Reads only; the service may go on working. Exit code 1 when something differs.
+Whoever can write to the database could write a whole chain anew: keep the printed root elsewhere, and give it with
+--expect-root the next time.
+
+Examples:
+  $ countersign audit verify
+  $ countersign audit verify --org org_01K… --expect-root 3f2a…
+  $ countersign audit verify --json | jq '.[] | {org_id, seq, root}'`;
+
+interface VerifyOptions {
+  readonly org?: string;
+  readonly expectRoot?: string;
+  readonly json: boolean;
+}
+
+/** Adds `audit verify`. */
+export function addAudit(program: Command): void {
+  program
+    .command("audit")
+    .description("verify the audit trail and the records that it covers")
+    .command("verify")
+    .description("look for anything in the past that was changed")
+    .option("--org <org_id>", "only this organization (all)")
+    .option("--expect-root <hex>", "a root printed earlier: the trail must go on from it (with --org)", rootText)
+    .option("--json", "print JSON", false)
+    .addHelpText("after", verifyHelp)
+    .action((options: VerifyOptions) => {
+      if (options.expectRoot !== undefined && options.org === undefined)
+        throw new CommandFailed("--expect-root is the root of one organization: name it with --org");
+      return withInstance((instance) => verify(instance, options));
+    });
+}
+
+function rootText(text: string): string {
+  if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError("give the 64 hex digits of a root.");
+}
+
+async function verify(instance: Instance, { org, expectRoot, json }: VerifyOptions): Promise<void> {
+  const { verifyOrganization } = await import("@countersign/server");
+  const organizations =
+    org === undefined ? await readOrganizations(instance) : [await organizationNamed(instance, org)];
+  const found: (Verified & { readonly org_id: string })[] = [];
+  const progress = startPercentProgress(process.stderr);
+  try {
+    for (const { org_id } of organizations) {
+      const told = (done: number, text: string) => progress.told(done, `${org_id}: ${text}`);
+      found.push({ org_id, ...(await verifyOrganization(instance.db, org_id, expectRoot, told)) });
+    }
+  } finally {
+    progress.end();
+  }
+  const rows = found.map((each) =>
+    each.sound
+      ? [each.org_id, String(each.rows), each.root, soundText(each.unhashed)]
+      : [each.org_id, each.seq === null ? "" : String(each.seq), "", problemText(each)],
+  );
+  if (json) {
+    const shown = found.map((each) => {
+      if (!each.sound) return each;
+      const { rows: seq, ...rest } = each;
+      return { ...rest, seq };
+    });
+    console.log(JSON.stringify(shown, null, 2));
+  } else console.log(formatTable([["ORGANIZATION", "SEQ", "ROOT", "RESULT"], ...rows], [1]));
+  const wrong = found.filter(({ sound }) => !sound).length;
+  if (wrong > 0) throw new CommandFailed(`${wrong} of ${found.length} audit trails are not sound`);
+}
+
+function soundText(unhashed: number): string {
+  if (unhashed === 0) return "sound";
+  return `sound; ${unhashed.toLocaleString("en-US")} intents were decided before the chain covered records`;
+}
+
+function problemText(found: Extract<Verified, { sound: false }>): string {
+  switch (found.problem) {
+    case "gap":
+    case "rows_missing":
+      return `audit row ${found.seq} is missing`;
+    case "row_changed":
+      return `audit row ${found.seq} was changed: its hash is another`;
+    case "chain_broken":
+      return `the chain up to audit row ${found.seq} gives another root than was stored`;
+    case "intent_missing":
+      return `the intent that audit row ${found.seq} tells of is gone`;
+    case "root_unknown":
+      return `the expected root is none of this trail's: it was written anew or cut since, or the root is another organization's (at ${found.seq})`;
+    case "intent_changed":
+      return `${found.intent_id} is stored otherwise than audit row ${found.seq} says`;
+    case "intent_unaudited":
+      return `no audit row tells of the decision on ${found.intent_id}`;
+    default:
+      return found satisfies never;
+  }
+}
