@@ -95,7 +95,7 @@ export const limits = {
   // What a policy must be able to work on within the budget; it is refused at save otherwise.
   policy_items_declared: 200,
   policy_text_chars_declared: 1_024,
-  policy_values_declared: 5_000,
+  policy_values_declared: 2_500,
   policy_text_total_declared: 16_384,
 
   // Backtests. Source: api.md §10
