@@ -41,7 +41,9 @@ function guarded(asks: Code, path: Path, tested: Code, test: Test): Code {
     const o = path.owner(f);
     if (o === null) return both(f);
     const v = o[path.key];
-    return v === undefined || v === null ? false : test(v, f);
+    if (v === undefined || v === null) return false;
+    // Null and stale facts stand as what is not known of them: `has` says what that comes to.
+    return v instanceof NonValue ? both(f) : test(v, f);
   };
   return code({ run, cost: asks.cost + tested.cost, type: BOOL, describe: tested.describe });
 }
