@@ -48,7 +48,7 @@ test("100 at once on two nodes with 37 left: 37 are decided, 63 are 402, one eve
   expect(events[0]).toMatchObject({ event_type: "quota.exceeded", intent_id: null, organization_id: org.org.org_id });
   expect(events[0]?.data).toEqual({
     plan_id: "unlimited",
-    included_actions: null,
+    included_actions: 37, // the plan names none: what the limit permits
     used_actions: 37,
     hard_limit: 37,
     batch_size: 1,
