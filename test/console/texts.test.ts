@@ -1,7 +1,7 @@
 /** What the console computes by itself: visible texts, differences, patches, places in a policy, words of the language. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { patchBetween } from "../../packages/console/src/parts/json-lines.ts";
+import { diffLines, jsonLines, patchBetween } from "../../packages/console/src/parts/json-lines.ts";
 import { textParts } from "../../packages/console/src/parts/visible-text.ts";
 import { marksOf, readText, textOf } from "../../packages/console/src/policies/document-text.ts";
 import { wordsAfter } from "../../packages/console/src/policies/vocabulary.ts";
@@ -84,7 +84,24 @@ test("the patch between any two documents leads from one to the other, by the se
   );
 });
 
+test("every line of a value is there, and every change, however long it is", () => {
+  const long = { amount: 5, lines: Array.from({ length: 6_000 }, (_, n) => n), recipient: "the last" };
+  expect(jsonLines(long).at(-2)).toMatchObject({ key: "recipient", text: '"the last"' });
+  const changed = diffLines(long, { ...long, recipient: "another" }).filter(({ sign }) => sign !== "same");
+  expect(changed.map(({ sign, text }) => [sign, text])).toEqual([
+    ["removed", '"the last"'],
+    ["added", '"another"'],
+  ]);
+});
+
 describe("policies as text", () => {
+  test.each(["*.transfer", "*transfer", "*_x"])("a name without an anchor is marked where it stands: %s", (name) => {
+    const text = `spec:\n  match:\n    actions: [${name}]\n`;
+    expect(readText(text)).toEqual({
+      marks: [{ from: text.indexOf("*"), to: text.indexOf("*") + 1, message: expect.stringMatching(/Quote a text/) }],
+    });
+  });
+
   const document = {
     apiVersion: "countersign/v1",
     kind: "Policy",

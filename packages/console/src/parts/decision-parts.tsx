@@ -159,7 +159,7 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
                 <Data text={path} />
               </td>
               <td className="mono small">
-                <Data text={JSON.stringify(value) ?? "null"} chars_max={400} />
+                <Data text={JSON.stringify(value) ?? "null"} chars_max={400} more />
               </td>
               <td>{sourceWords[source]}</td>
               <td className="nowrap" title={as_of}>
@@ -199,7 +199,7 @@ export function WouldApprove({ changes }: { readonly changes: NonNullable<Decisi
               {` ${changeWords[change.op]} `}
               {change.value !== undefined && (
                 <strong className="mono">
-                  <Data text={JSON.stringify(change.value)} chars_max={400} />
+                  <Data text={JSON.stringify(change.value)} chars_max={400} more />
                 </strong>
               )}
             </span>

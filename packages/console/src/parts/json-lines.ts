@@ -30,10 +30,10 @@ export function sameJson(a: unknown, b: unknown): boolean {
   );
 }
 
-/** The lines of one value; at most `lines_max`, the rest is left out. */
-export function jsonLines(value: unknown, sign: JsonLine["sign"] = "same", lines_max = 5_000): JsonLine[] {
+/** The lines of one value: all of them, for what is left out here nobody would miss. The API bounds what a body holds. */
+export function jsonLines(value: unknown, sign: JsonLine["sign"] = "same"): JsonLine[] {
   const lines: JsonLine[] = [];
-  write(lines, value as Json, null, 0, "", sign, lines_max);
+  write(lines, value as Json, null, 0, "", sign);
   return lines;
 }
 
@@ -44,9 +44,7 @@ function write(
   depth: number,
   path: string,
   sign: JsonLine["sign"],
-  lines_max: number,
 ): void {
-  if (lines.length >= lines_max) return;
   if (!isBranch(value)) {
     lines.push({ depth, key, text: JSON.stringify(value) ?? "null", sign, path });
     return;
@@ -59,7 +57,7 @@ function write(
   }
   lines.push({ depth, key, text: list ? "[" : "{", sign, path });
   for (const [name, each] of entries)
-    write(lines, each, list ? null : name, depth + 1, `${path}/${pointerPart(name)}`, sign, lines_max);
+    write(lines, each, list ? null : name, depth + 1, `${path}/${pointerPart(name)}`, sign);
   lines.push({ depth, key: null, text: list ? "]" : "}", sign, path });
 }
 
@@ -71,14 +69,13 @@ export function diffLines(before: unknown, after: unknown): JsonLine[] {
 }
 
 function compare(lines: JsonLine[], a: Json, b: Json, key: string | null, depth: number, path: string): void {
-  const max = 5_000;
   if (sameJson(a, b)) {
-    write(lines, a, key, depth, path, "same", max);
+    write(lines, a, key, depth, path, "same");
     return;
   }
   if (!isBranch(a) || !isBranch(b) || Array.isArray(a) !== Array.isArray(b)) {
-    write(lines, a, key, depth, path, "removed", max);
-    write(lines, b, key, depth, path, "added", max);
+    write(lines, a, key, depth, path, "removed");
+    write(lines, b, key, depth, path, "added");
     return;
   }
   const list = Array.isArray(a);
@@ -88,8 +85,8 @@ function compare(lines: JsonLine[], a: Json, b: Json, key: string | null, depth:
   for (const name of new Set([...before.keys(), ...after.keys()])) {
     const label = list ? null : name;
     const at = `${path}/${pointerPart(name)}`;
-    if (!after.has(name)) write(lines, before.get(name) as Json, label, depth + 1, at, "removed", max);
-    else if (!before.has(name)) write(lines, after.get(name) as Json, label, depth + 1, at, "added", max);
+    if (!after.has(name)) write(lines, before.get(name) as Json, label, depth + 1, at, "removed");
+    else if (!before.has(name)) write(lines, after.get(name) as Json, label, depth + 1, at, "added");
     else compare(lines, before.get(name) as Json, after.get(name) as Json, label, depth + 1, at);
   }
   lines.push({ depth, key: null, text: list ? "]" : "}", sign: "same", path });

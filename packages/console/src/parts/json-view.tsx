@@ -24,7 +24,7 @@ function Lines({ lines, label }: { readonly lines: readonly JsonLine[]; readonly
             {line.key !== null && (
               <>
                 <span className="k">
-                  <Data text={JSON.stringify(line.key)} chars_max={300} />
+                  <Data text={JSON.stringify(line.key)} chars_max={300} more />
                 </span>
                 {": "}
               </>

@@ -59,7 +59,7 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
       {" wants to "}
       <strong>{deeds[type] !== undefined ? deeds[type] : <Data text={deedOf(type)} />}</strong>{" "}
       {target?.identifier !== undefined ? (
-        <Data text={target.identifier} chars_max={300} />
+        <Data text={target.identifier} chars_max={300} more />
       ) : (
         "a target it does not name"
       )}

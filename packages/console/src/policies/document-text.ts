@@ -53,7 +53,16 @@ export function readText(text: string): Read {
         .map(({ pos, message }) => ({ from: pos[0], to: Math.max(pos[0] + 1, pos[1]), message })),
     };
   }
-  const value: unknown = parsed.toJS({ maxAliasCount: 20 });
+  let value: unknown;
+  try {
+    value = parsed.toJS({ maxAliasCount: 20 });
+  } catch (error) {
+    // Names that no anchor has (`*.transfer` without quotes is one), or that would make a short text huge.
+    const at = /\*(\S+)/.exec(text)?.index ?? 0;
+    return {
+      marks: [{ from: at, to: at + 1, message: `${(error as Error).message}. Quote a text that begins with *.` }],
+    };
+  }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return {
       marks: [{ from: 0, to: text.length, message: "Write one policy document: apiVersion, kind, metadata, spec." }],
