@@ -169,11 +169,18 @@ describe("transactions", () => {
 });
 
 describe("a database that is not to be had", () => {
-  const failure = (at: object) =>
-    openClient({ ...connection, ...at } as typeof connection, "test").catch((e: unknown) => e);
+  const failure = ({ host, database }: { readonly host?: string; readonly database?: string }) => {
+    if (!("connectionString" in connection))
+      return refused({ ...connection, ...(host && { host }), ...(database && { database }) });
+    const url = new URL(connection.connectionString);
+    if (host !== undefined) url.hostname = host;
+    if (database !== undefined) url.pathname = `/${database}`;
+    return refused({ connectionString: url.href });
+  };
+  const refused = (at: typeof connection) => openClient(at, "test").catch((error: unknown) => error);
 
   test("is one whose name does not resolve", async () => {
-    expect(isConnectionLost(await failure({ host: "database.invalid", connectionString: undefined }))).toBe(true);
+    expect(isConnectionLost(await failure({ host: "database.invalid" }))).toBe(true);
   });
 
   test("is one that is gone, or may only be read", async () => {
