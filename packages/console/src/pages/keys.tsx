@@ -43,7 +43,12 @@ export function KeysPage() {
   const rotate = useMutation({
     mutationFn: (key_id: string) => client.rotateApiKey(key_id),
     onSuccess: async ({ api_key }) => {
-      showSecret({ title: "Your new key; the old one has ended", text: api_key, label: "Copy the key" });
+      showSecret({
+        title: "Your new key; the old one has ended",
+        about: "Store it now.",
+        text: api_key,
+        label: "Copy the key",
+      });
       await signIn(api_key);
     },
     onError: toasts.failed,
@@ -79,7 +84,7 @@ export function KeysPage() {
           onClose={() => setCreating(false)}
           onMade={(key) => {
             setCreating(false);
-            showSecret({ title: "The new key", text: key.api_key, label: "Copy the key" });
+            showSecret({ title: "The new key", about: "Store it now.", text: key.api_key, label: "Copy the key" });
             // The first key has ended open mode: this tab goes on with it, or nobody here is anybody any more.
             if (caller?.type === "open_mode") void signIn(key.api_key).catch(toasts.failed);
             else refresh();

@@ -6,12 +6,12 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
-import { Secret } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
+import { useShowSecret } from "../parts/shown-secret.tsx";
 import { Empty, Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
@@ -27,7 +27,7 @@ export function WebhooksPage() {
   const queries = useQueryClient();
   const toasts = useToasts();
   const [editing, setEditing] = useState<Webhook | "new" | null>(null);
-  const [made, setMade] = useState<Webhook | null>(null);
+  const showSecret = useShowSecret();
   const [doomed, setDoomed] = useState<Webhook | null>(null);
   const list = usePaged(["webhooks"], async (cursor) => {
     const page = await client.listWebhooks(cursor === undefined ? {} : { cursor });
@@ -138,21 +138,16 @@ export function WebhooksPage() {
           onClose={() => setEditing(null)}
           onSaved={(webhook) => {
             setEditing(null);
-            if (editing === "new") setMade(webhook);
+            if (editing === "new")
+              showSecret({
+                title: "Its signing secret",
+                about: "Your receiver checks every message with it.",
+                text: webhook.secret,
+                label: "Copy the secret",
+              });
             refresh();
           }}
         />
-      )}
-      {made !== null && (
-        <Dialog title="Its signing secret" onClose={() => setMade(null)}>
-          <p>It is shown only here. Your receiver checks every message with it.</p>
-          <Secret text={made.secret} label="Copy the secret" />
-          <div className="actions">
-            <button type="button" className="button primary" onClick={() => setMade(null)}>
-              I have stored it
-            </button>
-          </div>
-        </Dialog>
       )}
       {doomed !== null && (
         <Confirm

@@ -5,6 +5,8 @@ import { Dialog } from "./dialog.tsx";
 
 interface Shown {
   readonly title: string;
+  /** What is to be done with it. */
+  readonly about: string;
   readonly text: string;
   /** Of the button that copies it. */
   readonly label: string;
@@ -19,7 +21,7 @@ export function ShownSecretProvider({ children }: { readonly children: ReactNode
       {children}
       {shown !== null && (
         <Dialog title={shown.title} onClose={() => setShown(null)}>
-          <p>It is shown only here. Store it now.</p>
+          <p>{`It is shown only here. ${shown.about}`}</p>
           <Secret text={shown.text} label={shown.label} />
           <div className="actions">
             <button type="button" className="button primary" onClick={() => setShown(null)}>
