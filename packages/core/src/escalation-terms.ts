@@ -30,8 +30,14 @@ export function mergeTerms(
   return { reviewers: common(panels), quorum, timeout_seconds, on_timeout };
 }
 
+/** How many people can approve at most; null: a role may, and anybody where nobody is named. */
+export function peopleNamed(reviewers: readonly Reviewer[]): number | null {
+  if (reviewers.length === 0 || reviewers.some(({ type }) => type === "role")) return null;
+  return new Set(reviewers.map(({ id }) => id)).size;
+}
+
 /** Reads `role:operator` or `user:usr_…`. */
-function reviewerOf(text: string): Reviewer {
+export function reviewerOf(text: string): Reviewer {
   const colon = text.indexOf(":");
   return { type: text.slice(0, colon) === "user" ? "user" : "role", id: text.slice(colon + 1) };
 }

@@ -1,4 +1,5 @@
 import { factCategories, Intent } from "@countersign/contract";
+import { peopleNamed, reviewerOf } from "../escalation-terms.ts";
 import { pointerNames } from "../json-patch.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
 import type { MatchPatterns, ModifyStep, PolicyDocument } from "./document.ts";
@@ -19,6 +20,7 @@ export function checkStructure(document: PolicyDocument, source: SourceDocument)
     findings.add(() => source.at(path, { code, message, help }));
   };
   checkTimes(document, report);
+  checkEscalation(document, report);
   checkMatch(document, report);
   checkRule(document, report);
   checkModify(document, report);
@@ -40,8 +42,19 @@ function checkTimes({ metadata, spec }: PolicyDocument, report: Report): void {
   for (const [name, age] of Object.entries(spec.facts_max_age ?? {})) {
     checkDuration(age, `/spec/facts_max_age/${pointerToken(name)}`, report);
   }
-  if (spec.escalation?.timeout !== undefined)
-    checkDuration(spec.escalation.timeout, "/spec/escalation/timeout", report);
+}
+
+function checkEscalation({ spec }: PolicyDocument, report: Report): void {
+  const { timeout, reviewers, quorum } = spec.escalation ?? {};
+  if (timeout !== undefined) checkDuration(timeout, "/spec/escalation/timeout", report);
+  const people = peopleNamed((reviewers ?? []).map(reviewerOf));
+  if (people === null || quorum === undefined || quorum <= people) return;
+  report(
+    "/spec/escalation/quorum",
+    "out_of_range",
+    `Only ${people} of these reviewers can approve.`,
+    `Ask for ${people} at most, or name more reviewers.`,
+  );
 }
 
 function checkTime(text: string | undefined, path: string, report: Report): number | null {

@@ -39,6 +39,12 @@ const wrong: readonly [string, string, string, object][] = [
     metadata({ effective_from: "2027-01-01T00:00:00Z", effective_until: "2026-01-01T00:00:00Z" }),
   ],
   ["a duration that is none", "bad_format", "0s", spec({ escalation: { timeout: "0s" } })],
+  [
+    "a quorum that the people named cannot reach",
+    "out_of_range",
+    "2",
+    spec({ escalation: { reviewers: ["user:usr_1", "user:usr_1"], quorum: 2 } }),
+  ],
   ["a pattern that never matches", "not_allowed", "Payment.*", spec({ match: { actions: ["Payment.*"] } })],
   ["no condition", "required", "effect", { spec: { effect: "block" } }],
   ["neither effect nor risk", "required", "none", spec({ effect: "none" })],

@@ -1,9 +1,10 @@
 /** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
+import { isDeepStrictEqual } from "node:util";
 import { limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
+import { Fault, formatTimestampUs, peopleNamed } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
-import { withHead } from "../store/heads.ts";
+import { lockHead, withHead } from "../store/heads.ts";
 import { insertMembrane, readMembrane, readMembranes, updateMembrane } from "../store/membranes.ts";
 import type { Caller } from "./caller.ts";
 import { refuseUnfitReviewers } from "./reviewers.ts";
@@ -41,6 +42,7 @@ export async function createMembrane(
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(input.packs ?? []);
   refuseVerbsTwice(input.action_catalogue ?? []);
+  if (input.escalation !== undefined) refuseUnreachableQuorum(input.escalation);
   await refuseUnfitReviewers(query, caller.org_id, input.escalation?.reviewers ?? [], reviewers_path);
   const at = formatTimestampUs(runtime.clock.now_us());
   const membrane: Membrane = {
@@ -89,6 +91,7 @@ export function changeMembrane(
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(change.packs ?? []);
   refuseVerbsTwice(change.action_catalogue ?? []);
+  if (change.escalation !== undefined) refuseUnreachableQuorum(change.escalation);
   return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, async (membrane, query) => {
     await refuseUnfitReviewers(query, caller.org_id, change.escalation?.reviewers ?? [], reviewers_path);
     return { ...membrane, ...change };
@@ -105,6 +108,14 @@ function refuseVerbsTwice(catalogue: Membrane["action_catalogue"]): void {
     return before === undefined ? [] : [{ path: `/action_catalogue/${index}/verb`, code: "not_allowed", message }];
   });
   if (details.length > 0) throw new Fault("invalid_request", { details: details.slice(0, 50) });
+}
+
+/** Where only people are named, no more of them can approve. Faults: invalid_request. */
+function refuseUnreachableQuorum({ reviewers, quorum }: Membrane["escalation"]): void {
+  const people = peopleNamed(reviewers);
+  if (people === null || people >= quorum) return;
+  const message = `Only ${people} of these reviewers can approve. Ask for ${people} at most, or name more.`;
+  throw new Fault("invalid_request", { details: [{ path: "/escalation/quorum", code: "out_of_range", message }] });
 }
 
 /** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */
@@ -135,19 +146,24 @@ async function rewrite(
   change: (membrane: Membrane, query: Query) => Membrane | Promise<Membrane>,
 ): Promise<Membrane> {
   const at = formatTimestampUs(runtime.clock.now_us());
+  const entry = auditRow(runtime.ids, {
+    intent_id: null,
+    at,
+    actor: caller.actor,
+    type,
+    data: { membrane_id, ...data },
+  });
   return runtime.db.tenant(caller.org_id, async (query) => {
-    await withHead(query, caller.org_id, {
-      raise: ["policy"],
-      audit: [
-        auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type, data: { membrane_id, ...data } }),
-      ],
-    });
+    await lockHead(query, caller.org_id);
     const membranes = await readMembranes(query, caller.org_id);
-    const membrane = membranes.find((each) => each.membrane_id === membrane_id);
-    if (membrane === undefined) throw new Fault("not_found");
-    const after = await change(membrane, query);
+    const before = membranes.find((each) => each.membrane_id === membrane_id);
+    if (before === undefined) throw new Fault("not_found");
+    const after = await change(before, query);
+    // What changes nothing makes no decision stale, and is nothing to look up later.
+    if (isDeepStrictEqual(after, before)) return before;
     refuseTakenName(membranes, after);
     await updateMembrane(query, caller.org_id, after, at);
+    await withHead(query, caller.org_id, { raise: ["policy"], audit: [entry] });
     return after;
   });
 }

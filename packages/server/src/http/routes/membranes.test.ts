@@ -1,6 +1,7 @@
 /** Membranes, usage and quota over HTTP. Source: api.md §7 and §10. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { changePlan } from "../../operations/change-plan.ts";
+import { lockHead } from "../../store/heads.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
 import { serviceNode } from "../../testing/service-node.ts";
@@ -93,6 +94,44 @@ describe("membranes", () => {
       ["user", key_id],
     ] as const)
       expect((await change(type, id)).status).toBe(200);
+  });
+
+  test("400 for a quorum that the people named cannot reach", async () => {
+    const own = await testOrganization(db);
+    const { api_key: key, key_id } = await own.key();
+    const person = { type: "user", id: key_id };
+    const role = { type: "role", id: "reviewer" };
+    const path = `/v1/membranes/${await defaultOf(key)}`;
+    const change = (reviewers: object[], quorum: number) => {
+      const escalation = { timeout_seconds: 600, on_timeout: "block", reviewers, quorum };
+      return call(url, "PATCH", path, { key, body: { escalation } });
+    };
+    const refused = await change([person], 2);
+    expect([refused.status, refused.json.error.details[0].path]).toEqual([400, "/escalation/quorum"]);
+    const escalation = { timeout_seconds: 600, on_timeout: "block", reviewers: [person], quorum: 2 };
+    const made = await call(url, "POST", "/v1/membranes", { key, body: { name: "other", escalation } });
+    expect([made.status, made.json.error.details[0].path]).toEqual([400, "/escalation/quorum"]);
+    expect((await change([person], 1)).status).toBe(200);
+    expect((await change([person, role], 2)).status).toBe(200);
+    expect((await change([], 10)).status).toBe(200);
+  });
+
+  test("a change that changes nothing makes no decision stale and is not in the audit trail", async () => {
+    const own = await testOrganization(db);
+    const { api_key: key } = await own.key();
+    const path = `/v1/membranes/${await defaultOf(key)}`;
+    const head = () => db.tenant(own.org_id, (query) => lockHead(query, own.org_id));
+    const body = { default_verdict: "escalate", facts_max_age: { security: 60, identity: 60 } };
+    const changed = await call(url, "PATCH", path, { key, body });
+    const before = await head();
+    const again = { facts_max_age: { identity: 60, security: 60 }, default_verdict: "escalate" };
+    for (const same of [body, again, {}]) {
+      const answer = await call(url, "PATCH", path, { key, body: same });
+      expect([answer.status, answer.json]).toEqual([200, changed.json]);
+    }
+    expect(await head()).toEqual(before);
+    await call(url, "PATCH", path, { key, body: { facts_max_age: { security: 60 } } });
+    expect(await head()).toMatchObject({ policy_epoch: before.policy_epoch + 1, audit_seq: before.audit_seq + 1 });
   });
 
   test("201 creates one in shadow with defaults; reads, pages and repetitions agree", async () => {
