@@ -230,6 +230,19 @@ describe("the pool", () => {
     });
   });
 
+  test("is closed once the server has ended every session of it", async () => {
+    const operator = await openClient(connection, "operator");
+    onTestFinished(() => operator.end());
+    for (let round = 0; round < 5; round += 1) {
+      const one = openDb(connection, silentLog);
+      const own = () => one.tenant("org_a", (query) => query<{ pid: number }>("select pg_backend_pid() as pid"));
+      const pids = (await Promise.all(Array.from({ length: 8 }, own))).flat().map(({ pid }) => pid);
+      await one.close();
+      const { rows } = await operator.query("select pid from pg_stat_activity where pid = any ($1)", [pids]);
+      expect(rows).toEqual([]);
+    }
+  });
+
   test("sessions say who they are and keep UTC", async () => {
     expect(
       await db.query("select current_setting('application_name') as name, current_setting('timezone') as zone"),

@@ -69,6 +69,8 @@ const queue_session =
 /** Runs of one transaction before its conflict is given to the caller. */
 const transaction_runs_max = 5;
 const retry_pause_ms = 50;
+/** How long a closing waits for the server's side of it. */
+const goodbye_ms_max = 1_000;
 
 /**
  * Opens the database. No session is made before the first query.
@@ -83,6 +85,9 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
   const restart_pauses_max = Math.ceil((options.restart_wait_ms ?? 10_000) / retry_pause_ms);
   const timeouts = `set statement_timeout = ${options.statement_timeout_ms ?? 30_000}; set idle_in_transaction_session_timeout = 60000`;
 
+  /** One for each session that is open. */
+  const ends = new Set<Promise<void>>();
+
   function openPool(scope: string, max: number): pg.Pool {
     const pool = new pg.Pool({
       ...sessionConfig(connection, "countersign"),
@@ -92,6 +97,9 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       onConnect: async (client: pg.ClientBase) => {
         // A borrowed session can die between two statements; unheard, that event would end the process. The next statement tells.
         client.on("error", () => undefined);
+        const ended = new Promise<void>((resolve) => client.once("end", resolve));
+        ends.add(ended);
+        void ended.then(() => ends.delete(ended));
         await client.query(`${session_settings}; ${timeouts}; ${scope}; ${step_down}`);
       },
     } as pg.PoolConfig);
@@ -183,7 +191,11 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       idle: tenants.idleCount + systems.idleCount + queues.idleCount,
       waiting: tenants.waitingCount + systems.waitingCount + queues.waitingCount,
     }),
-    close: async () => void (await Promise.all([tenants.end(), systems.end(), queues.end()])),
+    async close() {
+      await Promise.all([tenants.end(), systems.end(), queues.end()]);
+      // The pools have only said goodbye; a server that is stopped before it heard that complains of sessions it has to cut.
+      await Promise.race([Promise.all(ends), pause(goodbye_ms_max, undefined, { ref: false })]);
+    },
   };
 }
 
