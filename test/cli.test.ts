@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { runCli } from "../packages/cli/src/testing/run-cli.ts";
+import { cliProgram, runCli } from "../packages/cli/src/testing/run-cli.ts";
 
 const packageDir = join(import.meta.dirname, "../packages/cli");
 
@@ -54,6 +55,15 @@ test("a wrong setting stops every command in one line, without a stack and witho
     expect(stderr).toMatch(/PORT="eighty": expected a whole number/);
     expect(stderr).not.toMatch(/hunter2|\n {4}at /);
   }
+});
+
+test.skipIf(!existsSync("/dev/full"))("what standard output does not take fails a command, in one line", async () => {
+  const command = [process.execPath, ...cliProgram, "packs", "list"];
+  const full = spawnSync("sh", ["-c", '"$@" > /dev/full', "sh", ...command], { encoding: "utf8" });
+  expect([full.status, full.stderr]).toEqual([
+    1,
+    "countersign: standard output: ENOSPC: no space left on device, write\n",
+  ]);
 });
 
 test("webhooks listen refuses a status that is no answer before it registers anything", async () => {

@@ -12,6 +12,7 @@ import { addReplay } from "./commands/replay.ts";
 import { addSecrets } from "./commands/secrets.ts";
 import { addServe } from "./commands/serve.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
+import { watchStandardOutput } from "./standard-output.ts";
 
 const version = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
   .version;
@@ -37,10 +38,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...[addReplay, addWebhooks, addPolicies, addPacks, addAudit],
   ])
     add(program);
+  const outputFailure = watchStandardOutput();
   try {
     await program.parseAsync(argv);
-    return Number(process.exitCode ?? 0);
+    return (await outputFailure()) === null ? Number(process.exitCode ?? 0) : 1;
   } catch (error) {
+    if (error === (await outputFailure())) return 1;
     const message = messageFor(error);
     if (message === null) throw error;
     console.error(`countersign: ${message}`);

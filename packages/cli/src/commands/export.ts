@@ -53,8 +53,10 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
   try {
     const written = pipeline(first, file);
     const dumped = exportDump(instance.db, first).finally(() => first.end());
-    const [summary] = await Promise.all([dumped, written]);
-    report(summary, out);
+    await Promise.allSettled([dumped, written]);
+    // The file says what is wrong with it; the dump knows only that it was cut off.
+    await written;
+    report(await dumped, out);
   } catch (error) {
     // A file that was there before is not ours to remove.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") await rm(out, { force: true });

@@ -20,7 +20,8 @@ export interface RunningCli {
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-const program =
+/** What `startCli` runs node with, before the arguments. */
+export const cliProgram: readonly string[] =
   process.env["TEST_THE_BUILD"] === "yes"
     ? [join(import.meta.dirname, "../../bin/countersign.js")]
     : ["--conditions=source", `--import=${import.meta.resolve("tsx")}`, join(import.meta.dirname, "entry.ts")];
@@ -32,7 +33,7 @@ export function startCli(
   cwd?: string,
 ): RunningCli {
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, [...program, ...args], {
+  const child = spawn(process.execPath, [...cliProgram, ...args], {
     env: { PATH, HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(cwd === undefined ? {} : { cwd }),

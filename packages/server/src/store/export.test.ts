@@ -126,6 +126,13 @@ describe("a dump", () => {
     await expect(exportDump(source, output)).rejects.toThrow("EPIPE");
     expect(await source.query("select 1 as one")).toEqual([{ one: 1 }]);
   });
+
+  test("ends with the output's error where that looks like a lost session's, and leaves its session usable", async () => {
+    const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE", syscall: "write" });
+    const output = () => new Writable({ write: (_text, _encoding, done) => void setImmediate(done, broken) });
+    for (let round = 0; round < 3; round += 1) await expect(exportDump(source, output())).rejects.toBe(broken);
+    expect(await source.system((query) => query("select 1 as one"))).toEqual([{ one: 1 }]);
+  });
 });
 
 describe("restoring", () => {

@@ -35,6 +35,11 @@ interface Table {
 export async function exportDump(db: Database, output: Writable): Promise<{ rows: number }> {
   const count = { rows: 0 };
   let begun = false;
+  let cut: Error | null = null;
+  const cutOff = (error: Error) => {
+    cut = error;
+  };
+  output.once("error", cutOff);
   await db.system(async (query) => {
     // A lost transaction may be run again from its beginning; half a dump may not.
     if (begun) throw new Error("the database session was lost in the middle of the export");
@@ -42,8 +47,16 @@ export async function exportDump(db: Database, output: Writable): Promise<{ rows
     await query("set transaction isolation level repeatable read, read only");
     await query("set local statement_timeout = 0");
     await query("set local idle_in_transaction_session_timeout = 0");
-    await pipeline(ReadableStream.from(dumpText(query, count)), output, { end: false });
+    const text = dumpText(query, count);
+    await pipeline(ReadableStream.from(text), output, { end: false }).catch(async (error: unknown) => {
+      // A statement may be under way; the transaction ends after it.
+      await text.return(undefined);
+      // A broken pipe of the output's looks like a lost session.
+      if (error !== cut) throw error;
+    });
   });
+  output.off("error", cutOff);
+  if (cut !== null) throw cut;
   return count;
 }
 

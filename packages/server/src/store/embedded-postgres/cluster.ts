@@ -175,7 +175,9 @@ async function run(cluster: Cluster, dir: string, command: readonly string[], in
   );
   const code = child.exitCode ?? (child.signalCode === null ? (await once(child, "exit"))[0] : child.signalCode);
   if (code === 0) return;
-  const reason = (complaints?.trim() || output?.trim() || `ended with ${code}`).split("\n").slice(-3).join(" ");
+  const lines = (complaints?.trim() || output?.trim() || `ended with ${code}`).split("\n");
+  // The server's complaint, where there is one, stands before what initdb makes of it.
+  const reason = (lines.find((line) => /\b(?:FATAL|ERROR|PANIC): /.test(line)) ?? lines.slice(-3).join(" ")).trim();
   const advice = reason.includes("user does not exist")
     ? ": give the user an entry in /etc/passwd, or set DATABASE_URL"
     : "";

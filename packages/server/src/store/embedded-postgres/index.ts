@@ -59,10 +59,20 @@ const restart_pause_ms_max = 5_000;
 /**
  * Starts (or adopts) the server of a data directory and keeps it running: should it die, it is started again, and the pool
  * finds it at the same socket. It stops with this process, whatever ends it. Throws `StartRefused` when another process
- * holds the directory, no server program is found, or the database was made by another major version.
+ * holds the directory, no server program is found, the disk is full, or the database was made by another major version.
  */
 export async function startEmbedded(options: EmbeddedOptions, log: Log): Promise<EmbeddedPostgres> {
-  const cluster = await openCluster(options.data_dir);
+  try {
+    return await startClaimed(await openCluster(options.data_dir), options, log);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+    throw new StartRefused(
+      `no space is left on the disk of ${options.data_dir}: make room there, or let COUNTERSIGN_DATA_DIR name a directory on another disk`,
+    );
+  }
+}
+
+async function startClaimed(cluster: Cluster, options: EmbeddedOptions, log: Log): Promise<EmbeddedPostgres> {
   const held = await claim(cluster.data_dir);
   try {
     const binaries = await chooseBinaries(cluster, options.search ?? {});
