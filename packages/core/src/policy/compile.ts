@@ -86,7 +86,7 @@ export function compilePolicy(
   );
   const program = (source: string): Program => environment.compile(source);
   const condition = (source: string | undefined): Program | null =>
-    source === undefined || source.trim() === "true" ? null : environment.compile(source, { result: { kind: "bool" } });
+    source === undefined ? null : environment.compile(source, { result: { kind: "bool" } });
   const template = spec.message === undefined ? null : parseTemplate(spec.message);
   const age = Object.entries(spec.facts_max_age ?? {}).map(
     ([name, text]) => [name, parseDurationSeconds(text) ?? 0] as const,
@@ -103,7 +103,7 @@ export function compilePolicy(
     citations: metadata.citations ?? [],
     effective_from_us: parseTimestampUs(metadata.effective_from ?? "") ?? -Infinity,
     effective_until_us: parseTimestampUs(metadata.effective_until ?? "") ?? Infinity,
-    when: condition(spec.when),
+    when: spec.when?.trim() === "true" ? null : condition(spec.when),
     require: condition(spec.require),
     thunks: thunks.size > 0 ? thunks : null,
     effect: spec.effect,
@@ -116,8 +116,7 @@ export function compilePolicy(
         ? template.parts.map((part) => (part.kind === "text" ? part.text : program(part.source)))
         : null,
     escalation: spec.escalation ?? {},
-    modify_when:
-      spec.modify_when === undefined ? null : environment.compile(spec.modify_when, { result: { kind: "bool" } }),
+    modify_when: condition(spec.modify_when),
     modify: (spec.modify ?? []).map(({ op, path, value }) => ({
       op,
       path,
