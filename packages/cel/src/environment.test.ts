@@ -10,6 +10,7 @@ import {
   INT,
   listOf,
   mapOf,
+  nullFact,
   objectOf,
   parse,
   STRING,
@@ -90,6 +91,17 @@ describe("null", () => {
     expect(evaluate("facts.a != 'x'", { facts })).toEqual(because(["facts.a", "null"]));
     expect(evaluate("facts.a in ['x']", { facts })).toEqual(because(["facts.a", "null"]));
     expect(evaluate("facts.missing == null", { facts })).toEqual(because(["facts.missing", "missing"]));
+  });
+
+  it("is so too for a fact bound as null that is no key, and for nothing computed from it", () => {
+    const bound = { facts: { a: nullFact("facts.a") } };
+    expect(evaluate("facts.a == null && !(facts.a != null) && facts['a'] == null && null == facts.a", bound)).toEqual(
+      value(true),
+    );
+    expect(evaluate("cel.bind(x, facts.a, x == null) && !('a' in facts) && !has(facts.a)", bound)).toEqual(value(true));
+    expect(evaluate("facts.a.b == null", bound)).toEqual(because(["facts.a.b", "null"]));
+    expect(evaluate("(facts.a + 1) == null", bound)).toEqual(because(["facts.a", "null"]));
+    expect(evaluate("facts.a == 'x'", bound)).toEqual(because(["facts.a", "null"]));
   });
 
   it("is not there for has() and for .?", () => {

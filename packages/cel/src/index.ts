@@ -45,5 +45,14 @@ export { parse } from "./syntax/parser.ts";
 export { Duration, parseDuration } from "./value/duration.ts";
 export { LazyObject, lazy, type Thunk } from "./value/lazy.ts";
 export { parseTimestamp, Timestamp, timestampFromMilliseconds } from "./value/timestamp.ts";
-export { type Cause, Failure, isNonValue, type Reason, Unknown, unknown } from "./value/unknown.ts";
+export {
+  type Cause,
+  Failure,
+  isAbsence,
+  isNonValue,
+  nullFact,
+  type Reason,
+  Unknown,
+  unknown,
+} from "./value/unknown.ts";
 export { CelMap, Optional, TypeValue, Uint, type Value } from "./value/value.ts";

@@ -1,8 +1,8 @@
-import { Timestamp, unknown } from "@countersign/cel";
+import { nullFact, Timestamp, unknown } from "@countersign/cel";
 import { limits as contractLimits } from "@countersign/contract";
 import type { DecidedAction } from "./action.ts";
 import type { DecideInput } from "./decision.ts";
-import { freshView, rawView } from "./facts/staleness.ts";
+import { freshView, type Marker, rawView } from "./facts/staleness.ts";
 import type { Scene, SceneBindings, View } from "./policy/evaluate.ts";
 import type { PreparedMembrane } from "./policy-set.ts";
 import { us_per_second } from "./time.ts";
@@ -10,6 +10,8 @@ import { us_per_second } from "./time.ts";
 type Content = Readonly<Record<string, unknown>>;
 
 const nothing: Content = Object.freeze({});
+
+const marker: Marker = (path, reason) => (reason === "null" ? nullFact(path) : unknown(path, reason));
 
 /** A claim that only the service itself or an attesting role may make. Source: policies.md §6. */
 const attested_claim = "human_reviewed";
@@ -37,7 +39,7 @@ export function scenesOf(
   content: Content | null,
 ): (profile: number) => Scene {
   const made: Scene[] = [];
-  const raw = rawView(input.facts, unknown);
+  const raw = rawView(input.facts, marker);
   const seconds = Math.floor(input.now_us / us_per_second);
   const now = new Timestamp(seconds, (input.now_us - seconds * us_per_second) * 1000);
   const view = (facts: SceneBindings["facts"]): View => {
@@ -50,7 +52,7 @@ export function scenesOf(
     if (known !== undefined) return known;
     const ages = prepared.limits[profile];
     if (ages === undefined) throw new RangeError(`no staleness profile ${profile}`);
-    const fresh = freshView(input.facts, raw, ages, input.now_us, unknown);
+    const fresh = freshView(input.facts, raw, ages, input.now_us, marker);
     const scene: Scene = {
       fresh: view(fresh),
       raw: fresh === raw ? null : view(raw),

@@ -1,7 +1,7 @@
 import { BOOL, type Type } from "../check/type.ts";
 import { equal, hasKey } from "../value/equal.ts";
 import { LazyObject } from "../value/lazy.ts";
-import { combine, type Failure, merge, NonValue, SPENT, type Unknown, unknown } from "../value/unknown.ts";
+import { combine, type Failure, merge, NonValue, NullFact, SPENT, type Unknown, unknown } from "../value/unknown.ts";
 import { CelMap, isMap, type Value } from "../value/value.ts";
 import { blame, type Code, code, type Run, type Test, testOf } from "./code.ts";
 import type { Frame } from "./frame.ts";
@@ -33,7 +33,9 @@ function withConstant(a: Code, b: Code, constant: Value, sign: boolean): Pick<Co
   const operand = a.run;
   const otherwise = (x: Value, f: Frame): Value => slow(x, constant, a, b, sign, f);
   if (constant === null) {
-    return testOf(a, (x) => (x instanceof NonValue ? (x as Value) : (x === null) === sign));
+    // What was computed from a null fact is unknown: only reading it gives null.
+    const isNull = (x: Value) => x === null || (a.fromBindings && x instanceof NullFact);
+    return testOf(a, (x) => (isNull(x) ? sign : x instanceof NonValue ? (x as Value) : !sign));
   }
   const number = typeof constant === "bigint" ? exactNumber(constant) : constant;
   if (typeof number === "number") {

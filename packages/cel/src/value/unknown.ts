@@ -44,6 +44,17 @@ export function unknown(path: string, reason: Reason): Unknown {
   return new Unknown([{ path, reason }]);
 }
 
+/**
+ * A fact that is JSON null, bound so that it is no key of its map: as good as missing, save that it compares definitely with
+ * the literal null. What lies below it is unknown.
+ */
+export class NullFact extends Unknown {}
+
+/** A marker for bindings: this fact is null, which counts as missing. */
+export function nullFact(path: string): Unknown {
+  return new NullFact([{ path, reason: "null" }]);
+}
+
 /** An expression that has no value: a division by zero, an overflow, text that is not a timestamp. */
 export class Failure extends NonValue {
   readonly message: string;
