@@ -1,3 +1,4 @@
+import { isAbsence } from "@countersign/cel";
 import { at, given, isRecord } from "./text.ts";
 
 /** The flat TCPA facts, and the names each goes by inside the container `regulatory.tcpa`. */
@@ -34,5 +35,5 @@ export const withTcpaFallback = <T>(regulatory: T): T => {
 /** Every given copy of one fact that the contract lists under `environmental` and `regulatory`, and the container's. */
 export const copiesOf = (facts: unknown, name: string): readonly unknown[] =>
   [at(facts, "environmental", name), at(facts, "regulatory", name), at(facts, "regulatory", "tcpa", name)].filter(
-    given,
+    (copy) => given(copy) && !isAbsence(copy),
   );

@@ -1,4 +1,4 @@
-import { Unknown } from "@countersign/cel";
+import { isAbsence, Unknown } from "@countersign/cel";
 import { documented } from "./documented.ts";
 import { copiesOf } from "./tcpa-fallback.ts";
 import { at, squash } from "./text.ts";
@@ -14,7 +14,7 @@ export const aiVoice = (facts: unknown): boolean | Unknown => {
   const method = at(facts, "environmental", "communication_method");
   const copies = copiesOf(facts, "ai_voice_detected");
   if (copies.includes(true) || (typeof method === "string" && ARTIFICIAL.has(squash(method)))) return true;
-  return [...copies, method].find((copy): copy is Unknown => copy instanceof Unknown) ?? false;
+  return [...copies, method].find((copy): copy is Unknown => copy instanceof Unknown && !isAbsence(copy)) ?? false;
 };
 
 /**
