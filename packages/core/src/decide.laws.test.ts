@@ -42,7 +42,7 @@ const step = fc.oneof(
   fc.record({
     op: fc.constantFrom("set", "cap", "floor"),
     path: fc.constantFrom("/x", "/y", "/y/z"),
-    value: fc.constantFrom("1", "5.0", "facts.identity.level", "'t'"),
+    value: fc.constantFrom("1", "5.0", "facts.identity.level", "dyn('t')"),
   }),
   fc.record({ op: fc.constantFrom("remove", "redact"), path: fc.constantFrom("/x", "/y") }),
 );

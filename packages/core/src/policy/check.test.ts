@@ -162,6 +162,27 @@ describe("checking a policy", () => {
     ],
     ["{when: params.a + 1, effect: block}", "/spec/when", null, /./],
     ["{when: action.verb, effect: block}", "/spec/when", "wrong_result", /compare/],
+    [
+      "{when: 'true', effect: approve_modified, modify: [{op: cap, path: /a, value: action.verb}]}",
+      "/spec/modify/0/value",
+      "wrong_result",
+      /double/,
+    ],
+    ["{when: 'now - timestamp(params.at) > duration(\"7d\")', effect: block}", "/spec/when", "literal", /168h/],
+    ["{when: 'now > timestamp(\"2026-01-01\")', effect: block}", "/spec/when", "literal", /T00:00:00Z/],
+    ["{when: 'now.getHours(\"Europe/Berlinn\") < 8', effect: block}", "/spec/when", "literal", /Berlin/],
+    [
+      "{when: 'true', effect: none, risk: {add: 0.1}, message: 'since {{now - duration(\"1d\")}}'}",
+      "/spec/message",
+      "literal",
+      /168h/,
+    ],
+    [
+      '{when: \'now.getHours("America/New_York") < 8 && now > timestamp("2026-01-01T00:00:00Z") - duration("1h30m")\', effect: approve_modified, modify: [{op: floor, path: /a, value: \'5\'}]}',
+      "/spec/when",
+      null,
+      /./,
+    ],
     ["{when: 'action.verb.matches(\"(\")', effect: block}", "/spec/when", "pattern", /./],
     [`{when: 'action.verb.matches("${"(a?){1000}".repeat(300)}")', effect: block}`, "/spec/when", "pattern", /RE2/],
   ])("%s is refused at %s", (spec, path, code, help) => {

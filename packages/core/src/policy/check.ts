@@ -1,5 +1,6 @@
 import type { Diagnostic, Environment, Type } from "@countersign/cel";
 import { limits } from "@countersign/contract";
+import { unreadableTexts } from "./check-texts.ts";
 import { costSteps, type PolicyCost } from "./cost.ts";
 import type { PolicyDocument } from "./document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "./expressions.ts";
@@ -8,6 +9,9 @@ import { helpOfCode } from "./help.ts";
 import { parseTemplate } from "./message.ts";
 import { parsePolicy } from "./parse.ts";
 import type { PolicyDiagnostic, SourceDocument } from "./source.ts";
+
+/** What `cap` and `floor` can take, or what may turn out to be that; an int is as good as a double there. */
+const number_kinds: ReadonlySet<Type["kind"]> = new Set(["double", "int", "uint", "dyn", "parameter"]);
 
 /**
  * The result of checking: the document may be stored exactly when it is not null. Warnings keep nothing from being
@@ -45,6 +49,13 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
       // Facts may always be absent: that is what on_unknown is for, and no news to whoever writes a policy.
       if (one.severity === "hint") continue;
       (one.severity === "error" ? errors : warnings).add(() => placed(source, expression, one));
+    }
+    if (found.some(({ severity }) => severity === "error")) return type;
+    for (const { start, message, help } of unreadableTexts(expression.source))
+      errors.add(() => source.at(expression.path, { code: "literal", message, help }, expression.offset + start));
+    if (expression.bounds && !number_kinds.has(type.kind)) {
+      const finding = { code: "wrong_result", message: "A bound must be a number.", help: helpOfCode.wrong_result };
+      errors.add(() => source.at(expression.path, finding, expression.offset));
     }
     return type;
   };

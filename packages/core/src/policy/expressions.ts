@@ -10,6 +10,8 @@ export interface PlacedExpression {
   readonly offset: number;
   readonly source: string;
   readonly result: Type | null;
+  /** It is what `cap` or `floor` bounds a number with. */
+  readonly bounds: boolean;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface PlacedExpression {
 export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   const found: PlacedExpression[] = [];
   const add = (path: string, source: string | undefined, result: Type | null, offset = 0): void => {
-    if (source !== undefined) found.push({ path, source, result, offset });
+    if (source !== undefined) found.push({ path, source, result, offset, bounds: false });
   };
   add("/spec/when", spec.when, BOOL);
   add("/spec/require", spec.require, BOOL);
@@ -28,7 +30,11 @@ export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
     if (part.kind === "expression") add("/spec/message", part.source, null, part.offset);
   }
   add("/spec/modify_when", spec.modify_when, BOOL);
-  for (const [index, step] of (spec.modify ?? []).entries()) add(`/spec/modify/${index}/value`, step.value, null);
+  for (const [index, { op, value: source }] of (spec.modify ?? []).entries()) {
+    const bounds = op === "cap" || op === "floor";
+    if (source !== undefined)
+      found.push({ path: `/spec/modify/${index}/value`, source, result: null, offset: 0, bounds });
+  }
   return found;
 }
 
@@ -52,7 +58,13 @@ export function* variableSteps(
 ): Generator<void, Environment> {
   const types: Record<string, Type> = {};
   for (const [index, variable] of (spec.variables ?? []).entries()) {
-    const placed = { path: `/spec/variables/${index}/expr`, offset: 0, source: variable.expr, result: null };
+    const placed = {
+      path: `/spec/variables/${index}/expr`,
+      offset: 0,
+      source: variable.expr,
+      result: null,
+      bounds: false,
+    };
     types[variable.name] = visit(variable.name, placed, policyEnvironment(types, beside));
     yield;
   }

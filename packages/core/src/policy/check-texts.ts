@@ -1,0 +1,48 @@
+import { type Expr, environment, parse } from "@countersign/cel";
+
+/** A text in an expression that never gives a value, whatever the action. */
+export interface UnreadableText {
+  /** UTF-16 units before it in the source. */
+  readonly start: number;
+  readonly message: string;
+  readonly help: string;
+}
+
+const plain = environment({ variables: {} });
+
+const kinds = {
+  timestamp: { name: "date-time", help: 'Write it like timestamp("2026-01-01T00:00:00Z").' },
+  duration: { name: "duration", help: 'Hours are the longest unit: write seven days as duration("168h").' },
+  zone: { name: "time zone", help: 'Write it like "Europe/Berlin" or "+02:00".' },
+} as const;
+
+/**
+ * The literal texts that `timestamp`, `duration` and the `get…` functions of timestamps cannot read. Evaluating them is an
+ * error each time, so the rule would never be anything but unknown. The source must parse.
+ */
+export function unreadableTexts(source: string): UnreadableText[] {
+  const found: UnreadableText[] = [];
+  const queue: unknown[] = [parse(source).root];
+  while (queue.length > 0) {
+    const node = queue.pop();
+    if (Array.isArray(node)) queue.push(...node);
+    else if (typeof node === "object" && node !== null && !(node instanceof Uint8Array)) {
+      const expr = node as Expr;
+      if (expr.kind === "call") found.push(...unreadable(source, expr));
+      queue.push(...Object.values(expr));
+    }
+  }
+  return found.sort((a, b) => a.start - b.start);
+}
+
+function unreadable(source: string, { name, target, args }: Expr & { kind: "call" }): UnreadableText[] {
+  const [arg] = args;
+  if (args.length !== 1 || arg?.kind !== "literal" || typeof arg.value !== "string") return [];
+  const text = source.slice(arg.start, arg.end);
+  const isRead = target === null && (name === "timestamp" || name === "duration");
+  if (!isRead && (target === null || !/^get[A-Z]/.test(name))) return [];
+  const result = plain.compile(isRead ? `${name}(${text})` : `timestamp(0).${name}(${text})`).evaluate({});
+  if (result.kind !== "error") return [];
+  const kind = kinds[isRead ? name : "zone"];
+  return [{ start: arg.start, message: `This text is no ${kind.name}.`, help: kind.help }];
+}
