@@ -1,4 +1,4 @@
-import { factCategories, Intent } from "@countersign/contract";
+import { factCategories, Intent, limits } from "@countersign/contract";
 import { peopleNamed, reviewerOf } from "../escalation-terms.ts";
 import { pointerNames } from "../json-patch.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
@@ -107,6 +107,15 @@ function checkRule({ metadata, spec }: PolicyDocument, report: Report): void {
       "required",
       "The policy has no effect and adds no risk.",
       "Add risk: {add: 0.2}, or another effect.",
+    );
+  }
+  const bytes = Buffer.byteLength(spec.message ?? "");
+  if (bytes > limits.policy_message_bytes_max) {
+    report(
+      "/spec/message",
+      "too_long",
+      `The text has ${bytes} bytes in UTF-8; at most ${limits.policy_message_bytes_max} are allowed.`,
+      "Say it shorter: a link can lead to the rest.",
     );
   }
   const names = new Set<string>();

@@ -253,6 +253,19 @@ describe("checking a policy", () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
+  test.each([
+    ["x", 2_048],
+    ["é", 1_024],
+    ["😀", 512],
+  ])("a message of %s takes 2 KiB in UTF-8: %d of them", (char, most) => {
+    const checked = (count: number) =>
+      checkPolicy(`${head}spec: {when: 'true', effect: block, message: ${char.repeat(count)}}\n`);
+    expect(checked(most).diagnostics).toEqual([]);
+    const { document, diagnostics } = checked(most + 1);
+    expect(document).toBeNull();
+    expect(diagnostics).toMatchObject([{ path: "/spec/message", code: "too_long" }]);
+  });
+
   test("any text at all gives diagnostics or a document, and never throws", () => {
     const word = fc.constantFrom(
       "spec",

@@ -1,3 +1,4 @@
+import { limits } from "@countersign/contract";
 /**
  * The JSON Schema of the policy document: published as it stands, and the table that the reader checks against. Only
  * the keywords that `schema-check.ts` knows are used. Every field has a description: it is the help line of a
@@ -224,7 +225,7 @@ const spec: Schema = {
       description: "text for people; {{expr}} puts in the value of a CEL expression",
       type: "string",
       minLength: 1,
-      maxLength: 2_048,
+      maxLength: limits.policy_message_bytes_max,
     },
     escalation,
     modify_when: expression("a CEL condition: when the rule fires and this is true, it modifies instead of its effect"),
