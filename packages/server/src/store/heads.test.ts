@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { timers } from "../edge/timers.ts";
@@ -7,6 +7,7 @@ import { decisionRows } from "../testing/decision-rows.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { auditRow, genesisRoot, readAuditPage, verifyAudit } from "./audit.ts";
 import { connectCommit, createCommitWriter } from "./commit-writer.ts";
+import { openClient } from "./connection.ts";
 import { createHead, lockHead, withHead } from "./heads.ts";
 import { readUsage } from "./usage.ts";
 
@@ -41,6 +42,16 @@ describe("withHead", () => {
       { seq: 2, data: { n: 2 } },
     ]);
     expect(await verify(org_id)).toEqual({ sound: true, rows: 2, root: after.audit_root });
+  });
+
+  it("is not held for longer than 1 s by a node that stands still", async () => {
+    const org_id = await organization();
+    const still = await openClient(connection, "a node that stands still");
+    onTestFinished(() => void still.end().catch(() => undefined));
+    await still.query("begin; set local app.org = '*'");
+    await lockHead(async (text, params) => (await still.query(text, params as unknown[])).rows as never[], org_id);
+    expect(await writer.commit(decisionRows(ids, org_id))).toEqual({ outcome: "committed" });
+    await expect(still.query("select 1")).rejects.toThrow();
   });
 
   it("a function sees the locked head and may change nothing", async () => {
