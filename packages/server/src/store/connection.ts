@@ -82,14 +82,21 @@ const socket_errors = new Set([
   "EAI_AGAIN",
 ]);
 
+/** The session was lost while its transaction committed: nobody knows whether it did, so it is not run again. */
+export class CommitLost extends Error {}
+
+/** Refusals after which there is no session: too many of them, or the server ended one that it had to wait for. */
+const session_ends = new Set(["53300", "25P03", "25P04"]);
+
 /**
  * Whether the session or the server was lost, as opposed to an answer of the server to the statement.
  * If a statement was under way its outcome is unknown.
  */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== null) return state.startsWith("08") || state.startsWith("57P0") || state === "53300";
+  if (state !== null) return state.startsWith("08") || state.startsWith("57P0") || session_ends.has(state);
   if (!(error instanceof Error)) return false;
+  if (error instanceof CommitLost) return true;
   if ("code" in error && typeof error.code === "string" && socket_errors.has(error.code)) return true;
   return /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/.test(
     error.message,

@@ -154,6 +154,48 @@ describe("transactions", () => {
     expect(pid).toBeGreaterThan(0);
   });
 
+  test("that the server ended while this process stood still are run again on another session", async () => {
+    let runs = 0;
+    const answer = await db.system(async (query) => {
+      runs += 1;
+      if (runs === 1) {
+        await query("set local idle_in_transaction_session_timeout = 50");
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+      }
+      return query("select 1 as one");
+    });
+    expect([runs, answer]).toEqual([2, [{ one: 1 }]]);
+    // Over TCP that is what the next statement is answered with; on a socket of this machine it cannot be sent any more.
+    for (const state of ["25P03", "25P04"]) {
+      const ended = await db.query(`do $$ begin raise sqlstate '${state}'; end $$`).catch((error: unknown) => error);
+      expect([sqlState(ended), isConnectionLost(ended)]).toEqual([state, true]);
+    }
+  });
+
+  test("that lost their session in COMMIT are not run again, and count as a lost connection", async () => {
+    let runs = 0;
+    const lost = await db
+      .system(async (query) => {
+        runs += 1;
+        const [row] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+        await terminate(`pid = ${row?.pid}`);
+      })
+      .catch((error: unknown) => error);
+    expect([runs, isConnectionLost(lost)]).toEqual([1, true]);
+    expect((lost as Error).message).toBe("the outcome of a commit is unknown");
+  });
+
+  test("that get no session wait for one once", async () => {
+    const small = openDb(connection, silentLog, { tenant_sessions_max: 1, acquire_timeout_ms: 300 });
+    onTestFinished(() => small.close());
+    await small.tenant("org_a", async () => {
+      const started = performance.now();
+      const refused = await small.tenant("org_b", (query) => query("select 1")).catch((error: unknown) => error);
+      expect(isConnectionLost(refused)).toBe(true);
+      expect(performance.now() - started).toBeLessThan(600);
+    });
+  });
+
   test("a single statement that lost its session is not run again: its outcome is unknown to us", async () => {
     const lost = db.query("select pg_sleep(60)").catch((e: unknown) => e);
     await expect.poll(() => terminate("query = 'select pg_sleep(60)' and wait_event = 'PgSleep'")).toBe(1);

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import type { Db, Log, Query } from "../ports.ts";
 import {
+  CommitLost,
   type ConnectionOptions,
   isConflict,
   isConnectionLost,
@@ -128,8 +129,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     }
   }
 
-  async function runOnce<T>(pool: pg.Pool, begin: string, work: (query: Query) => Promise<T>): Promise<T> {
-    const client = await acquire(pool);
+  async function runOnce<T>(client: pg.PoolClient, begin: string, work: (query: Query) => Promise<T>): Promise<T> {
     let committing = false;
     try {
       await client.query(begin);
@@ -147,17 +147,20 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
           () => false,
         ));
       client.release(!rolled_back || isSessionUseless(error));
-      if (lost && committing) throw new Error("the outcome of a commit is unknown", { cause: error });
+      if (lost && committing) throw new CommitLost("the outcome of a commit is unknown", { cause: error });
       throw error;
     }
   }
 
   async function run<T>(pool: pg.Pool, begin: string, work: (query: Query) => Promise<T>): Promise<T> {
     for (let runs = 1; ; runs += 1) {
+      // Whoever got no session has waited for it as long as anybody waits.
+      const client = await acquire(pool);
       try {
-        return await runOnce(pool, begin, work);
+        return await runOnce(client, begin, work);
       } catch (error) {
-        if (!(isConflict(error) || isConnectionLost(error)) || runs >= transaction_runs_max) throw error;
+        const again = isConflict(error) || (isConnectionLost(error) && !(error instanceof CommitLost));
+        if (!again || runs >= transaction_runs_max) throw error;
         log.debug({ error, runs }, "transaction is run again");
         await pause(runs * 2);
       }
