@@ -106,7 +106,6 @@ export function createLane(
   function giveUp(batch: readonly Pending[], cause: unknown): readonly Pending[] {
     const fault = new Fault("unavailable", {
       internal: "the database did not answer in time; the outcome is unknown",
-      headers: { "Retry-After": "1" },
       cause,
     });
     const now_us = clock.now_us();

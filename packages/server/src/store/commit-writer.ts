@@ -91,10 +91,9 @@ export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
   const settled: (() => void)[] = [];
 
   function commit(rows: DecisionRows): Promise<CommitOutcome> {
-    if (closed)
-      return Promise.reject(new Fault("unavailable", { internal: "the commit writer is closed", headers: retryAfter }));
+    if (closed) return Promise.reject(new Fault("unavailable", { internal: "the commit writer is closed" }));
     if (queue.length >= queue_rows_max) {
-      return Promise.reject(new Fault("overloaded", { internal: "the commit queue is full", headers: retryAfter }));
+      return Promise.reject(new Fault("overloaded", { internal: "the commit queue is full" }));
     }
     return new Promise((resolve, reject) => {
       const once = rows.idempotency;
@@ -186,5 +185,3 @@ export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
     depth: () => unanswered,
   };
 }
-
-const retryAfter = { "Retry-After": "1" } as const;

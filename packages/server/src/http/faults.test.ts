@@ -1,0 +1,25 @@
+import type { Fault } from "@countersign/core";
+import { expect, test } from "vitest";
+import { createClock } from "../edge/clock.ts";
+import { createIds } from "../edge/ids.ts";
+import { timers } from "../edge/timers.ts";
+import { createCommitWriter } from "../store/commit-writer.ts";
+import { decisionRows } from "../testing/decision-rows.ts";
+import { silentLog } from "../testing/silent-log.ts";
+import { refusalOf } from "./faults.ts";
+
+test("a decision that found no room or no database is refused with one Retry-After", async () => {
+  const clock = createClock();
+  const ids = createIds(clock);
+  const connect = () => Promise.reject(new Error("connect ECONNREFUSED"));
+  const writer = createCommitWriter({ connect, log: silentLog, clock, timers, queue_rows_max: 1, give_up_ms: 50 });
+  const asked = [writer.commit(decisionRows(ids, "org_x")), writer.commit(decisionRows(ids, "org_x"))];
+  const closing = writer.close();
+  asked.push(writer.commit(decisionRows(ids, "org_x")));
+  const refusals = (await Promise.allSettled(asked)).map((each) =>
+    refusalOf((each as PromiseRejectedResult).reason as Fault, "req_x"),
+  );
+  expect(refusals.map(({ code }) => code)).toEqual(["unavailable", "overloaded", "unavailable"]);
+  for (const { headers } of refusals) expect(headers).toEqual({ "retry-after": "1" });
+  await closing;
+});
