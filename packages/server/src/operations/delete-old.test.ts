@@ -15,7 +15,7 @@ import { type Aging, type AgingTerms, deleteOld } from "./delete-old.ts";
 const { db, connection } = await testDatabase();
 const second = 1_000_000;
 const day = 86_400 * second;
-const now_us = Date.parse("2026-11-21T12:00:00Z") * 1000;
+const now_us = Date.parse("2024-11-21T12:00:00Z") * 1000;
 const limit_us = now_us - 30 * day;
 const limit = { before: formatTimestampUs(limit_us), before_ms: limit_us / 1000 };
 const start: PageEnd = { org_id: "", id: "" };

@@ -33,7 +33,7 @@ export interface AgingTerms {
 export const aging_pages = { rows_max: 500, pages_max: 200 } as const;
 
 /** Kept an hour longer than promised, so that no clock difference between nodes shortens the promise. */
-const idempotency_kept_us = (limits.idempotency_kept_hours_min + 1) * 3_600 * us_per_second;
+const idempotency_kept_hours = limits.idempotency_kept_hours_min + 1;
 const start: PageEnd = { org_id: "", id: "" };
 
 /** One pass over everything that ages. Two nodes at once share the work, and never delete more than is old. */
@@ -45,7 +45,7 @@ export async function deleteOld({ db, clock }: Pick<Runtime, "clock"> & { db: Db
   const seen_before = ago(limits.session_idle_seconds * us_per_second);
   const unused_before = ago(limits.intake_kept_days * 86_400 * us_per_second);
   await pages(terms, "idempotency_key", () =>
-    db.system((query) => deleteOldIdempotencyKeys(query, ago(idempotency_kept_us))),
+    db.system((query) => deleteOldIdempotencyKeys(query, now, idempotency_kept_hours)),
   );
   await pages(terms, "session", () => db.system((query) => deleteOldSessions(query, now, seen_before)));
   await pages(terms, "token", () => db.system((query) => deleteOldTokens(query, now)));

@@ -74,14 +74,18 @@ export async function once<T>(
 
 const delete_rows = 5_000;
 
-/** Deletes keys made before `before` (RFC 3339), at most 5,000 in one go, oldest first; answers how many. System scope. */
-export async function deleteOldIdempotencyKeys(query: Query, before: string): Promise<number> {
+/**
+ * Deletes keys made more than `kept_hours` before `now` (RFC 3339), at most 5,000 in one go, oldest first; answers how many. A
+ * clock that is ahead of the database's deletes nothing early: the action behind a key would be taken twice. System scope.
+ */
+export async function deleteOldIdempotencyKeys(query: Query, now: string, kept_hours: number): Promise<number> {
   const rows = await query(
     `delete from idempotency_keys where (org_id, operation, idempotency_key) in (
-       select org_id, operation, idempotency_key from idempotency_keys where created_at < $1::timestamptz
+       select org_id, operation, idempotency_key from idempotency_keys
+       where created_at < least($1::timestamptz, now()) - make_interval(hours => $2::integer)
        order by created_at limit ${delete_rows})
      returning true as deleted`,
-    [before],
+    [now, kept_hours],
   );
   return rows.length;
 }
