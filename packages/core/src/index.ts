@@ -30,7 +30,6 @@ export {
   deliveryFailureTexts,
 } from "./delivery-failure.ts";
 export { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
-export { peopleNamed } from "./escalation-terms.ts";
 export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./event-body.ts";
 export {
   type ContextSource,

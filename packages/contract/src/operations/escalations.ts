@@ -84,7 +84,7 @@ export const escalationOperations = {
     summary: "Hand an escalation to different reviewers",
     description:
       "Its time limit and the votes given stay. Nobody can be named who could not decide: who is below reviewer, keys that are " +
-      "revoked or expired, and whoever submitted the action.",
+      "revoked or expired, and whoever submitted the action; nor fewer people than its quorum still needs.",
     auth: ["operator"],
     params,
     body: ReassignInput,

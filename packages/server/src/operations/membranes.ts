@@ -1,16 +1,14 @@
 /** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
 import { isDeepStrictEqual } from "node:util";
 import { limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, peopleNamed } from "@countersign/core";
+import { Fault, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { lockHead, withHead } from "../store/heads.ts";
 import { insertMembrane, readMembrane, readMembranes, updateMembrane } from "../store/membranes.ts";
 import type { Caller } from "./caller.ts";
-import { refuseUnfitReviewers } from "./reviewers.ts";
+import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
-
-const reviewers_path = "/escalation/reviewers";
 
 /** Membranes an organization may have; the whole list fits on one page. */
 const membranes_max = 100;
@@ -42,8 +40,7 @@ export async function createMembrane(
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(input.packs ?? []);
   refuseVerbsTwice(input.action_catalogue ?? []);
-  if (input.escalation !== undefined) refuseUnreachableQuorum(input.escalation);
-  await refuseUnfitReviewers(query, caller.org_id, input.escalation?.reviewers ?? [], reviewers_path);
+  await refuseUnfit(query, caller.org_id, input.escalation);
   const at = formatTimestampUs(runtime.clock.now_us());
   const membrane: Membrane = {
     ...structuredClone(membraneDefaults),
@@ -91,9 +88,8 @@ export function changeMembrane(
 ): Promise<Membrane> {
   runtime.refuseUnknownPacks(change.packs ?? []);
   refuseVerbsTwice(change.action_catalogue ?? []);
-  if (change.escalation !== undefined) refuseUnreachableQuorum(change.escalation);
   return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, async (membrane, query) => {
-    await refuseUnfitReviewers(query, caller.org_id, change.escalation?.reviewers ?? [], reviewers_path);
+    await refuseUnfit(query, caller.org_id, change.escalation);
     return { ...membrane, ...change };
   });
 }
@@ -110,12 +106,11 @@ function refuseVerbsTwice(catalogue: Membrane["action_catalogue"]): void {
   if (details.length > 0) throw new Fault("invalid_request", { details: details.slice(0, 50) });
 }
 
-/** Where only people are named, no more of them can approve. Faults: invalid_request. */
-function refuseUnreachableQuorum({ reviewers, quorum }: Membrane["escalation"]): void {
-  const people = peopleNamed(reviewers);
-  if (people === null || people >= quorum) return;
-  const message = `Only ${people} of these reviewers can approve. Ask for ${people} at most, or name more.`;
-  throw new Fault("invalid_request", { details: [{ path: "/escalation/quorum", code: "out_of_range", message }] });
+/** Faults: invalid_request for reviewers who could never decide, and for a quorum that the people named cannot reach. */
+async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"] | undefined): Promise<void> {
+  if (terms === undefined) return;
+  const people = await refuseUnfitReviewers(query, org_id, terms.reviewers, "/escalation/reviewers");
+  refuseTooFew(people, [], terms.quorum, "/escalation/quorum");
 }
 
 /** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */

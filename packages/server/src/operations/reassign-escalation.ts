@@ -3,13 +3,14 @@ import { markUntold } from "../store/mails.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
 import { submitterOf } from "./person.ts";
-import { refuseUnfitReviewers } from "./reviewers.ts";
+import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
  * Hands a review to different reviewers, all of whom are told by mail. Its time limit stays what it was, and so do the
  * votes given before.
- * Faults: not_found, escalation_closed, invalid_request (a reviewer who could not decide). Source: api.md §6.
+ * Faults: not_found, escalation_closed, invalid_request (a reviewer who could not decide, too few for the quorum).
+ * Source: api.md §6.
  */
 export async function reassignEscalation(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries" | "mails">,
@@ -23,8 +24,12 @@ export async function reassignEscalation(
       const { org_id } = current;
       const changed = await changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, review) => {
         demandCurrent(head, current);
-        const submitter = await submitterOf(query, org_id, review.record.intent_id);
-        await refuseUnfitReviewers(query, org_id, reviewers, "/reviewers", submitter);
+        const { intent_id, status, votes, quorum } = review.record;
+        const submitter = await submitterOf(query, org_id, intent_id);
+        const people = await refuseUnfitReviewers(query, org_id, reviewers, "/reviewers", submitter);
+        // Votes of a pending review are approvals: a rejection would have closed it.
+        const approved = votes.map(({ reviewer }) => reviewer);
+        if (status === "pending") refuseTooFew(people, approved, quorum.required, "/reviewers");
         return { kind: "reassign", reviewers, at };
       });
       await markUntold(query, org_id, escalation_id);

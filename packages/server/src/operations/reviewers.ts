@@ -6,7 +6,8 @@ import { type Identity, identityOf, isOwn } from "./person.ts";
 
 /**
  * Refuses reviewers who could never decide: who is nobody in the organization or below reviewer, keys that are over, and
- * where there is one, the submitter. `path` is where the list stands in the body.
+ * where there is one, the submitter. `path` is where the list stands in the body. Answers with the people named, of whom
+ * one may have several keys in the list; null: a role is named, or nobody.
  * Faults: invalid_request naming each; another organization's are unknown here.
  */
 export async function refuseUnfitReviewers(
@@ -15,9 +16,10 @@ export async function refuseUnfitReviewers(
   reviewers: readonly Reviewer[],
   path: string,
   submitter: Identity | null = null,
-): Promise<void> {
+): Promise<ReadonlySet<string> | null> {
   const named = reviewers.filter(({ type }) => type === "user").map(({ id }) => id);
-  if (named.length === 0) return;
+  if (named.length === 0) return null;
+  const people = new Set<string>();
   const known = new Map((await readNamedReviewers(query, org_id, named)).map((each) => [each.id, each]));
   const details = [];
   for (const [index, { type, id }] of reviewers.entries()) {
@@ -25,14 +27,33 @@ export async function refuseUnfitReviewers(
     if (problem !== null) details.push({ path: `${path}/${index}/id`, ...problem });
   }
   if (details.length > 0) throw new Fault("invalid_request", { details });
+  return named.length < reviewers.length ? null : people;
 
   async function unfit(reviewer: NamedReviewer | undefined): Promise<{ code: string; message: string } | null> {
     if (reviewer === undefined) return { code: "not_allowed", message: "Nobody in your organization has this id." };
     const { lineage_id, role, valid } = reviewer;
     if (!roleMeets(role, ["reviewer"])) return { code: "not_allowed", message: `The role ${role} may not decide.` };
     if (!valid) return { code: "not_allowed", message: "This key is revoked or expired." };
-    if (submitter !== null && isOwn(await identityOf(query, org_id, lineage_id), submitter))
+    const identity = await identityOf(query, org_id, lineage_id);
+    if (submitter !== null && isOwn(identity, submitter))
       return { code: "not_allowed", message: "Whoever submitted the action cannot decide it." };
+    people.add(identity.person);
     return null;
   }
+}
+
+/**
+ * Refuses a quorum that `people`, the ones named, cannot reach together with those who have `approved` already. `path` is
+ * where in the body to mend it. Faults: invalid_request.
+ */
+export function refuseTooFew(
+  people: ReadonlySet<string> | null,
+  approved: readonly string[],
+  quorum: number,
+  path: string,
+): void {
+  if (people === null || new Set([...people, ...approved]).size >= quorum) return;
+  const others = approved.length === 0 ? "" : `, beside the ${approved.length} who did`;
+  const message = `The quorum is ${quorum}; only ${people.size} of these reviewers can approve${others}. Name more people, or a role.`;
+  throw new Fault("invalid_request", { details: [{ path, code: "out_of_range", message }] });
 }

@@ -114,6 +114,11 @@ describe("membranes", () => {
     expect((await change([person], 1)).status).toBe(200);
     expect((await change([person, role], 2)).status).toBe(200);
     expect((await change([], 10)).status).toBe(200);
+    const { key_id: next } = (await call(url, "POST", `/v1/api-keys/${key_id}/rotate`, { key })).json;
+    const { api_key: admin } = await own.key();
+    const rotated = { ...escalation, reviewers: [person, { type: "user", id: next }] };
+    const twice = await call(url, "PATCH", path, { key: admin, body: { escalation: rotated } });
+    expect([twice.status, twice.json.error?.details[0].path]).toEqual([400, "/escalation/quorum"]);
   });
 
   test("a change that changes nothing makes no decision stale and is not in the audit trail", async () => {

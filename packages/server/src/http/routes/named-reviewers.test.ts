@@ -78,6 +78,30 @@ test("nobody gets it who could not decide: no key that is over, no role below re
   ]);
 });
 
+test("nobody gets it who is too few for its quorum; who has approved already counts, one person's keys count once", async () => {
+  const escalation = { timeout_seconds: 600, on_timeout: "block", reviewers: [], quorum: 2 };
+  const own = await reviewedOrganization(db, url, { escalation });
+  const { path } = await held(own.agent);
+  const make = async () => (await post("/v1/api-keys", own.admin, { role: "reviewer" })).json;
+  const [one, other] = [await make(), await make()];
+  const next = (await post(`/v1/api-keys/${one.key_id}/rotate`, one.api_key, undefined)).json;
+  const hand = (...ids: string[]) =>
+    post(`${path}/reassign`, own.operator, { reviewers: ids.map((id) => ({ type: "user", id })) });
+  for (const alone of [[next.key_id], [one.key_id, next.key_id]]) {
+    const { status, json } = await hand(...alone);
+    expect([status, json.error?.details[0]]).toEqual([
+      400,
+      expect.objectContaining({ path: "/reviewers", code: "out_of_range" }),
+    ]);
+  }
+  expect((await hand(next.key_id, other.key_id)).status).toBe(200);
+  expect((await post(`${path}/decision`, other.api_key, { outcome: "approve" })).status).toBe(200);
+  expect((await hand(other.key_id)).status).toBe(400);
+  expect((await hand(next.key_id)).status).toBe(200);
+  const { escalation: decided } = (await post(`${path}/decision`, next.api_key, { outcome: "approve" })).json;
+  expect(decided).toMatchObject({ status: "decided", quorum: { required: 2, approvals: 2 } });
+});
+
 test.each<[string, unknown]>([
   ["nobody", []],
   ["an unknown kind", [{ type: "team", id: "a" }]],
