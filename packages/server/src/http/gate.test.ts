@@ -260,6 +260,25 @@ test("403 counts against the key and stands before anything about the body; 429 
   expect(statuses).toEqual([403, 403, 429]);
 });
 
+test("OPTIONS needs no key and counts for its address; a key has no part in it, and operating endpoints do not count", async () => {
+  const node = await httpNode(db, { clock, rate_limits: { general: 2, intents: 1 } });
+  const { api_key } = await org.key();
+  const options = (path: string, key = "") => call(node.url, "OPTIONS", path, { key });
+  const [first, second, full] = [
+    await options("/v1/intents"),
+    await options("/v1/packs", api_key),
+    await options("/v1/intents"),
+  ];
+  expect([first, second, full].map((each) => [each.status, rate(each).limit, rate(each).remaining])).toEqual([
+    [204, 2, 1],
+    [204, 2, 0],
+    [429, 2, 0],
+  ]);
+  expect((await call(node.url, "GET", "/v1/packs", { key: api_key })).status).toBe(200);
+  const health = await options("/healthz");
+  expect([health.status, health.headers.get("ratelimit-limit")]).toEqual([204, null]);
+});
+
 test("a database that does not answer is 503 with Retry-After, and costs nobody's budget", async () => {
   const broken = { ...db, named: () => Promise.reject(new Error("Connection terminated unexpectedly")) };
   const node = await httpNode(broken, { clock, rate_limits: { general: 5 } });

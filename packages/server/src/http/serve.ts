@@ -102,15 +102,22 @@ export async function refuseUnserved(
   fault: Fault,
   open?: Operation,
 ): Promise<void> {
-  const { request } = exchange;
   const now_us = deps.clock.now_us();
+  const admission = await admitUnserved(deps, exchange, now_us, open);
+  refuse(deps, null, exchange, now_us, admission, admission.fault ?? fault);
+}
+
+/** The gate before what no operation serves: under /v1 only, and as that of `open` where it is given. */
+async function admitUnserved(
+  { gate }: ServeDeps,
+  { request }: Exchange,
+  now_us: number,
+  open?: Pick<Operation, "auth" | "rate">,
+): Promise<Admission> {
   const unreadable = headFault(request);
-  let admission = outside;
-  if (request.url?.startsWith("/v1/")) {
-    const operation = open === undefined ? unserved : { ...unserved, auth: open.auth, rate: open.rate };
-    admission = await admit(deps.gate, { operation, recall: false, request, unreadable, now_us });
-  }
-  refuse(deps, null, exchange, now_us, admission, admission.fault ?? unreadable ?? fault);
+  if (!request.url?.startsWith("/v1/")) return { ...outside, fault: unreadable };
+  const operation = open === undefined ? unserved : { ...unserved, auth: open.auth, rate: open.rate };
+  return admit(gate, { operation, recall: false, request, unreadable, now_us });
 }
 
 /** Serves a file of the console: public, not rate-limited. */
@@ -128,13 +135,17 @@ export function serveConsole(
   finished(deps, "console", exchange, started_us, outside, status, null, null);
 }
 
-/** Answers OPTIONS: what the path takes, and no CORS, so that no web page of another origin can use it. */
-export function answerOptions(deps: ServeDeps, exchange: Exchange, allow: string): void {
-  const fault = headFault(exchange.request);
-  if (fault !== null) return void refuse(deps, null, exchange, deps.clock.now_us(), outside, fault);
+/**
+ * Answers OPTIONS: what the path takes, to whoever asks, and no CORS, so that no web page of another origin can use it.
+ * Under /v1 it counts for its address like all else that needs no key. Never rejects.
+ */
+export async function answerOptions(deps: ServeDeps, exchange: Exchange, allow: string): Promise<void> {
   const started_us = deps.clock.now_us();
-  writeReply(exchange.response, { status: 204, text: null, headers: { Allow: allow } }, exchange.request_id, null);
-  finished(deps, null, exchange, started_us, outside, 204, null, null);
+  const admission = await admitUnserved(deps, exchange, started_us, { auth: "none", rate: "general" });
+  if (admission.fault !== null) return refuse(deps, null, exchange, started_us, admission, admission.fault);
+  const reply = { status: 204, text: null, headers: { Allow: allow } };
+  writeReply(exchange.response, reply, exchange.request_id, admission.use);
+  finished(deps, null, exchange, started_us, admission, 204, null, null);
 }
 
 async function answerOf(
