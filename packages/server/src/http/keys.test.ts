@@ -1,5 +1,5 @@
 /** Keys over HTTP: what every promise of contract §5 and api.md §3 looks like from outside. */
-import { formatTimestampUs } from "@countersign/core";
+import { formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
 import { call, httpNode, type TestOrganization, testOrganization } from "../testing/http-node.ts";
@@ -46,6 +46,8 @@ describe("POST /v1/api-keys", () => {
       agent_id: "a-1",
     });
     expect(made.json.api_key).toMatch(/^svc_test_agent_/);
+    const [from_us, to_us] = [made.json.created_at, made.json.expires_at].map(parseTimestampUs) as [number, number];
+    expect(to_us - from_us).toBe(3 * 86_400_000_000);
     const used = await call(node.url, "POST", "/v1/intents", { key: made.json.api_key, body: intent });
     expect(used.json.as).toMatchObject({
       environment: "test",

@@ -12,7 +12,7 @@ import type { Runtime } from "./runtime.ts";
 
 type Needs = Pick<Runtime, "clock" | "ids">;
 
-const day_seconds = 86_400;
+const day_us = 86_400_000_000;
 
 /** A key to be made. */
 export interface KeyToCreate {
@@ -23,8 +23,10 @@ export interface KeyToCreate {
   readonly role: ApiKeyCreated["role"];
   /** Exactly for scope `agent`. */
   readonly agent_id: string | null;
-  /** Absent: 365 days from now. */
+  /** Absent: `lifetime_days` from now. */
   readonly expires_us?: number;
+  /** Absent: 365. */
+  readonly lifetime_days?: number;
   /** key_id or user_id; null: quickstart, command line, open mode. */
   readonly created_by: string | null;
   readonly actor: string;
@@ -36,7 +38,8 @@ export interface KeyToCreate {
  */
 export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreate): Promise<ApiKeyCreated> {
   const now_us = runtime.clock.now_us();
-  const expires_us = key.expires_us ?? now_us + limits.api_key_lifetime_days_default * day_seconds * 1_000_000;
+  const { lifetime_days = limits.api_key_lifetime_days_default } = key;
+  const expires_us = key.expires_us ?? now_us + lifetime_days * day_us;
   const key_id = runtime.ids.next("api_key");
   const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
   const { org_id, name, environment, scope, role, agent_id, created_by, actor } = key;
@@ -100,7 +103,6 @@ function keyToCreate(caller: Caller, input: ApiKeyInput, now_us: number): KeyToC
   }
   if (scope === "agent" && role !== "agent")
     throw problem("/role", "not_allowed", "A key of scope agent has the role agent.");
-  const expires_us = expiry(input, now_us);
   return {
     org_id: caller.org_id,
     name: input.name ?? null,
@@ -108,25 +110,27 @@ function keyToCreate(caller: Caller, input: ApiKeyInput, now_us: number): KeyToC
     scope,
     role,
     agent_id: input.agent_id ?? null,
-    ...(expires_us === undefined ? {} : { expires_us }),
+    ...lifetimeOf(input, now_us),
     created_by: caller.key_id ?? caller.user_id,
     actor: caller.actor,
   };
 }
 
-function expiry({ expires_at, expires_in_days }: ApiKeyInput, now_us: number): number | undefined {
-  if (expires_at === undefined) {
-    return expires_in_days === undefined ? undefined : now_us + expires_in_days * day_seconds * 1_000_000;
-  }
+/** Days count from when the key is made, so that it lives exactly so long. */
+function lifetimeOf(
+  { expires_at, expires_in_days }: ApiKeyInput,
+  now_us: number,
+): Pick<KeyToCreate, "expires_us" | "lifetime_days"> {
+  if (expires_at === undefined) return expires_in_days === undefined ? {} : { lifetime_days: expires_in_days };
   if (expires_in_days !== undefined)
     throw problem("/expires_in_days", "not_allowed", "Send expires_at or expires_in_days, not both.");
   const expires_us = parseTimestampUs(expires_at);
   if (expires_us === null) throw problem("/expires_at", "bad_format", "Send an RFC 3339 date-time with a time zone.");
   if (expires_us <= now_us) throw problem("/expires_at", "out_of_range", "Send a time in the future.");
-  if (expires_us > now_us + limits.api_key_lifetime_days_max * day_seconds * 1_000_000) {
+  if (expires_us > now_us + limits.api_key_lifetime_days_max * day_us) {
     throw problem("/expires_at", "out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
   }
-  return expires_us;
+  return { expires_us };
 }
 
 function problem(path: string, code: string, message: string): Fault {
