@@ -21,7 +21,7 @@ export function operationObject(operationId: string, operation: Operation, compo
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: operation.body_optional !== true,
             content: { "application/json": { schema: components.place(operation.body) } },
           },
         }),

@@ -72,6 +72,7 @@ export const escalationOperations = {
     auth: ["operator"],
     params,
     body: CancelInput,
+    body_optional: true,
     body_bytes_max,
     answers: one,
     refuses: ["escalation_closed"],

@@ -39,6 +39,8 @@ export interface Operation {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** True: a request without a body counts as one with `{}`. */
+  readonly body_optional?: true;
   /** Largest body in bytes; present exactly when `body` is. */
   readonly body_bytes_max?: number;
   /**

@@ -33,7 +33,8 @@ export async function readJson(
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
-  const bytes = await readBytes(request, bytes_max, roomForBody(response, holder));
+  const sent = await readBytes(request, bytes_max, roomForBody(response, holder));
+  const bytes = sent.length === 0 && operation.body_optional === true ? Buffer.from("{}") : sent;
   const in_items = operation.examines === "items";
   const { value, examine } = parseInParts(bytes, in_items ? limits.batch_json_depth_max : limits.json_depth_max);
   const measured = in_items && bytes.length > limits.body_bytes_max;

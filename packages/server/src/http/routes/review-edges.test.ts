@@ -56,6 +56,12 @@ describe("texts of people", () => {
     },
   );
 
+  test("a cancellation needs no reason, and so no body", async () => {
+    const { path } = await held();
+    const { status, json } = await call(url, "POST", `${path}/cancel`, { key: org.operator });
+    expect([status, json.escalation?.status]).toEqual([200, "cancelled"]);
+  });
+
   test("the reason of an override takes as many, and at least one", async () => {
     const own = await blocking();
     for (const reason of ["x".repeat(max + 1), "x".repeat(10_000), "", 5, null, ["x"]]) {
