@@ -11,11 +11,21 @@ export async function openLoaded(page: Page, path: string): Promise<void> {
   await expect.poll(() => page.locator(".skeleton").count(), { timeout: patience_ms }).toBe(0);
 }
 
-/** The rules that axe finds broken, with the elements that break them. */
-export async function violations(page: Page): Promise<string[]> {
-  return (await new AxeBuilder({ page }).analyze()).violations.map(
+/** The rules that axe finds broken, with the elements that break them; `rules`: those alone. */
+export async function violations(page: Page, rules?: string[]): Promise<string[]> {
+  const axe = new AxeBuilder({ page });
+  return (await (rules === undefined ? axe : axe.withRules(rules)).analyze()).violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`,
   );
+}
+
+/** As `violations`, in light and in dark, between which only colours differ. */
+export async function violationsInBoth(page: Page): Promise<string[]> {
+  const in_light = await violations(page);
+  await page.emulateMedia({ colorScheme: "dark" });
+  const in_dark = await violations(page, ["color-contrast"]);
+  await page.emulateMedia({ colorScheme: "light" });
+  return [...in_light, ...in_dark.map((each) => `in dark: ${each}`)];
 }
 
 /** The elements that make the page itself wider than the screen; what scrolls in a frame of its own does not. */
