@@ -68,6 +68,30 @@ describe.skipIf(whyNot !== null)(`bad input${whyNot === null ? "" : `: ${whyNot}
     await context.close();
   });
 
+  test("what hides or reorders in an action is an escape where the action is changed, and stays in it as it was", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const content = { amount_usd: 800, file: hostile.reversed, [hostile.hidden]: hostile.terminal };
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", content));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto(`/escalations/${raised.decision.escalation_id}`);
+    await page.getByRole("button", { name: /^With changes/ }).click();
+    const field = page.getByRole("dialog").getByLabel("Parameters as JSON");
+    const text = await field.inputValue();
+    expect(text).toContain('"invoice\\u202egpj.exe"');
+    expect(text).not.toMatch(/[\u202e\u200b\u00ad\u001b\u{e0041}]/u);
+    const approve = page.getByRole("button", { name: /^Approve changed action/ });
+    expect(await approve.isDisabled()).toBe(true);
+    await field.fill(text.replace("800", "40"));
+    await approve.click();
+    await page.getByText("Outcome: approved with changes").waitFor();
+    const path = `/v1/intents/${raised.intent_id}/decision`;
+    const { decision } = await api<{ decision: object }>(console_.url, seeded.admin, "GET", path);
+    expect(decision).toMatchObject({ modified_content: { ...content, amount_usd: 40 } });
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("megabytes pasted into a policy are refused with a reason, and the editor goes on", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -1,8 +1,9 @@
 /** What the console computes by itself: visible texts, differences, patches, places in a policy, words of the language. */
+import { hiddenCharacter } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { diffLines, jsonLines, patchBetween } from "../../packages/console/src/parts/json-lines.ts";
-import { textParts } from "../../packages/console/src/parts/visible-text.ts";
+import { editableJson, textParts } from "../../packages/console/src/parts/visible-text.ts";
 import { marksOf, readText, textOf } from "../../packages/console/src/policies/document-text.ts";
 import { wordsAfter } from "../../packages/console/src/policies/vocabulary.ts";
 import { domainFunctions } from "../../packages/core/src/functions/index.ts";
@@ -62,6 +63,19 @@ describe("texts of strangers", () => {
         .map((part) => part.text)
         .join(""),
     ).toBe(`${before}\\ufe0f`);
+  });
+
+  test("stand in the field of a JSON document without what hides or reorders, and come back as they were", () => {
+    expect(editableJson({ to: "a\u202eb\u{e0041}\\\u200b", "k\u2066": "\u2764\ufe0f" })).toBe(
+      '{\n  "to": "a\\u202eb\\udb40\\udc41\\\\\\u200b",\n  "k\\u2066": "\u2764\ufe0f"\n}',
+    );
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
+        const text = editableJson(value);
+        expect(text.replaceAll(/[ \n]|\ufe0f/g, "")).not.toMatch(hiddenCharacter);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
   });
 
   test("keep their line breaks where lines are asked for", () => {

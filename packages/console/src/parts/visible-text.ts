@@ -49,8 +49,22 @@ function escapeOf(char: string): string {
 /** More combining marks than this on one letter are a tower over the lines around it. */
 const marks_max = 3;
 
+/** The same as JSON reads it: what is edited has to come back as the character that it was. */
+const jsonEscapeOf = (char: string) =>
+  char
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+
+/** A JSON value as the text of a field: what hides or reorders in its texts stands there as an escape of JSON. */
+export function editableJson(value: unknown): string {
+  return textParts(JSON.stringify(value, null, 2), true, jsonEscapeOf)
+    .map((part) => part.text)
+    .join("");
+}
+
 /** The parts of a text. Line breaks and tabs stay when `lines`. */
-export function textParts(text: string, lines: boolean): TextPart[] {
+export function textParts(text: string, lines: boolean, written: (char: string) => string = escapeOf): TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
   let marks = 0;
@@ -67,7 +81,7 @@ export function textParts(text: string, lines: boolean): TextPart[] {
     }
     if (plain !== "") parts.push({ text: plain, hides: null });
     plain = "";
-    const shown = char === "\n" ? "\\n" : escapeOf(char);
+    const shown = char === "\n" ? "\\n" : written(char);
     parts.push({ text: shown, hides: names[char] ?? "character that does not show" });
   }
   if (plain !== "") parts.push({ text: plain, hides: null });

@@ -11,6 +11,7 @@ import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { type PatchStep, patchBetween } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
+import { editableJson } from "../parts/visible-text.ts";
 import { CaseLine, type Changes, ChangesOf, Ending } from "./case.tsx";
 
 /** What the reviewer is about to do. */
@@ -124,7 +125,7 @@ function RulingDialog(
   const edits = outcome === "approve_modified" && same === null;
   const client = useClient();
   const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
-  const unchanged = useMemo(() => JSON.stringify(content ?? {}, null, 2), [content]);
+  const unchanged = useMemo(() => editableJson(content ?? {}), [content]);
   const [text, setText, dropText] = useDraft(`changes.${escalation.escalation_id}`, unchanged);
   const onClose = () => {
     dropComment();
