@@ -231,11 +231,15 @@ test("with several organizations a key needs --org", async () => {
   };
   const org_id = await signup("One");
   expect((await json("keys", "create")).org_id).toBe(org_id);
-  await signup("Two");
+  const other = await signup("Two\u001b[2J\n\u202eowT");
   const { code, stderr } = await cli("keys", "create");
   expect(code).toBe(1);
   expect(stderr).toContain("there are 2 organizations: choose one with --org");
   expect((await json("keys", "create", "--org", org_id)).org_id).toBe(org_id);
+  // Whoever signs up chooses the name: it controls no operator's terminal and makes no line of its own.
+  const name = "Two\\u{1b}[2J\\u{a}\\u{202e}owT";
+  expect((await cli("orgs", "list")).stdout).toContain(`${other}  ${name}  unlimited `);
+  expect((await cli("keys", "create", "--org", other)).stderr).toContain(`for ${other} (${name}), until`);
 });
 
 describe("export and restore", () => {

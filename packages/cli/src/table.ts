@@ -1,5 +1,8 @@
-/** Rows of texts as aligned columns, two spaces apart; `right` names the columns that end together (numbers). */
-export function formatTable(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+import { visible } from "./visible.ts";
+
+/** Rows of texts, of whomever, as aligned columns, two spaces apart; `right` names the columns that end together (numbers). */
+export function formatTable(texts: readonly (readonly string[])[], right: readonly number[] = []): string {
+  const rows = texts.map((row) => row.map(visible));
   const widths: number[] = [];
   for (const row of rows) for (const [n, cell] of row.entries()) widths[n] = Math.max(widths[n] ?? 0, cell.length);
   const pad = (cell: string, n: number) =>

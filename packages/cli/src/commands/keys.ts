@@ -11,6 +11,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { commandLineActor, organizationNamed, organizationOf, readOrganizations, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
+import { visible } from "../visible.ts";
 
 const createHelp = `
 The key is printed on standard output, once and alone; everything about it on standard error. Without --org the key is for
@@ -104,7 +105,7 @@ async function create(instance: Instance, options: CreateOptions): Promise<void>
   const { response: created } = await createKey(instance, caller, input);
   if (options.json) return console.log(JSON.stringify({ org_id: organization.org_id, ...created }));
   console.error(
-    `${created.key_id}, role ${created.role}, for ${organization.org_id} (${organization.name}), until ${created.expires_at}`,
+    `${created.key_id}, role ${created.role}, for ${organization.org_id} (${visible(organization.name)}), until ${created.expires_at}`,
   );
   console.error("The key is shown now and never again:");
   console.log(created.api_key);

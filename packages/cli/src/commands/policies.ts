@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { PolicyDiagnostic } from "@countersign/server";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
+import { visible } from "../visible.ts";
 import { addBacktest } from "./backtest.ts";
 
 const note = `
@@ -90,7 +91,7 @@ async function checkFile(file: string, runTests: boolean): Promise<Checked> {
 function linesOf({ file, diagnostics, warnings }: Checked): string[] {
   const place = ({ line, column }: PolicyDiagnostic) => (line === null ? "" : `:${line}:${column ?? 1}`);
   const told = (kind: string) => (one: PolicyDiagnostic) =>
-    `${file}${place(one)}: ${kind} ${one.code}: ${one.message}${one.help === null ? "" : ` ${one.help}`}`;
+    visible(`${file}${place(one)}: ${kind} ${one.code}: ${one.message}${one.help === null ? "" : ` ${one.help}`}`);
   return [...diagnostics.map(told("error")), ...warnings.map(told("warning"))];
 }
 

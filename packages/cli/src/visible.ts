@@ -1,0 +1,8 @@
+import { hiddenCharacter } from "@countersign/contract";
+
+const hidden = new RegExp(hiddenCharacter, "gu");
+
+/** A text of others for a line at a terminal: what would control it, hide or reorder is written as an escape. */
+export function visible(text: string): string {
+  return text.replaceAll(hidden, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+}
