@@ -1,7 +1,9 @@
 /** What the console computes by itself: visible texts, differences, patches, places in a policy, words of the language. */
 import { hiddenCharacter } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { adviceOn } from "../../packages/console/src/api/advice.ts";
 import { diffLines, jsonLines, patchBetween } from "../../packages/console/src/parts/json-lines.ts";
 import { editableJson, textParts } from "../../packages/console/src/parts/visible-text.ts";
 import { marksOf, readText, textOf } from "../../packages/console/src/policies/document-text.ts";
@@ -81,6 +83,16 @@ describe("texts of strangers", () => {
   test("keep their line breaks where lines are asked for", () => {
     expect(textParts("a\nb\u202ec", true).map(({ text }) => text)).toEqual(["a\nb", "\\u202e", "c"]);
   });
+});
+
+test.each([
+  [429, "rate_limit_exceeded", 42, "Nothing was changed. Try again in 42 seconds."],
+  [429, "rate_limit_exceeded", 1, "Nothing was changed. Try again in a few seconds."],
+  [503, "overloaded", 5, "Nothing was changed. Try again in 5 seconds."],
+  [503, "unavailable", 20, "Try again in 20 seconds. If it stays so, tell the operator."],
+])("a refusal of %i %s promises no second try, and names the time once: %i s", (status, code, seconds, todo) => {
+  const fields = { status, code, message: "", details: [], request_id: null, retry_after_seconds: seconds };
+  expect(adviceOn(new ApiError(fields)).todo).toBe(todo);
 });
 
 test("the patch between any two documents leads from one to the other, by the service's own rules", () => {

@@ -27,11 +27,11 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "The changed action would break a rule",
     "Change it further, or block it. The rule is named below.",
   ],
-  already_exists: ["There is one already", "Choose another name."],
+  already_exists: ["There is one already, or as many as there may be", "Choose another name, or remove one first."],
   state_conflict: ["This has changed in the meantime", "The page shows the new state. Try again if you still want to."],
   policy_invalid: ["The policy has mistakes", "Mend what is marked in the editor, then save again."],
   webhook_url_refused: ["This address is refused", "Use a public https address without user and password."],
-  rate_limit_exceeded: ["Too many requests with this key", "Wait a few seconds; the page tries again by itself."],
+  rate_limit_exceeded: ["Too many requests in the last minute", "Nothing was changed. Try again in a few seconds."],
   overloaded: ["The service is busy", "Nothing was changed. Try again in a few seconds."],
   unavailable: ["The service cannot reach its database", "Try again in a minute. If it stays so, tell the operator."],
   internal_error: ["Something went wrong in the service", "Try again. If it stays so, give the operator the id below."],
@@ -42,6 +42,8 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
 const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   session_too_old: ["Sign out and in again first", "You have been signed in for a while."],
 };
+
+const secondsText = (seconds: number) => (seconds > 3 ? `in ${seconds} seconds` : "in a few seconds");
 
 /** The advice for anything that was thrown. */
 export function adviceOn(error: unknown): Advice {
@@ -59,8 +61,8 @@ export function adviceOn(error: unknown): Advice {
       .slice(0, 5)
       .flatMap((each) => (typeof each["message"] === "string" ? [each["message"]] : []));
     const wait = error.retry_after_seconds;
-    const more = [...details, ...(wait !== null && wait > 3 ? [`Try again in ${wait} seconds.`] : [])];
-    return { title, todo: more.length > 0 ? `${todo} ${more.join(" ")}` : todo, request_id: error.request_id };
+    const timely = wait === null ? todo : todo.replace(/in a (few seconds|minute)/, secondsText(wait));
+    return { title, todo: [timely, ...details].join(" "), request_id: error.request_id };
   }
   if (error instanceof DOMException && (error.name === "NotAllowedError" || error.name === "InvalidStateError")) {
     const known = error.name === "InvalidStateError";
