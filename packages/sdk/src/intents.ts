@@ -43,8 +43,10 @@ const waitSecondsMax = 55;
 export function intentCalls(call: Transport) {
   const path = (intent_id: string, part = "") => `/v1/intents/${encodeURIComponent(intent_id)}${part}`;
 
-  const getDecision = async (intent_id: string, { wait, signal }: DecisionOptions = {}) =>
-    (await call<{ decision: Decision }>("GET", path(intent_id, "/decision"), { query: { wait }, signal })).decision;
+  const readDecision = async (intent_id: string, { wait, signal }: DecisionOptions, over_outages: boolean) => {
+    const options = { query: { wait }, signal, over_outages };
+    return (await call<{ decision: Decision }>("GET", path(intent_id, "/decision"), options)).decision;
+  };
 
   return {
     /**
@@ -86,12 +88,15 @@ export function intentCalls(call: Transport) {
     getIntent: (intent_id: string) => call<IntentAnswer>("GET", path(intent_id)),
 
     /** The decision on an intent as it stands, or as it stands after waiting for the outcome. */
-    getDecision,
+    getDecision: (intent_id: string, options: DecisionOptions = {}) => readDecision(intent_id, options, false),
 
-    /** Resolves when the outcome is final, however long a reviewer takes; `signal` ends the waiting. */
+    /**
+     * Resolves when the outcome is final, however long a reviewer takes, also over restarts of the service; `signal` ends
+     * the waiting, and so does a service that cannot be reached for some five minutes.
+     */
     waitForOutcome: async (intent_id: string, signal?: AbortSignal): Promise<Decision> => {
       for (;;) {
-        const decision = await getDecision(intent_id, { wait: waitSecondsMax, signal });
+        const decision = await readDecision(intent_id, { wait: waitSecondsMax, signal }, true);
         if (decision.status === "final") return decision;
       }
     },

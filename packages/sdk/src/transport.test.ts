@@ -140,6 +140,27 @@ test("waitForOutcome asks until the decision is final", async () => {
   expect(received.map(({ url }) => url)).toEqual(Array(2).fill("/v1/intents/int_1/decision?wait=55"));
 });
 
+test("waitForOutcome goes on over a restart and what a proxy says meanwhile, and gives up after some five minutes", async () => {
+  const down = (response: ServerResponse) => void response.socket?.destroy();
+  const proxy = (status: number) => (response: ServerResponse) => void response.writeHead(status).end("<html>");
+  const final = json(200, { decision: { status: "final", outcome: "block" } });
+  const restarted = await serve(down, down, down, down, proxy(502), proxy(504), refusal(503, "unavailable"), final);
+  expect(await restarted.client.waitForOutcome("int_1")).toMatchObject({ outcome: "block" });
+  server?.close();
+  const gone = await serve(down);
+  await expect(gone.client.waitForOutcome("int_1")).rejects.toThrow(ConnectionError);
+  const waited_ms = gone.waits.reduce((sum, each) => sum + each, 0);
+  expect([Math.min(...gone.waits), Math.max(...gone.waits)]).toEqual([250, 8_000]);
+  expect(waited_ms).toBeGreaterThan(290_000);
+  expect(waited_ms).toBeLessThan(310_000);
+});
+
+test("waitForOutcome repeats nothing where nothing is to be repeated", async () => {
+  const { base_url, received } = await serve((response) => void response.socket?.destroy());
+  await expect(createClient({ base_url, retries_max: 0 }).waitForOutcome("int_1")).rejects.toThrow(ConnectionError);
+  expect(received).toHaveLength(1);
+});
+
 test("an aborted signal ends a call at once and without repeats", async () => {
   const { client, received } = await serve(() => {});
   const abort = new AbortController();

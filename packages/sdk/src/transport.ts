@@ -23,6 +23,8 @@ export interface CallOptions {
   readonly idempotency_key?: string;
   /** True: the request changes nothing, or is made safe to repeat in its body. GET and PUT are anyway. */
   readonly repeatable?: boolean;
+  /** True: goes on asking while the service is restarted or its proxy answers for it, for some five minutes at a time. */
+  readonly over_outages?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Asks for the answer line by line and hears every line; the last one is the answer. */
   readonly onLine?: (line: unknown) => void;
@@ -35,7 +37,7 @@ export type Transport = <T>(method: string, path: string, options?: CallOptions)
 export function createTransport(options: TransportOptions): Transport {
   const base = options.base_url.replace(/\/+$/, "");
   const send = options.fetch ?? globalThis.fetch;
-  const retriesMax = options.retries_max ?? 2;
+  const retriesUsual = options.retries_max ?? 2;
   const waitSecondsMax = options.retry_wait_seconds_max ?? 60;
   const wait = options.wait ?? timeout;
 
@@ -44,6 +46,7 @@ export function createTransport(options: TransportOptions): Transport {
     const url = `${base}${path}${queryText(call.query)}`;
     const repeatable =
       method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
+    const retriesMax = call.over_outages === true && retriesUsual > 0 ? outage_retries_max : retriesUsual;
     for (let retry = 0; ; retry += 1) {
       const answer = await attempt(send, url, request(method, call, options.api_key));
       if (!(answer instanceof ConnectionError)) {
@@ -51,7 +54,7 @@ export function createTransport(options: TransportOptions): Transport {
         if (text === null) return (await lastLine(response, url, call)) as T;
         if (response.ok) return bodyOf(response, text) as T;
         const error = apiErrorOf(response, text);
-        const wait_seconds = secondsToWait(error, repeatable, retry);
+        const wait_seconds = secondsToWait(error, repeatable, call.over_outages === true, retry);
         if (retry >= retriesMax || wait_seconds === null || wait_seconds > waitSecondsMax) throw error;
         await wait(wait_seconds * 1000, call.signal);
       } else {
@@ -163,11 +166,15 @@ function timeout(wait_ms: number, signal: AbortSignal | undefined): Promise<void
  * 429 and `overloaded` mean that nothing was stored, so anything may be sent again. Another 503 leaves open whether
  * the request took effect: only what is safe to repeat is repeated. Null: do not repeat.
  */
-function secondsToWait(error: ApiError, repeatable: boolean, retry: number): number | null {
+function secondsToWait(error: ApiError, repeatable: boolean, overOutages: boolean, retry: number): number | null {
   const nothingStored = error.status === 429 || error.code === "overloaded";
-  if (!nothingStored && !(error.status === 503 && repeatable)) return null;
+  const outage = error.status === 503 || (overOutages && (error.status === 502 || error.status === 504));
+  if (!nothingStored && !(outage && repeatable)) return null;
   return error.retry_after_seconds ?? backoffSeconds(retry);
 }
+
+/** 7.75 seconds for the first five, 8 for each of the others. */
+const outage_retries_max = 42;
 
 const backoffSeconds = (retry: number) => Math.min(8, 0.25 * 2 ** retry);
 
