@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { openLoaded } from "./accessibility.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -12,11 +12,49 @@ describe.skipIf(whyNot !== null)(`ages${whyNot === null ? "" : `: ${whyNot}`}`, 
     seeded = await seedOrganization(console_.url);
   }, test_timeout_ms);
 
+  test.each([
+    ["behind", -3_600],
+    ["ahead of", 3_600],
+  ])(
+    "and what is left are the service's where the browser's clock is an hour %s it",
+    {
+      timeout: test_timeout_ms,
+    },
+    async (_, off_seconds) => {
+      const { url } = console_;
+      const own = await seedOrganization(url);
+      await api(url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+      await submit(url, own.agent, intent("other.refund", { amount_usd: 900 }));
+      const { page, wrongs, context } = await console_.open({ api_key: own.admin });
+      await page.addInitScript(`{
+      const { now } = Date;
+      Date.now = () => now() + ${off_seconds * 1_000};
+    }`);
+      await openLoaded(page, "/review");
+      const times = page.locator(".entry time");
+      expect(await times.allTextContents()).toEqual([
+        expect.stringMatching(/^3 h 5\d min left$|^4 h left$/),
+        expect.stringMatching(/^just now$|^\d+ s ago$/),
+      ]);
+      await openLoaded(page, "/?span=hour");
+      expect(await page.locator(".figure b").first().textContent()).toBe("1");
+      expect(wrongs).toEqual([]);
+      await context.close();
+    },
+  );
+
+  // The last one: it puts the service's clock forward.
   test("are right also after a page that shows none", { timeout: test_timeout_ms }, async () => {
     const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
     await page.clock.install();
     await openLoaded(page, "/backtest");
     const away_seconds = 600;
+    // The service's clock is put forward, the one of Node's own Date header is not.
+    await page.route("**/v1/**", async (route) => {
+      const response = await route.fetch();
+      const date = new Date(Date.now() + away_seconds * 1_000).toUTCString();
+      await route.fulfill({ response, headers: { ...response.headers(), date } });
+    });
     await page.clock.fastForward(away_seconds * 1_000);
     console_.advance(away_seconds);
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 20 }));

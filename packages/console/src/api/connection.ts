@@ -4,6 +4,7 @@
  */
 import { type Client, createClient } from "@countersign/sdk";
 import { useSyncExternalStore } from "react";
+import { learnTime } from "../browser/clock.ts";
 
 /** What the last request said about the connection. */
 export type Connection = "up" | "down";
@@ -76,6 +77,7 @@ function callerFetch(onRefused: () => void): typeof globalThis.fetch {
       if (init.signal?.aborted !== true) setConnection("down");
       throw error;
     }
+    learnTime(response.headers.get("date"));
     // A proxy that answers for a service that is down.
     setConnection(response.status === 502 || response.status === 504 ? "down" : "up");
     if (key !== null && response.status < 500) keys.answered(request);

@@ -1,22 +1,34 @@
-/** The only place that reads the browser's clock. */
+/** The only place that reads the browser's clock, which may be wrong: the service's is what everything is timed by. */
 import { useSyncExternalStore } from "react";
-
-/** Milliseconds since 1970. */
-export function nowMs(): number {
-  return Date.now();
-}
 
 const step_ms = 5_000;
 const listeners = new Set<() => void>();
+/** How far the service's clock is ahead of the browser's. */
+let ahead_ms = 0;
 let shown_ms = nowMs();
 let timer: ReturnType<typeof setInterval> | undefined;
 
+/** Milliseconds since 1970, by the service's clock as far as it is known. */
+export function nowMs(): number {
+  return Date.now() + ahead_ms;
+}
+
+/** Hears what the service has just said of its time (an HTTP date, to the second); small differences are the way's. */
+export function learnTime(date: string | null): void {
+  const off_ms = date === null ? Number.NaN : Date.parse(date) - nowMs();
+  if (!(Math.abs(off_ms) > step_ms)) return;
+  ahead_ms += off_ms;
+  move();
+}
+
+function move(): void {
+  shown_ms = nowMs();
+  for (const each of listeners) each();
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  timer ??= setInterval(() => {
-    shown_ms = nowMs();
-    for (const each of listeners) each();
-  }, step_ms);
+  timer ??= setInterval(move, step_ms);
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
