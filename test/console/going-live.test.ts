@@ -55,6 +55,28 @@ describe.skipIf(whyNot !== null)(`going live${whyNot === null ? "" : `: ${whyNot
     await context.close();
   });
 
+  test("of many membranes in shadow only the reports that are looked at are asked for", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { admin } = await seedOrganization(console_.url);
+    for (let n = 0; n < 40; n += 1) await api(console_.url, admin, "POST", "/v1/membranes", { name: `watching ${n}` });
+    const { page, wrongs, context } = await console_.open({ api_key: admin });
+    let asked = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("/v1/overview")) asked += 1;
+    });
+    await page.goto("/membranes");
+    const report = (name: string) =>
+      page.getByRole("region", { name, exact: true }).getByText("No decision in shadow so far");
+    await report("watching 39").waitFor();
+    expect(asked).toBeLessThan(10);
+    await page.getByRole("region", { name: "default" }).scrollIntoViewIfNeeded();
+    await report("default").waitFor();
+    expect(asked).toBeLessThan(20);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("a plan near its limit warns in the overview and in the usage; at its limit both say what is refused", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { nowMs } from "../browser/clock.ts";
+import { useSeen } from "../browser/seen.ts";
 import { Badge } from "../parts/badge.tsx";
 import { HorizontalBars } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
@@ -138,8 +139,10 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
 /** What this membrane would have held, had it been live. */
 function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
   const client = useClient();
+  const [element, seen] = useSeen<HTMLDivElement>();
   const query = useQuery({
     queryKey: ["overview", "shadow-report", membrane.membrane_id],
+    enabled: seen,
     queryFn: () => {
       const to_ms = nowMs();
       return client.getOverview({
@@ -152,7 +155,7 @@ function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
     staleTime: 30_000,
   });
   return (
-    <div className="stack tight">
+    <div className="stack tight" ref={element}>
       <h3>What it would have held in the last 31 days</h3>
       <Loaded query={query} what="the report">
         {(report) => {
