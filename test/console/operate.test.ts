@@ -147,6 +147,17 @@ describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}
     await context.close();
   });
 
+  test("the address that a provider has to know is shown before single sign-on is set up", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin }, console_.named_url);
+    await page.goto("/settings");
+    const settings = page.getByRole("region", { name: "Single sign-on" });
+    await settings.getByText(`${console_.named_url}/sso/callback/${seeded.org_id}`).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("a reviewer sees no admin action anywhere, and the API refuses what the page does not offer", {
     timeout: test_timeout_ms,
   }, async () => {

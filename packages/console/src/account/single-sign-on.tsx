@@ -2,7 +2,7 @@
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { useClient, useSession } from "../api/session.tsx";
+import { useSession } from "../api/session.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -57,9 +57,20 @@ export function SingleSignOnForm({ org_id }: { readonly org_id: string | undefin
   );
 }
 
+/** Where a provider sends people back to, as the service will name it once single sign-on is saved. */
+const redirectAddress = (org_id: string) => `${location.origin}/sso/callback/${org_id}`;
+
+function Address({ text }: { readonly text: string }) {
+  return (
+    <>
+      <Data text={text} /> <CopyButton text={text} />
+    </>
+  );
+}
+
 /** The configuration, for admins. */
 export function SingleSignOnSettings() {
-  const client = useClient();
+  const { client, caller } = useSession();
   const queries = useQueryClient();
   const toasts = useToasts();
   const [asked, setAsked] = useState(false);
@@ -109,17 +120,25 @@ export function SingleSignOnSettings() {
       <Loaded query={query} what="the configuration">
         {(known) => (
           <>
-            {known !== null && (
-              <dl className="pairs">
-                <dt>Redirect address</dt>
-                <dd>
-                  <Data text={known.redirect_uri} /> <CopyButton text={known.redirect_uri} />
-                </dd>
-                <dt>Sign-in page</dt>
-                <dd>
-                  <Data text={known.login_url} /> <CopyButton text={known.login_url} />
-                </dd>
-              </dl>
+            <dl className="pairs">
+              <dt>Redirect address</dt>
+              <dd>
+                <Address text={known?.redirect_uri ?? redirectAddress(caller?.org_id ?? "")} />
+              </dd>
+              {known !== null && (
+                <>
+                  <dt>Sign-in page</dt>
+                  <dd>
+                    <Address text={known.login_url} />
+                  </dd>
+                </>
+              )}
+            </dl>
+            {known === null && (
+              <p className="muted small">
+                The provider asks for it before it gives a client id. It begins as the address of this page does: open
+                the console at its public address.
+              </p>
             )}
             <form
               key={known?.updated_at ?? "none"}
