@@ -158,6 +158,24 @@ describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}
     await context.close();
   });
 
+  test("operators, who hand reviews to certain people, and auditors, who read everything, find the people in the menu", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    for (const [api_key, others] of [
+      [seeded.operator, ["Webhooks", "Audit", "Backtest"]],
+      [seeded.auditor, ["Audit", "Backtest"]],
+    ] as const) {
+      const { page, wrongs, context } = await console_.open({ api_key });
+      await page.goto("/");
+      const nav = page.getByRole("navigation", { name: "Main" });
+      for (const name of others) await nav.getByRole("link", { name }).waitFor();
+      await nav.getByRole("link", { name: "People" }).click();
+      await page.getByRole("heading", { name: "Nobody has an account here yet" }).waitFor();
+      expect(wrongs).toEqual([]);
+      await context.close();
+    }
+  });
+
   test("a reviewer sees no admin action anywhere, and the API refuses what the page does not offer", {
     timeout: test_timeout_ms,
   }, async () => {

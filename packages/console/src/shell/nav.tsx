@@ -20,7 +20,7 @@ const groups = [
       { to: "/policies", text: "Policies", roles: ["reviewer", "auditor"] },
       { to: "/packs", text: "Packs", roles: ["reviewer", "auditor"] },
       { to: "/membranes", text: "Membranes", roles: ["reviewer", "auditor"] },
-      { to: "/backtest", text: "Backtest", roles: ["operator"] },
+      { to: "/backtest", text: "Backtest", roles: ["operator", "auditor"] },
     ],
   },
   {
@@ -29,7 +29,7 @@ const groups = [
       { to: "/overrides", text: "Overrides", roles: ["reviewer", "auditor"] },
       { to: "/webhooks", text: "Webhooks", roles: ["operator"] },
       { to: "/keys", text: "API keys", roles: ["admin"] },
-      { to: "/people", text: "People", roles: ["admin"] },
+      { to: "/people", text: "People", roles: ["operator", "auditor"] },
       { to: "/usage", text: "Usage", roles: ["reviewer", "auditor"] },
       { to: "/audit", text: "Audit", roles: ["operator", "auditor"] },
       { to: "/settings", text: "Settings", roles: ["reviewer", "auditor", "agent"] },
