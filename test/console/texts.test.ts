@@ -1,5 +1,5 @@
 /** What the console computes by itself: visible texts, differences, patches, places in a policy, words of the language. */
-import { hiddenCharacter } from "@countersign/contract";
+import { errorCodes, hiddenCharacter } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -93,6 +93,19 @@ test.each([
 ])("a refusal of %i %s promises no second try, and names the time once: %i s", (status, code, seconds, todo) => {
   const fields = { status, code, message: "", details: [], request_id: null, retry_after_seconds: seconds };
   expect(adviceOn(new ApiError(fields)).todo).toBe(todo);
+});
+
+test("no advice to a person speaks of the API's fields or addresses, whatever is refused", () => {
+  // These only programs come to: the console sends nothing else than JSON, and documents of its own making.
+  const apart = ["invalid_json", "invalid_context", "unknown_event_type", "idempotency_conflict"];
+  const programs = [...apart, "method_not_allowed", "unsupported_media_type"];
+  for (const [code, { status, meaning, advice }] of Object.entries(errorCodes)) {
+    if (programs.includes(code)) continue;
+    const message = `${meaning} ${advice}`;
+    const error = new ApiError({ status, code, message, details: [], request_id: null, retry_after_seconds: null });
+    const { title, todo } = adviceOn(error);
+    expect(`${title} ${todo}`, code).not.toMatch(/`|GET|POST|JSON|details/);
+  }
 });
 
 test("the patch between any two documents leads from one to the other, by the service's own rules", () => {

@@ -10,6 +10,9 @@ export interface Advice {
 }
 
 const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> = {
+  invalid_request: ["This is not accepted as it stands", "Check what you entered and try again."],
+  quota_exceeded: ["The plan's limit for this month is reached", "Nothing was stored. The page Usage shows the plan."],
+  review_queue_full: ["Too many actions wait for review", "Nothing was stored. Rule on some of them first."],
   missing_api_key: ["You are signed out", "Sign in again; what you have typed here is still here."],
   invalid_api_key: ["This key or session is not valid any more", "Sign in again."],
   expired_api_key: ["This key has expired", "Ask an admin for a new key, then sign in with it."],
