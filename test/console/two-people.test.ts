@@ -71,12 +71,14 @@ describe.skipIf(whyNot !== null)(`two people${whyNot === null ? "" : `: ${whyNot
     await bob.page.getByText("second person awaited").waitFor();
     await bob.page.goto(path);
     await standing(bob).getByText("The auditors are at the door").waitFor();
+    await standing(bob).getByText("ann@example.com").waitFor();
     await bob.page.getByRole("button", { name: "Approve as the second person" }).click();
     expect(await violations(bob.page)).toEqual([]);
     await bob.page.getByLabel("Reason").fill("I see them, too");
     await bob.page.getByRole("button", { name: "Override", exact: true }).click();
     for (const each of [bob, ann])
       await standing(each).getByText("the agent’s next try of the same action passes, once").waitFor();
+    await bob.page.locator(".timeline").getByText("ann@example.com").first().waitFor();
     const passed = await submit(console_.url, seeded.agent, body);
     expect(passed.decision.verdict).toBe("approve");
     expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");

@@ -7,6 +7,7 @@ import { Data } from "./data.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Wide } from "./scrolls.tsx";
 import { spanText, Time } from "./time.tsx";
+import { Who } from "./who.tsx";
 
 /** Policies of the organization have an id of their own; those of packs are named after the rule. */
 const isOwnPolicy = (policy_id: string | null): policy_id is string =>
@@ -277,9 +278,7 @@ export function Timeline({ audit }: { readonly audit: readonly AuditRecord[] }) 
                 {row.actor.id !== null && (
                   <>
                     {" by "}
-                    <span className="mono">
-                      <Data text={row.actor.id} />
-                    </span>
+                    <Who id={row.actor.id} />
                   </>
                 )}
               </span>

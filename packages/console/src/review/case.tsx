@@ -6,6 +6,7 @@ import { atPointer } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { Time } from "../parts/time.tsx";
 import { deedOf } from "../parts/wants.tsx";
+import { Who } from "../parts/who.tsx";
 
 /** The agent, the deed and the target. */
 export function CaseLine({ escalation: { agent_id, action } }: { readonly escalation: Escalation }) {
@@ -55,14 +56,7 @@ export function Ending({
       <div>
         <strong>{`${meanwhile ? "This has ended meanwhile" : "Outcome"}: ${outcomes[resolution.outcome]}`}</strong>
         {ends[status]}
-        {resolution.by !== null &&
-          (resolution.by === caller?.id ? (
-            "you"
-          ) : (
-            <span className="mono small">
-              <Data text={resolution.by} />
-            </span>
-          ))}{" "}
+        {resolution.by !== null && (resolution.by === caller?.id ? "you" : <Who id={resolution.by} />)}{" "}
         <Time at={resolution.at} />
         {resolution.comment !== null && (meanwhile || status === "cancelled") && (
           <p className="small">

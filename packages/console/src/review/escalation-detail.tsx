@@ -10,6 +10,7 @@ import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
+import { Who } from "../parts/who.tsx";
 import { ChangesOf, Ending } from "./case.tsx";
 import { similar_among, useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
@@ -196,9 +197,7 @@ function Votes({ escalation, content }: { readonly escalation: Escalation; reado
         <div key={`${vote.reviewer} ${vote.at}`} className="reason">
           <div className="row">
             <VerdictBadge verdict={vote.outcome} />
-            <span className="mono small">
-              <Data text={vote.reviewer} />
-            </span>
+            <Who id={vote.reviewer} />
             <Time at={vote.at} />
           </div>
           {vote.comment !== null && <Data text={vote.comment} lines />}

@@ -11,6 +11,7 @@ import { TextArea } from "../parts/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
+import { Who } from "../parts/who.tsx";
 
 /** How often an override that waits for its second person is looked at again. */
 const watch_ms = 5_000;
@@ -49,9 +50,15 @@ function Standing({ override, mine }: { readonly override: Override; readonly mi
   const { status, approved_by, seconded_by, reason, expires_at, consumed_by } = override;
   if (status === "expired" || status === "revoked") return null;
   const people = (
-    <span className="mono small">
-      <Data text={[approved_by, ...(seconded_by === null ? [] : [seconded_by])].join(" and ")} />
-    </span>
+    <>
+      <Who id={approved_by} />
+      {seconded_by !== null && (
+        <>
+          {" and "}
+          <Who id={seconded_by} />
+        </>
+      )}
+    </>
   );
   return (
     <section className={status === "pending_second" ? "banner warn" : "banner good"} aria-label="Override">
