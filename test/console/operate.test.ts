@@ -158,6 +158,31 @@ describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}
     await context.close();
   });
 
+  test("the list of closed reviews tells what came of each", { timeout: test_timeout_ms }, async () => {
+    const own = await seedOrganization(console_.url);
+    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+    const raise = async (target: string) => {
+      const body = intent("other.refund", { amount_usd: 900 }, { target });
+      return `/v1/escalations/${(await submit(console_.url, own.agent, body)).decision.escalation_id}`;
+    };
+    await api(console_.url, own.reviewer, "POST", `${await raise("cus_yes")}/decision`, { outcome: "approve" });
+    await api(console_.url, own.reviewer, "POST", `${await raise("cus_no")}/decision`, { outcome: "block" });
+    await api(console_.url, own.operator, "POST", `${await raise("cus_off")}/cancel`, {});
+    await raise("cus_open");
+    const { page, wrongs, context } = await console_.open({ api_key: own.reviewer });
+    await page.goto("/review?status=all");
+    await page.getByRole("button", { name: "and 3 alike" }).click();
+    const entry = (target: string) => page.locator(".entry").filter({ hasText: target });
+    await entry("cus_yes").getByText("decided: approved").waitFor();
+    await entry("cus_no").getByText("decided: blocked").waitFor();
+    await entry("cus_off").getByText("cancelled: blocked").waitFor();
+    await entry("cus_open").getByText(/left$/).waitFor();
+    await entry("cus_no").click();
+    await page.getByRole("article", { name: "Escalation" }).getByText("decided: blocked").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("operators, who hand reviews to certain people, and auditors, who read everything, find the people in the menu", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -309,7 +309,7 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
     await page.getByRole("button", { name: "Cancel review" }).click();
     await page.getByLabel("Reason").fill("asked twice");
     await page.getByRole("button", { name: "Cancel the review" }).click();
-    await page.getByText("cancelled", { exact: true }).waitFor();
+    await page.getByText("cancelled: blocked", { exact: true }).waitFor();
     expect((await outcome(raised[2]?.intent_id ?? "")).outcome).toBe("block");
     const ended = page.getByRole("region", { name: "Review" });
     await ended.getByText("The review was cancelled by you").waitFor();

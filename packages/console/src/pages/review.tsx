@@ -260,7 +260,7 @@ function Entry({
         <CaseLine escalation={escalation} />
       </span>
       <span className="meta">
-        {status === "pending" ? <TimeLeft until={escalation.expires_at} /> : <StatusBadge status={status} />}
+        {status === "pending" ? <TimeLeft until={escalation.expires_at} /> : <StatusBadge escalation={escalation} />}
         <ModeBadge mode={escalation.pipeline_mode} />
         <span>{`risk ${escalation.risk_score.toFixed(2)}`}</span>
         {(escalation.equal_pending ?? 1) > 1 && <span>{`asked ${escalation.equal_pending} times`}</span>}

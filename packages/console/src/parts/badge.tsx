@@ -1,5 +1,5 @@
 /** Short words with a colour and, for those who see none, a shape. */
-import type { EscalationStatus, PipelineMode, Verdict } from "@countersign/contract";
+import type { Escalation, PipelineMode, Verdict } from "@countersign/contract";
 
 const verdictWords: Record<Verdict, string> = {
   approve: "approved",
@@ -22,15 +22,11 @@ export function ModeBadge({ mode, always = false }: { readonly mode: PipelineMod
   return <span className={`badge plain ${mode === "live" ? "live" : "shadow"}`}>{mode}</span>;
 }
 
-const statusClass: Record<EscalationStatus, string> = {
-  pending: "escalate",
-  decided: "approve",
-  timed_out: "block",
-  cancelled: "plain",
-};
-
-export function StatusBadge({ status }: { readonly status: EscalationStatus }) {
-  return <span className={`badge ${statusClass[status]}`}>{status.replace("_", " ")}</span>;
+/** Where a review stands; of one that is closed also what came of it, which is what counts. */
+export function StatusBadge({ escalation: { status, resolution } }: { readonly escalation: Escalation }) {
+  const word = status.replace("_", " ");
+  if (resolution === null) return <span className="badge escalate">{word}</span>;
+  return <span className={`badge ${resolution.outcome}`}>{`${word}: ${verdictWords[resolution.outcome]}`}</span>;
 }
 
 export function Badge({ text, tone = "plain" }: { readonly text: string; readonly tone?: string }) {

@@ -64,7 +64,7 @@ function Detail({
   return (
     <article className="card stack" aria-label="Escalation">
       <div className="row">
-        <StatusBadge status={escalation.status} />
+        <StatusBadge escalation={escalation} />
         <ModeBadge mode={escalation.pipeline_mode} />
         {open ? <TimeLeft until={escalation.expires_at} /> : null}
         <span className="small muted">
