@@ -291,6 +291,23 @@ test("`countersign webhooks listen` registers itself, prints genuine deliveries,
   await running.finished;
 });
 
+test("`countersign webhooks listen` prints no character of an event that controls, hides or reorders, and loses none", async () => {
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const listener = startCli(["webhooks", "listen", "--secret", secret]);
+  const [, address = ""] = await listener.printed(/listening on (\S+);/);
+  const summary = "pay\u009b2J\u202elap\u{e0041}";
+  const body = JSON.stringify({ data: { summary }, event_type: "escalation.decided" });
+  const { deliveryHeaders } = await import("@countersign/core");
+  const delivery = { delivery_id: "dlv_1", event_type: "escalation.decided", body, manual_retry: false };
+  const headers = deliveryHeaders(delivery, secret, 1);
+  expect((await fetch(address, { method: "POST", headers, body })).status).toBe(200);
+  const [line = ""] = await listener.printed(/^.*dlv_1.*$/m);
+  expect(line).toContain('"pay\\u009b2J\\u202elap\\udb40\\udc41"');
+  expect(JSON.parse(line).event.data).toEqual({ summary });
+  listener.process.kill("SIGINT");
+  await listener.finished;
+});
+
 test("the example receiver takes a genuine delivery once and refuses a forged one", { timeout: 60_000 }, async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   const { PATH = "" } = process.env;

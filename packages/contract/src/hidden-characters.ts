@@ -5,3 +5,11 @@
  */
 export const hiddenCharacter: RegExp =
   /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** How a character is written in JSON where it may not act: the text reads as the same value. */
+export function jsonEscapeOf(char: string): string {
+  return char
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+}

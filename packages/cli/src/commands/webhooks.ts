@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { ConnectionError, createClient, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { CommandFailed } from "../command-failed.ts";
+import { visibleJson } from "../visible.ts";
 
 interface ListenOptions {
   readonly port: number;
@@ -61,7 +62,7 @@ async function listen(options: ListenOptions): Promise<void> {
     if (body === null) return void response.writeHead(413).end();
     try {
       const verified = await verifyWebhook(body, request.headers, secret, { seen });
-      console.log(JSON.stringify(verified));
+      console.log(visibleJson(verified));
       response.writeHead(options.status).end();
     } catch (error) {
       if (!(error instanceof WebhookRejected)) throw error;

@@ -3,7 +3,7 @@
  * taking effect. Markup needs no care here: React never makes any from a text.
  */
 
-import { hiddenCharacter } from "@countersign/contract";
+import { hiddenCharacter, jsonEscapeOf } from "@countersign/contract";
 
 /** A part of a text: shown as it is, or an escape and the name of what it stands for. */
 export interface TextPart {
@@ -48,13 +48,6 @@ function escapeOf(char: string): string {
 
 /** More combining marks than this on one letter are a tower over the lines around it. */
 const marks_max = 3;
-
-/** The same as JSON reads it: what is edited has to come back as the character that it was. */
-const jsonEscapeOf = (char: string) =>
-  char
-    .split("")
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-    .join("");
 
 /** A JSON value as the text of a field: what hides or reorders in its texts stands there as an escape of JSON. */
 export function editableJson(value: unknown): string {
