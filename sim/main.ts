@@ -1,8 +1,4 @@
-/**
- * `npm run sim -- --seed 7` repeats one world and prints what happened in it; `npm run sim -- --seeds 1000` runs that many
- * and stops at the first broken promise. `--world people` runs reviews and overrides, `--world deliveries` webhooks,
- * `--world commits` (default) the commit writer. `DATABASE_URL` chooses the server; without it an embedded one is started.
- */
+/** Runs seeded worlds from the command line. */
 import { parseArgs } from "node:util";
 import { connectCommit } from "../packages/server/src/store/commit-writer.ts";
 import { openDb } from "../packages/server/src/store/db.ts";
@@ -12,14 +8,31 @@ import { runDeliveries } from "./deliveries-world.ts";
 import { runPeople } from "./people-world.ts";
 import { runWorld } from "./world.ts";
 
+const help = `usage: npm run sim -- [options]
+
+  --world NAME   commits (default): the commit writer; people: reviews and overrides; deliveries: webhooks
+  --seeds N      that many worlds, from 1 on, until a promise is broken (default 200)
+  --seed N       one world, and what happened in it
+  --steps N      steps of a world (default 10)
+
+DATABASE_URL chooses the server; without it an embedded one is started.`;
+const worlds = { commits: runWorld, people: runPeople, deliveries: runDeliveries };
+
 const { values } = parseArgs({
   options: {
+    help: { type: "boolean", default: false },
     seed: { type: "string" },
     seeds: { type: "string", default: "200" },
     steps: { type: "string", default: "10" },
     world: { type: "string", default: "commits" },
   },
 });
+const run = worlds[values.world as keyof typeof worlds];
+const numbers = [values.seed ?? "1", values.seeds, values.steps];
+if (values.help || run === undefined || numbers.some((each) => !/^[1-9][0-9]*$/.test(each))) {
+  console.log(help);
+  process.exit(values.help ? 0 : 2);
+}
 const first = Number(values.seed ?? 1);
 const last = values.seed === undefined ? Number(values.seeds) : first;
 const started_ms = performance.now();
@@ -29,7 +42,6 @@ await withDatabase(async (connection) => {
   const db = openDb(connection, silentLog);
   for (let seed = first; seed <= last; seed++) {
     const setting = { db, connect: connectCommit(connection), log: silentLog };
-    const run = { people: runPeople, deliveries: runDeliveries }[values.world] ?? runWorld;
     const result = await run(seed, setting, Number(values.steps));
     if (!result.sound) {
       console.log(result.trace.join("\n"));

@@ -66,6 +66,18 @@ test.skipIf(!existsSync("/dev/full"))("what standard output does not take fails 
   ]);
 });
 
+test("what is no address of a service is refused before anything is asked", async () => {
+  for (const command of [
+    ["replay", "x"],
+    ["policies", "backtest"],
+    ["webhooks", "listen"],
+  ]) {
+    const { code, stderr } = await runCli([...command, "--url", "localhost:8080"]);
+    expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining("such as http://127.0.0.1:8080")]);
+    expect(code).not.toBe(0);
+  }
+});
+
 test("webhooks listen refuses a status that is no answer before it registers anything", async () => {
   for (const status of ["50", "199", "600"]) {
     const { code, stderr } = await runCli(["webhooks", "listen", "--status", status, "--url", "http://127.0.0.1:1"]);

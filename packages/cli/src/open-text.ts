@@ -1,24 +1,22 @@
 import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
-import { pipeline, type Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
-/** The contents of a file, unpacked when it is gzip (whatever its name). Rejects when it cannot be read. */
+/** The contents of a file or pipe, unpacked when it is gzip (whatever its name). Rejects when it cannot be read. */
 export async function openText(path: string): Promise<Readable> {
-  const gzip = await isGzip(path);
-  const file = createReadStream(path);
-  if (!gzip) return file;
+  const chunks: AsyncIterator<Buffer> = createReadStream(path)[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  const file = Readable.from(allOf(first, chunks), { objectMode: false });
+  if (first.done === true || first.value[0] !== 0x1f || first.value[1] !== 0x8b) return file;
   const text = createGunzip();
   pipeline(file, text, () => {}); // destroys `text` with the error of either, and its reader sees that
   return text;
 }
 
-async function isGzip(path: string): Promise<boolean> {
-  const file = await open(path);
+async function* allOf(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
   } finally {
-    await file.close();
+    await rest.return?.();
   }
 }

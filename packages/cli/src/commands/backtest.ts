@@ -6,6 +6,7 @@ import { failOnGrammar, parseFailOn } from "../backtest/fail-on.ts";
 import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
+import { serviceUrl } from "../service-url.ts";
 
 interface Options {
   readonly url: string;
@@ -51,7 +52,7 @@ export function addBacktest(policies: Command): void {
     .command("backtest")
     .description("try policies on what a running service has recorded")
     .argument("[file...]")
-    .option("--url <url>", "the service", "http://127.0.0.1:8080")
+    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
     .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
     .option("--from <time>", `RFC 3339, or a date (default: ${days_default} days ago)`)
     .option("--to <time>", "RFC 3339, or a date; not included (default: now)")

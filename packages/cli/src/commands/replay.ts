@@ -10,6 +10,7 @@ import { startProgress } from "../replay/progress.ts";
 import { checkRecording, type RecordedCall, readRecording } from "../replay/recording.ts";
 import { type ReplayResult, replay } from "../replay/replay.ts";
 import { summaryText } from "../replay/summary.ts";
+import { serviceUrl } from "../service-url.ts";
 
 interface ReplayOptions {
   readonly url: string;
@@ -39,7 +40,7 @@ export function addReplay(program: Command): void {
     .command("replay")
     .description("post recorded intents to a running service and count the verdicts")
     .argument("<file>", "JSON lines, plain or gzip")
-    .option("--url <url>", "the service", "http://127.0.0.1:8080")
+    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
     .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
     .option(
       "--batch <n>",

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { ConnectionError, createClient, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { CommandFailed } from "../command-failed.ts";
+import { serviceUrl } from "../service-url.ts";
 import { visibleJson } from "../visible.ts";
 
 interface ListenOptions {
@@ -38,7 +39,7 @@ export function addWebhooks(program: Command): void {
       "--secret <whsec>",
       "secret of a webhook that you registered yourself (default: COUNTERSIGN_WEBHOOK_SECRET)",
     )
-    .option("--url <url>", "the service to register with", "http://127.0.0.1:8080")
+    .option("--url <url>", "the service to register with", serviceUrl, "http://127.0.0.1:8080")
     .option("--api-key <key>", "admin key (default: COUNTERSIGN_API_KEY; none in open mode)")
     .option("--status <n>", "what genuine deliveries are answered with", wholeFrom(200, 599), 200)
     .addHelpText("after", help)
@@ -92,7 +93,9 @@ async function listen(options: ListenOptions): Promise<void> {
       console.error(`registered ${webhook.id} with ${options.url}`);
     }
     console.error(`listening on ${receiver_url}; Ctrl-C ends`);
-    await new Promise<void>((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve));
+    await new Promise<void>((resolve) =>
+      process.once("SIGINT", resolve).once("SIGTERM", resolve).once("SIGHUP", resolve),
+    );
   } catch (error) {
     // An answer or its absence, told as the service tells it.
     if (error instanceof ConnectionError || (error as Error).name === "ApiError")

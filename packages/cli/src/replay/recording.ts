@@ -1,4 +1,5 @@
 /** Recorded agent calls: a file of JSON lines, plain or gzip. */
+import { stat } from "node:fs/promises";
 import type { IntentSubmission } from "@countersign/contract";
 import { linesOf } from "@countersign/core";
 import { CommandFailed } from "../command-failed.ts";
@@ -31,6 +32,10 @@ export async function* readRecording(path: string): AsyncGenerator<RecordedCall>
 /** Reads the whole recording once, so that a bad line is known before anything is sent. Gives the number of calls. */
 export async function checkRecording(path: string): Promise<number> {
   const seen = new Set<number>();
+  // What cannot be read is told by the reading.
+  const kind = await stat(path).catch(() => null);
+  if (kind !== null && !kind.isFile())
+    throw new CommandFailed(`${path} is no file: a recording is read twice, so save what a pipe brings first`);
   for await (const { call } of readRecording(path)) {
     if (seen.has(call)) throw new CommandFailed(`${path}: call ${call} stands there twice`);
     seen.add(call);
