@@ -10,6 +10,7 @@ import { openText } from "./open-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "open-text-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const mkfifo = "mkfifo";
 const long = "line\n".repeat(100_000);
 
 test.each([
@@ -28,7 +29,7 @@ test.each([
   ["gzip", gzipSync(long)],
 ])("reads %s from a pipe", async (name, content) => {
   const path = join(folder, `pipe-${name}`);
-  execFileSync("mkfifo", [path]);
+  execFileSync(mkfifo, [path]);
   const [opened] = await Promise.all([openText(path).then(text), writeFile(path, content)]);
   expect(opened).toBe(long);
 });
