@@ -59,11 +59,13 @@ export function adviceOn(error: unknown): Advice {
   }
   if (error instanceof ApiError) {
     const closely = byDetail[String(error.details[0]?.["code"])];
-    const [title, todo] = closely ?? byCode[error.code] ?? [error.message, "Check what you entered and try again."];
+    const wait = error.retry_after_seconds;
+    // What is refused in a way that is not known here; with a time, it was not for what was entered.
+    const any = wait === null ? "Check what you entered and try again." : "Try again in a few seconds.";
+    const [title, todo] = closely ?? byCode[error.code] ?? [error.message, any];
     const details = error.details
       .slice(0, 5)
       .flatMap((each) => (typeof each["message"] === "string" ? [each["message"]] : []));
-    const wait = error.retry_after_seconds;
     const timely = wait === null ? todo : todo.replace(/in a (few seconds|minute)/, secondsText(wait));
     return { title, todo: [timely, ...details].join(" "), request_id: error.request_id };
   }
