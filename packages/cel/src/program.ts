@@ -8,7 +8,7 @@ import type { Prefixes } from "./compile/prefixes.ts";
 import type { Diagnostic } from "./diagnostics.ts";
 import type { Ast } from "./syntax/ast.ts";
 import { toHost } from "./value/host.ts";
-import { type Cause, Failure, NonValue, SPENT, Unknown } from "./value/unknown.ts";
+import { type Cause, Failure, NonValue, NullFact, SPENT, Unknown } from "./value/unknown.ts";
 import type { Value } from "./value/value.ts";
 
 /** A shared allowance: every node evaluated takes one unit from `left`, work on long texts and lists takes more. */
@@ -102,7 +102,9 @@ export class Program {
     if (context.table !== this.prefixes) return this.elsewhere(context);
     context.left -= this.code.cost;
     if (context.left < 0) return SPENT;
-    const value = this.slots === 0 ? this.code.run(context) : this.withLocals(context);
+    const found = this.slots === 0 ? this.code.run(context) : this.withLocals(context);
+    // A lazy variable reads as a binding does: null it is only where its whole expression reads a null fact.
+    const value = found instanceof NullFact && !this.code.fromBindings ? new Unknown(found.causes) : found;
     if (this.wanted === null || (this.takesBool && (value === true || value === false))) return value;
     return value instanceof NonValue || fits(value, this.wanted) ? value : blame(value, this.code, context);
   }
