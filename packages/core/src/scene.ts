@@ -11,7 +11,9 @@ type Content = Readonly<Record<string, unknown>>;
 
 const nothing: Content = Object.freeze({});
 
-const marker: Marker = (path, reason) => (reason === "null" ? nullFact(path) : unknown(path, reason));
+/** That a fact was null switches rules on through the raw view; as stale good news it counts as missing, not as null. */
+const marker: Marker = (path, reason) =>
+  reason === "null" ? nullFact(path) : unknown(path, reason === "stale" ? "stale" : "null");
 
 /** A claim that only the service itself or an attesting role may make. Source: policies.md §6. */
 const attested_claim = "human_reviewed";

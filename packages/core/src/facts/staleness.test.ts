@@ -75,10 +75,14 @@ describe("staleness", () => {
     ).toBe("authorized");
   });
 
-  test("null facts are marked as null, however old; future facts are never stale", () => {
+  test("null facts are marked as null, old ones as stale and null; future facts are never stale", () => {
     const given = { security: { siem_ref: null, other: null } };
-    const marked = { siem_ref: "null:facts.security.siem_ref", other: "null:facts.security.other" };
-    expect(view(given, noon, "2027-01-01T00:00:00Z").security).toEqual(marked);
+    const marked = (reason: string) => ({
+      siem_ref: `${reason}:facts.security.siem_ref`,
+      other: `${reason}:facts.security.other`,
+    });
+    expect(view(given, noon, noon).security).toEqual(marked("null"));
+    expect(view(given, noon, "2027-01-01T00:00:00Z").security).toEqual(marked("stale null"));
     expect(view({ security: { siem_ref: "a" } }, noon, "2026-11-18T11:56:00Z").security["siem_ref"]).toBe("a");
   });
 

@@ -135,8 +135,8 @@ export type FactBindings = { readonly [category in FactCategoryName]: Readonly<R
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** What stands in a view in place of a fact that must not be used. */
-export type Marker = (path: string, reason: "null" | "stale") => unknown;
+/** What stands in a view in place of a fact that must not be used; `stale null`: it was null, and that is not known any more. */
+export type Marker = (path: string, reason: "null" | "stale" | "stale null") => unknown;
 
 /** The raw view: every fact as it was given, whatever its age; one that is null is what `marker` gives for it. */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
@@ -211,11 +211,11 @@ function markStale(
   let marked: Record<string, unknown> | null = null;
   for (const field of Object.keys(found.values)) {
     const value = found.values[field];
-    if (value === null || value === undefined) continue;
+    if (value === undefined) continue;
     const origin = found.origins !== null && Object.hasOwn(found.origins, field) ? found.origins[field] : found.origin;
     if (origin === undefined || !isStale(limits, category, field, origin.as_of_us, now_us)) continue;
     marked ??= { ...raw };
-    marked[field] = marker(`facts.${category}.${field}`, "stale");
+    marked[field] = marker(`facts.${category}.${field}`, value === null ? "stale null" : "stale");
   }
   return marked ?? raw;
 }
