@@ -239,6 +239,7 @@ test("with several organizations a key needs --org", async () => {
   // Whoever signs up chooses the name: it controls no operator's terminal and makes no line of its own.
   const name = "Two\\u{1b}[2J\\u{a}\\u{202e}owT";
   expect((await cli("orgs", "list")).stdout).toContain(`${other}  ${name}  unlimited `);
+  expect((await cli("orgs", "list", "--json")).stdout).toContain('"name": "Two\\u001b[2J\\n\\u202eowT"');
   expect((await cli("keys", "create", "--org", other)).stderr).toContain(`for ${other} (${name}), until`);
 });
 

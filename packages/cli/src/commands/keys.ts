@@ -11,7 +11,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { commandLineActor, organizationNamed, organizationOf, readOrganizations, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
-import { visible } from "../visible.ts";
+import { visible, visibleJson } from "../visible.ts";
 
 const createHelp = `
 The key is printed on standard output, once and alone; everything about it on standard error. Without --org the key is for
@@ -167,7 +167,7 @@ async function list(instance: Instance, options: { org?: string; json: boolean }
   const wanted = options.org === undefined ? organizations : [await chooseOrganization(instance, options.org)];
   const keys: OwnedKey[] = [];
   for (const { org_id } of wanted) keys.push(...(await keysOf(instance, org_id)));
-  if (options.json) return console.log(JSON.stringify(keys, null, 2));
+  if (options.json) return console.log(visibleJson(keys, 2));
   if (keys.length === 0) return console.log("no keys; countersign keys create makes one");
   const head = ["KEY_ID", "ORGANIZATION", "NAME", "ROLE", "ENV", "SCOPE", "STATE", "EXPIRES", "LAST USED"];
   const rows = keys.map((key) => [

@@ -3,6 +3,7 @@ import type { Instance, Plan } from "@countersign/server";
 import { type Command, InvalidArgumentError } from "commander";
 import { commandLineActor, organizationNamed, readOrganizations, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
+import { visibleJson } from "../visible.ts";
 
 const planHelp = `
 Live decisions count, by calendar month in UTC. At the hard limit new intents are refused with 402 quota_exceeded. What was
@@ -63,7 +64,7 @@ const shown = (value: Amount) => (value === null ? "unlimited" : value.toLocaleS
 
 async function list(instance: Instance, json: boolean): Promise<void> {
   const organizations = await readOrganizations(instance);
-  if (json) return console.log(JSON.stringify(organizations, null, 2));
+  if (json) return console.log(visibleJson(organizations, 2));
   const head = ["ORGANIZATION", "NAME", "PLAN", "INCLUDED", "HARD LIMIT", "USED", "MONTH", "CREATED"];
   const rows = organizations.map((organization) => [
     organization.org_id,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { PolicyDiagnostic } from "@countersign/server";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { visible } from "../visible.ts";
+import { visible, visibleJson } from "../visible.ts";
 import { addBacktest } from "./backtest.ts";
 
 const note = `
@@ -68,7 +68,7 @@ export function addPolicies(program: Command): void {
 async function check(files: readonly string[], json: boolean, runTests: boolean): Promise<void> {
   const results: Checked[] = [];
   for (const file of files) results.push(await checkFile(file, runTests));
-  if (json) console.log(JSON.stringify(results, null, 2));
+  if (json) console.log(visibleJson(results, 2));
   else for (const line of results.flatMap(linesOf)) console.log(line);
   if (!json) console.log(summaryOf(results, runTests));
   if (results.some(({ valid }) => !valid)) process.exitCode = 1;
