@@ -39,16 +39,3 @@ test("when nobody would do for all policies, everybody named is asked", () => {
     { type: "user", id: "b" },
   ]);
 });
-
-test("when too few would do for all policies to reach the quorum, everybody named is asked", () => {
-  const asked = [
-    { reviewers: ["user:a", "user:b"], quorum: 2 },
-    { reviewers: ["user:b", "user:c"], quorum: 1 },
-  ];
-  expect(mergeTerms(membrane, asked)).toMatchObject({
-    quorum: 2,
-    reviewers: ["a", "b", "c"].map((id) => ({ type: "user", id })),
-  });
-  const alone = asked.map((each) => ({ ...each, quorum: 1 }));
-  expect(mergeTerms(membrane, alone).reviewers).toEqual([{ type: "user", id: "b" }]);
-});

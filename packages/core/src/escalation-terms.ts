@@ -9,8 +9,7 @@ const roleRanks = ["reviewer", "operator", "admin"];
 /**
  * The terms of an escalation that several policies ask for: the largest quorum, the shortest time limit, approval on
  * time-out only where the membrane allows it and no policy forbids it, and only reviewers who would do for every one of
- * the policies (when too few are left so for the quorum, everybody named). A policy takes what it leaves out from the
- * membrane.
+ * the policies (when nobody is left so, everybody named). A policy takes what it leaves out from the membrane.
  * Source: policies.md §2; api.md §6.
  */
 export function mergeTerms(
@@ -28,7 +27,7 @@ export function mergeTerms(
     if (settings.on_timeout === "block") on_timeout = "block";
     panels.push(settings.reviewers?.map(reviewerOf) ?? membrane.reviewers);
   }
-  return { reviewers: common(panels, quorum), quorum, timeout_seconds, on_timeout };
+  return { reviewers: common(panels), quorum, timeout_seconds, on_timeout };
 }
 
 /** How many people can approve at most; null: a role may, and anybody where nobody is named. */
@@ -43,13 +42,13 @@ export function reviewerOf(text: string): Reviewer {
   return { type: text.slice(0, colon) === "user" ? "user" : "role", id: text.slice(colon + 1) };
 }
 
-function common(panels: readonly (readonly Reviewer[])[], quorum: number): Reviewer[] {
+function common(panels: readonly (readonly Reviewer[])[]): Reviewer[] {
   const named = panels.filter((panel) => panel.length > 0);
   const everybody = unique(named.flat());
   const fitting = everybody.filter((reviewer) =>
     named.every((panel) => panel.some((member) => doesFor(reviewer, member))),
   );
-  return fitting.length > 0 && (peopleNamed(fitting) ?? quorum) >= quorum ? fitting : everybody;
+  return fitting.length > 0 ? fitting : everybody;
 }
 
 /** Whether the reviewer is the member asked for, or has a role that includes the member's. */
