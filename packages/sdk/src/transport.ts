@@ -33,11 +33,12 @@ export interface CallOptions {
 /** Sends one request and gives the parsed answer; null for an answer without a body. */
 export type Transport = <T>(method: string, path: string, options?: CallOptions) => Promise<T>;
 
-/** Builds the function that every method of the client goes through. */
+/** Builds the function that every method of the client goes through. Throws a TypeError for a `base_url` that is no address. */
 export function createTransport(options: TransportOptions): Transport {
   const base = options.base_url.replace(/\/+$/, "");
+  if (!/^https?:\/\/./i.test(base)) throw new TypeError("base_url takes an address such as http://127.0.0.1:8080");
   const send = options.fetch ?? globalThis.fetch;
-  const retriesUsual = options.retries_max ?? 2;
+  const retriesMax = options.retries_max ?? 2;
   const waitSecondsMax = options.retry_wait_seconds_max ?? 60;
   const wait = options.wait ?? timeout;
 
@@ -46,7 +47,14 @@ export function createTransport(options: TransportOptions): Transport {
     const url = `${base}${path}${queryText(call.query)}`;
     const repeatable =
       method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
-    const retriesMax = call.over_outages === true && retriesUsual > 0 ? outage_retries_max : retriesUsual;
+    const patient = call.over_outages === true && retriesMax > 0;
+    let waited_seconds = 0;
+    const goesOn = (retry: number, wait_seconds: number) =>
+      patient ? waited_seconds + wait_seconds <= outage_seconds_max : retry < retriesMax;
+    const pause = async (wait_seconds: number) => {
+      waited_seconds += wait_seconds;
+      await wait(wait_seconds * 1000, call.signal);
+    };
     for (let retry = 0; ; retry += 1) {
       const answer = await attempt(send, url, request(method, call, options.api_key));
       if (!(answer instanceof ConnectionError)) {
@@ -54,12 +62,13 @@ export function createTransport(options: TransportOptions): Transport {
         if (text === null) return (await lastLine(response, url, call)) as T;
         if (response.ok) return bodyOf(response, text) as T;
         const error = apiErrorOf(response, text);
-        const wait_seconds = secondsToWait(error, repeatable, call.over_outages === true, retry);
-        if (retry >= retriesMax || wait_seconds === null || wait_seconds > waitSecondsMax) throw error;
-        await wait(wait_seconds * 1000, call.signal);
+        const wait_seconds = secondsToWait(error, repeatable, patient, retry);
+        if (wait_seconds === null || wait_seconds > waitSecondsMax || !goesOn(retry, wait_seconds)) throw error;
+        await pause(wait_seconds);
       } else {
-        if (retry >= retriesMax || !repeatable || call.signal?.aborted === true) throw answer;
-        await wait(backoffSeconds(retry) * 1000, call.signal);
+        const wait_seconds = backoffSeconds(retry);
+        if (!repeatable || call.signal?.aborted === true || !goesOn(retry, wait_seconds)) throw answer;
+        await pause(wait_seconds);
       }
       call.signal?.throwIfAborted();
     }
@@ -173,8 +182,8 @@ function secondsToWait(error: ApiError, repeatable: boolean, overOutages: boolea
   return error.retry_after_seconds ?? backoffSeconds(retry);
 }
 
-/** 7.75 seconds for the first five, 8 for each of the others. */
-const outage_retries_max = 42;
+/** For so long altogether a call waits that goes on over outages. */
+const outage_seconds_max = 300;
 
 const backoffSeconds = (retry: number) => Math.min(8, 0.25 * 2 ** retry);
 

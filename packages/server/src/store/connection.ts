@@ -88,6 +88,13 @@ export class CommitLost extends Error {}
 /** Refusals after which there is no session: too many of them, or the server ended one that it had to wait for. */
 const session_ends = new Set(["53300", "25P03", "25P04"]);
 
+/** Of a lost session's COMMIT: whether it certainly had no effect, because the session was over before or it was never sent. */
+export function isUncommitted(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== null) return state === "25P03" || state === "25P04";
+  return error instanceof Error && /is not queryable$/.test(error.message);
+}
+
 /**
  * Whether the session or the server was lost, as opposed to an answer of the server to the statement.
  * If a statement was under way its outcome is unknown.

@@ -173,16 +173,36 @@ describe("transactions", () => {
   });
 
   test("that lost their session in COMMIT are not run again, and count as a lost connection", async () => {
+    const operator = await openClient(connection, "operator");
+    onTestFinished(() => operator.end());
+    await operator.query(`create table last_words (said text);
+      create function end_session() returns trigger language plpgsql security definer as
+        $$ begin perform pg_terminate_backend(pg_backend_pid()), pg_sleep(5); return null; end $$;
+      create constraint trigger at_commit after insert on last_words deferrable initially deferred
+        for each row execute function end_session();
+      grant insert on last_words to public`);
     let runs = 0;
     const lost = await db
       .system(async (query) => {
         runs += 1;
-        const [row] = await query<{ pid: number }>("select pg_backend_pid() as pid");
-        await terminate(`pid = ${row?.pid}`);
+        await query("insert into last_words values ('bye')");
       })
       .catch((error: unknown) => error);
     expect([runs, isConnectionLost(lost)]).toEqual([1, true]);
     expect((lost as Error).message).toBe("the outcome of a commit is unknown");
+  });
+
+  test("that the server had ended before their COMMIT came are run again: they cannot have committed", async () => {
+    let runs = 0;
+    const answer = await db.system(async (query) => {
+      runs += 1;
+      const [row] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      if (runs > 1) return row;
+      await terminate(`pid = ${row?.pid}`);
+      await query("select 1").catch(() => undefined); // From here on the client knows.
+      return row;
+    });
+    expect([runs, answer]).toEqual([2, { pid: expect.any(Number) }]);
   });
 
   test("that get no session wait for one once", async () => {

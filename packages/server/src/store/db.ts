@@ -8,6 +8,7 @@ import {
   isConflict,
   isConnectionLost,
   isSessionUseless,
+  isUncommitted,
   session_settings,
   sessionConfig,
 } from "./connection.ts";
@@ -147,7 +148,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
           () => false,
         ));
       client.release(!rolled_back || isSessionUseless(error));
-      if (lost && committing) throw new CommitLost("the outcome of a commit is unknown", { cause: error });
+      if (lost && committing && !isUncommitted(error))
+        throw new CommitLost("the outcome of a commit is unknown", { cause: error });
       throw error;
     }
   }
