@@ -12,7 +12,7 @@ import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { Who } from "../parts/who.tsx";
+import { Approvers } from "../parts/who.tsx";
 
 const tones: Record<Override["status"], string> = {
   pending_second: "escalate",
@@ -105,13 +105,7 @@ export function OverridesPage() {
                         <Data text={row.policies_overridden.join(", ")} chars_max={200} />
                       </td>
                       <td>
-                        <Who id={row.approved_by} />
-                        {row.seconded_by !== null && (
-                          <>
-                            {" and "}
-                            <Who id={row.seconded_by} />
-                          </>
-                        )}
+                        <Approvers override={row} />
                       </td>
                       <td>{row.expires_at === null ? "–" : <Time at={row.expires_at} />}</td>
                       <td>

@@ -1,4 +1,5 @@
 /** Who did something. */
+import type { Override } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { useClient, useReads } from "../api/session.tsx";
@@ -31,5 +32,20 @@ export function Who({ id }: { readonly id: string }) {
     <span className={address === undefined ? "mono small" : "small"} title={id}>
       <Data text={address ?? id} />
     </span>
+  );
+}
+
+/** Whoever approved an override: one person, or two. */
+export function Approvers({ override: { approved_by, seconded_by } }: { readonly override: Override }) {
+  return (
+    <>
+      <Who id={approved_by} />
+      {seconded_by !== null && (
+        <>
+          {" and "}
+          <Who id={seconded_by} />
+        </>
+      )}
+    </>
   );
 }

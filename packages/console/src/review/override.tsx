@@ -11,7 +11,7 @@ import { TextArea } from "../parts/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { Who } from "../parts/who.tsx";
+import { Approvers } from "../parts/who.tsx";
 
 /** How often an override that waits for its second person is looked at again. */
 const watch_ms = 5_000;
@@ -47,19 +47,9 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
 }
 
 function Standing({ override, mine }: { readonly override: Override; readonly mine: boolean }) {
-  const { status, approved_by, seconded_by, reason, expires_at, consumed_by } = override;
+  const { status, reason, expires_at, consumed_by } = override;
   if (status === "expired" || status === "revoked") return null;
-  const people = (
-    <>
-      <Who id={approved_by} />
-      {seconded_by !== null && (
-        <>
-          {" and "}
-          <Who id={seconded_by} />
-        </>
-      )}
-    </>
-  );
+  const people = <Approvers override={override} />;
   return (
     <section className={status === "pending_second" ? "banner warn" : "banner good"} aria-label="Override">
       <div>

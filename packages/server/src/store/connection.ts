@@ -85,13 +85,14 @@ const socket_errors = new Set([
 /** The session was lost while its transaction committed: nobody knows whether it did, so it is not run again. */
 export class CommitLost extends Error {}
 
-/** Refusals after which there is no session: too many of them, or the server ended one that it had to wait for. */
-const session_ends = new Set(["53300", "25P03", "25P04"]);
+/** The server has ended a session that it had to wait for, and undone its transaction. */
+const waited_in_vain = new Set(["25P03", "25P04"]);
+const too_many_sessions = "53300";
 
 /** Of a lost session's COMMIT: whether it certainly had no effect, because the session was over before or it was never sent. */
 export function isUncommitted(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== null) return state === "25P03" || state === "25P04";
+  if (state !== null) return waited_in_vain.has(state);
   return error instanceof Error && /is not queryable$/.test(error.message);
 }
 
@@ -101,7 +102,7 @@ export function isUncommitted(error: unknown): boolean {
  */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== null) return state.startsWith("08") || state.startsWith("57P0") || session_ends.has(state);
+  if (state !== null) return /^(?:08|57P0)/.test(state) || state === too_many_sessions || waited_in_vain.has(state);
   if (!(error instanceof Error)) return false;
   if (error instanceof CommitLost) return true;
   if ("code" in error && typeof error.code === "string" && socket_errors.has(error.code)) return true;
