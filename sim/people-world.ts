@@ -271,6 +271,7 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
             ),
           );
           if ((locks?.n ?? 0) >= 2) return;
+          await query("select 1"); // Who holds a head and is silent loses it after a second.
         }
         throw new Error("the retries do not wait for the head");
       });
