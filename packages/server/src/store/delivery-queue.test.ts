@@ -217,5 +217,52 @@ test("a claim of named receivers leases theirs only, and says nothing about when
   expect(byWebhook(deliveries)).toEqual({ [named]: 3 });
   expect(due_in_ms).toBeNull();
   await emptied();
-  expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due_in_ms: null, passed_over: false });
+  expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due: [], due_in_ms: null, passed_over: false });
+});
+
+test("a claim of all tells whose deliveries are due, also of receivers that have no room", async () => {
+  const { org_id, webhook_ids } = await organization(2);
+  await addEvents(org_id, 1);
+  await dispatchAll();
+  const [full, free] = [...webhook_ids].sort() as [string, string];
+  const { deliveries, due } = await claimDue(db, { ...roomy, receivers: { [`${org_id} ${full}`]: [2, 2] } });
+  expect(byWebhook(deliveries)).toEqual({ [free]: 1 });
+  expect(due.map(({ webhook_id }) => webhook_id)).toEqual([full, free]);
+  await emptied();
+});
+
+test("a dispatch goes on where it is told, in each organization, and finds the organizations that it is not told of", async () => {
+  const all = await Promise.all([1, 2, 3, 4].map(() => organization(1)));
+  const [first, told, third, drained] = all.map(({ org_id }) => org_id).sort() as [string, string, string, string];
+  for (const org_id of [first, told, third]) await addEvents(org_id, 4);
+  const rows = await db.query<{ event_id: string }>("select event_id from events where org_id = $1 order by event_id", [
+    told,
+  ]);
+  const events = rows.map(({ event_id }) => event_id) as [string, string, string, string];
+  const after = { [told]: events[1], [drained]: events[1] };
+  // A share of two of each, as there may be four organizations.
+  const begun = await dispatchEvents(db, roomy, { ...made, after, events_max: 8 });
+  expect(byOrganization(begun.leased)).toEqual({ [first]: 2, [told]: 2, [third]: 2 });
+  expect(Object.keys(begun.last).sort()).toEqual([first, told, third]);
+  expect(begun.last[told]).toBe(events[3]);
+  const next = await dispatchEvents(db, roomy, { ...made, after: begun.last });
+  expect(byOrganization(next.leased)).toEqual({ [first]: 2, [third]: 2 });
+  expect(next).toMatchObject({ events_left: false, last: {} });
+  const rest = await dispatchEvents(db, roomy, made);
+  expect(byOrganization(rest.leased)).toEqual({ [told]: 2 });
+  await emptied();
+});
+
+test("a dispatch that has no ids left for an organization's events goes on before them", async () => {
+  const { org_id } = await organization(100);
+  await addEvents(org_id, 5);
+  let after: Readonly<Record<string, string>> = {};
+  const sizes: number[] = [];
+  for (let left = true; left; ) {
+    const pass = await dispatchEvents(db, roomy, { ...made, after, events_max: 5 });
+    sizes.push(pass.leased.length);
+    ({ last: after, events_left: left } = pass);
+  }
+  expect(sizes).toEqual([200, 200, 100]);
+  await emptied();
 });

@@ -16,6 +16,7 @@ import type { GiveWay } from "../ports.ts";
 import {
   type ClaimedDelivery,
   claimDue,
+  type Dispatched,
   dispatchEvents,
   events_per_statement,
   type ReceiverKey,
@@ -83,6 +84,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   /** Attempts under way, and when each began. */
   const underway = new Map<ClaimedDelivery, number>();
   let look_wanted = true;
+  let all_events_wanted = true;
   let stopped = false;
   let ended_since_claim = 0;
   let claiming: Promise<void> | null = null;
@@ -92,6 +94,8 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   let beginning: Promise<void> = Promise.resolve();
   let idle: () => void = () => undefined;
   let cancelLook = timers.after(0, look);
+  /** Where the dispatches of a burst have come to, by organization. What came late with an earlier id is found at its end, or at a look. */
+  let passed: Dispatched["last"] = {};
   let cancelDispatch: (() => void) | null = null;
   const dispatches = createLane(runtime, dispatch);
   const claims = createLane(runtime, claim);
@@ -104,10 +108,18 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     return { ...shares.room(), free: Math.max(slots - shares.in_flight, 0), reserve, few, per_organization, lease_ms };
   }
 
+  /** For what was not dispatched yet: it comes after what waits. */
+  function newRoom(): Room {
+    const known = room();
+    const taken = Array.from(waiting.keys(), (key) => [key, [0, 0] as const]);
+    return { ...known, receivers: { ...known.receivers, ...Object.fromEntries(taken) } };
+  }
+
   function look(): void {
     if (stopped) return;
     cancelLook = timers.after(look_ms.idle, look);
     look_wanted = true;
+    all_events_wanted = true;
     dispatches.run();
     claims.run();
   }
@@ -117,19 +129,23 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     // A claim under way takes places that the rest of a burst is meant for.
     if (few) await claiming?.catch(() => undefined);
     await politely();
+    const after = all_events_wanted ? {} : passed;
+    all_events_wanted = false;
     const made = {
       created_at: formatTimestampUs(clock.now_us()),
       next_id: () => ids.next("delivery"),
       events_max: few ? events_as_places_come : events_per_statement,
+      after,
     };
     // One of the two leases at a time: both would fill the same room.
-    const dispatching = dispatchEvents(db, claiming !== null || stopped ? { ...room(), free: 0 } : room(), made);
+    const dispatching = dispatchEvents(db, claiming !== null || stopped ? { ...room(), free: 0 } : newRoom(), made);
     leasing = dispatching.then(({ leased }) => place(leased)).catch(() => undefined);
-    const { leased, waiting: more, events_left } = await dispatching;
+    const { leased, waiting: more, events_left, last } = await dispatching;
+    passed = events_left ? last : {};
     await leasing;
     for (const each of more) waiting.set(receiverKey(each), each);
     if (more.length > 0) claims.run();
-    if (!events_left || stopped) return;
+    if (stopped || (!events_left && Object.keys(after).length === 0)) return;
     // A part at a time: the first deliveries need not wait until the last event is dispatched.
     if (leased.length === 0 && more.length === 0) return dispatches.run();
     pace.wait();
@@ -186,8 +202,8 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   async function claimOfAll(): Promise<void> {
     look_wanted = false;
     ended_since_claim = 0;
-    const { deliveries, due_in_ms } = await claimDue(db, room());
-    for (const each of deliveries) waiting.set(receiverKey(each), { org_id: each.org_id, webhook_id: each.webhook_id });
+    const { deliveries, due, due_in_ms } = await claimDue(db, room());
+    for (const each of due) waiting.set(receiverKey(each), each);
     place(deliveries);
     if (stopped || due_in_ms === null) return;
     cancelLook();
