@@ -47,6 +47,23 @@ describe("migrate", () => {
     expect(await rows(database, "select n, m from first")).toEqual([{ n: 1, m: 2 }]);
   });
 
+  test("says that it waits for whoever holds the lock, and goes on as soon as it may", async () => {
+    const database = await emptyDatabase();
+    const files = await filesOf(one);
+    await migrate(database, silentLog, files);
+    const holder = await openClient(database, "test");
+    await holder.query("begin; select from schema_migrations where version = 0 for update");
+    const told: unknown[] = [];
+    const migrating = migrate(
+      database,
+      { ...silentLog, warn: (_: object, text: string) => void told.push(text) },
+      files,
+    );
+    await expect.poll(() => told).toEqual([expect.stringMatching(/^another session holds the lock/)]);
+    await holder.end();
+    expect(await migrating).toBe(1);
+  });
+
   test("leaves nothing behind of a migration that fails, and keeps those before it", async () => {
     const database = await emptyDatabase();
     const broken = await filesOf({ ...one, "0002-broken.sql": "create table half (n int);\nselect 1 / 0;" });

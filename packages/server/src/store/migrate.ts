@@ -86,13 +86,15 @@ async function createLedger(client: pg.Client): Promise<void> {
   }
 }
 
+const lock_told_after = "2s";
+
 /** Applies the first missing migration under the lock; false when there is none. */
 async function applyNext(client: pg.Client, migrations: readonly Migration[], log: Log): Promise<boolean> {
   await client.query(
     "begin; set local app.org = '*'; set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0",
   );
   try {
-    await client.query("select from schema_migrations where version = 0 for update");
+    await lockLedger(client, log);
     const applied = await client.query<Applied>(
       "select version, name, sha256, breaking from schema_migrations where version > 0 order by version",
     );
@@ -114,6 +116,22 @@ async function applyNext(client: pg.Client, migrations: readonly Migration[], lo
   } catch (error) {
     await client.query("rollback").catch(() => undefined);
     throw error;
+  }
+}
+
+/** Waits for its turn as long as it takes, and says so. */
+async function lockLedger(client: pg.Client, log: Log): Promise<void> {
+  for (;;) {
+    try {
+      await client.query(`savepoint waiting; set local lock_timeout = '${lock_told_after}'`);
+      await client.query("select from schema_migrations where version = 0 for update");
+      await client.query("set local lock_timeout = 0");
+      return;
+    } catch (error) {
+      if (sqlState(error) !== "55P03") throw error;
+      await client.query("rollback to waiting");
+      log.warn({}, "another session holds the lock of this database's migrations: waiting until it has finished");
+    }
   }
 }
 
