@@ -67,7 +67,7 @@ export function policyCalls(call: Transport) {
         const { progress } = line as { readonly progress?: BacktestProgress };
         if (progress !== undefined) on_progress?.(progress);
       };
-      const options = { body: input, repeatable: true, signal, ...(on_progress === undefined ? {} : { onLine }) };
+      const options = { body: input, repeatable: true, signal, onLine };
       return (await call<{ backtest: Backtest }>("POST", "/v1/learning/backtest", options)).backtest;
     },
 

@@ -182,10 +182,40 @@ test("an aborted signal ends a call at once and without repeats", async () => {
   expect(received).toHaveLength(1);
 });
 
+test("an answer that does not come ends the attempt, and what is safe to repeat is repeated", async () => {
+  const { base_url, received } = await serve(
+    () => undefined,
+    (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
+    json(200, { decision: { status: "final" } }),
+  );
+  const client = createClient({ base_url, answer_seconds_max: 0.05, wait: async () => undefined });
+  expect(await client.getDecision("int_1")).toEqual({ status: "final" });
+  expect(received).toHaveLength(3);
+});
+
+test("an answer that never comes is a ConnectionError that says how long was waited, and what may have happened is not repeated", async () => {
+  const { base_url, received } = await serve(() => undefined);
+  const client = createClient({ base_url, answer_seconds_max: 0.05, wait: async () => undefined });
+  const error = await client.revokeApiKey("key_1").catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect(String(error)).toMatch(/no answer from .*: it did not come within 0\.05 s$/);
+  expect(received).toHaveLength(1);
+});
+
+test("the seconds that the service is asked to wait are waited for", async () => {
+  const { base_url, received } = await serve(
+    (response) => void setTimeout(() => json(200, { decision: { status: "pending" } })(response), 300),
+  );
+  const client = createClient({ base_url, answer_seconds_max: 0.1, retries_max: 0 });
+  await expect(client.getDecision("int_1")).rejects.toBeInstanceOf(ConnectionError);
+  expect(await client.getDecision("int_1", { wait: 5 })).toEqual({ status: "pending" });
+  expect(received).toHaveLength(2);
+});
+
 test("an aborted signal ends the wait before a repeat, too, and leaves no timer behind", async () => {
-  const { base_url, received } = await serve(refusal(429, "rate_limit_exceeded", { "retry-after": "30" }));
+  const { base_url, received } = await serve(refusal(429, "rate_limit_exceeded", { "retry-after": "29" }));
   const [set, clear] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
-  const timer = () => set.mock.results[set.mock.calls.findIndex(([, wait_ms]) => wait_ms === 30_000)]?.value;
+  const timer = () => set.mock.results[set.mock.calls.findIndex(([, wait_ms]) => wait_ms === 29_000)]?.value;
   const abort = new AbortController();
   const answer = createClient({ base_url }).getDecision("int_1", { signal: abort.signal });
   await expect.poll(timer).toBeDefined();

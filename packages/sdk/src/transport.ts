@@ -9,6 +9,8 @@ export interface TransportOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** How often a request is sent again after 429, 503 or a broken connection. Default 2; 0 never repeats. */
   readonly retries_max?: number;
+  /** How long one attempt may take until its answer is there, beside what `wait` asks for. Default 30; a backtest takes what it takes. */
+  readonly answer_seconds_max?: number;
   /** The longest Retry-After that is waited for; a longer one is thrown to the caller at once. Default 60. */
   readonly retry_wait_seconds_max?: number;
   /** How a wait is spent, in milliseconds; it ends early when the call's signal is aborted. Default setTimeout. */
@@ -41,6 +43,7 @@ export function createTransport(options: TransportOptions): Transport {
   const retriesMax = options.retries_max ?? 2;
   const waitSecondsMax = options.retry_wait_seconds_max ?? 60;
   const wait = options.wait ?? timeout;
+  const answerSecondsMax = options.answer_seconds_max ?? 30;
 
   return async <T>(method: string, path: string, call: CallOptions = {}): Promise<T> => {
     checkSegments(path);
@@ -48,6 +51,7 @@ export function createTransport(options: TransportOptions): Transport {
     const repeatable =
       method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
     const patient = call.over_outages === true && retriesMax > 0;
+    const patience_seconds = call.onLine === undefined ? answerSecondsMax + Number(call.query?.wait ?? 0) : null;
     let waited_seconds = 0;
     const goesOn = (retry: number, wait_seconds: number) =>
       patient ? waited_seconds + wait_seconds <= outage_seconds_max : retry < retriesMax;
@@ -56,7 +60,7 @@ export function createTransport(options: TransportOptions): Transport {
       await wait(wait_seconds * 1000, call.signal);
     };
     for (let retry = 0; ; retry += 1) {
-      const answer = await attempt(send, url, request(method, call, options.api_key));
+      const answer = await attempt(send, url, request(method, call, options.api_key), patience_seconds);
       if (!(answer instanceof ConnectionError)) {
         const { response, text } = answer;
         if (text === null) return (await lastLine(response, url, call)) as T;
@@ -146,14 +150,23 @@ async function attempt(
   send: typeof globalThis.fetch,
   url: string,
   init: RequestInit,
+  patience_seconds: number | null,
 ): Promise<Answer | ConnectionError> {
+  const limit = new AbortController();
+  const giveUp = () => limit.abort(init.signal?.reason);
+  const timer = patience_seconds === null ? undefined : setTimeout(giveUp, patience_seconds * 1000);
+  // Not AbortSignal.any: a caller's signal that lives as long as its program would remember every call.
+  init.signal?.addEventListener("abort", giveUp);
   try {
-    const response = await send(url, init);
+    const response = await send(url, patience_seconds === null ? init : { ...init, signal: limit.signal });
     const isLines = response.ok && response.headers.get("content-type")?.startsWith(lines_type) === true;
     return { response, text: isLines ? null : await response.text() };
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
-    return new ConnectionError(url, error);
+    return new ConnectionError(url, limit.signal.aborted ? `it did not come within ${patience_seconds} s` : error);
+  } finally {
+    clearTimeout(timer);
+    init.signal?.removeEventListener("abort", giveUp);
   }
 }
 
