@@ -11,6 +11,7 @@ export {
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { clientIp, clientNetwork, isLoopback, type ProxyTrust, proxyTrust } from "./client-ip.ts";
+export { clipText } from "./clip-text.ts";
 export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
 export { decide } from "./decide.ts";
 export type {

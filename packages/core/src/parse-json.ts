@@ -1,6 +1,7 @@
 /** From bytes that somebody sent to a JSON value that nothing behind here has to mistrust. Source: api.md §2. */
 import { isUtf8 } from "node:buffer";
 import { limits, type Problem } from "@countersign/contract";
+import { clipText } from "./clip-text.ts";
 import { Fault } from "./fault.ts";
 
 const unstorable = /\0|\p{Surrogate}/u;
@@ -148,5 +149,5 @@ function isRough(value: number): boolean {
 
 /** A name as one part of a JSON Pointer (RFC 6901), cut where it is too long to be of help. */
 export function pointerPart(name: string): string {
-  return name.slice(0, 200).replaceAll("~", "~0").replaceAll("/", "~1");
+  return clipText(name, 200).replaceAll("~", "~0").replaceAll("/", "~1");
 }

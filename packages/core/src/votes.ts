@@ -1,5 +1,6 @@
 import type { Cause, Program } from "@countersign/cel";
 import { type PullFailure, pullFailures } from "@countersign/contract";
+import { clipText } from "./clip-text.ts";
 import type { Reason } from "./decision.ts";
 import { withoutTexts } from "./hidden-text.ts";
 import { jsonValue } from "./json-value.ts";
@@ -164,7 +165,7 @@ export function unknownFacts({ unknowns, lacking }: Vote, hidden: readonly strin
   if (all.length === 0) return [];
   return all
     .slice(0, 64)
-    .map(({ path, reason }) => ({ path: withoutTexts(path, hidden).slice(0, 256), reason: reason.slice(0, 64) }));
+    .map(({ path, reason }) => ({ path: clipText(withoutTexts(path, hidden), 256), reason: clipText(reason, 64) }));
 }
 
 /** What is missing after the context source gave nothing may be missing because of that. */

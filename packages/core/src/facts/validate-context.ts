@@ -13,6 +13,7 @@ import {
   usStateCodes,
   type Warning,
 } from "@countersign/contract";
+import { clipText } from "../clip-text.ts";
 import { suggestName } from "../policy/suggest-name.ts";
 import { parseTimestampUs, us_per_second } from "../time.ts";
 
@@ -279,5 +280,5 @@ function pointer(path: readonly string[]): string {
 }
 
 function shortened(part: string): string {
-  return part.length <= pointer_part_chars_max ? part : `${part.slice(0, pointer_part_chars_max)}…`;
+  return part.length <= pointer_part_chars_max ? part : `${clipText(part, pointer_part_chars_max)}…`;
 }

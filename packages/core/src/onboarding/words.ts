@@ -1,3 +1,5 @@
+import { clipText } from "../clip-text.ts";
+
 /** Words of a text as written, camelCase and punctuation taken apart: "sendEmail_v2" is send, Email, v2. */
 const written = (text: string): readonly string[] =>
   text
@@ -92,7 +94,5 @@ export const find = (reading: Reading, phrase: string): string | null => {
 
 /** At most `chars_max` characters of a text, with an ellipsis where something was cut. Never cuts a surrogate pair. */
 export const shorten = (text: string, chars_max: number): string => {
-  if (text.length <= chars_max) return text;
-  const cut = text.slice(0, chars_max - 1);
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+  return text.length <= chars_max ? text : `${clipText(text, chars_max - 1)}…`;
 };

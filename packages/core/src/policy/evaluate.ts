@@ -10,6 +10,7 @@ import {
   type Timestamp,
 } from "@countersign/cel";
 import type { PullFailure } from "@countersign/contract";
+import { clipText } from "../clip-text.ts";
 import type { FactBindings } from "../facts/staleness.ts";
 import type { CompiledPolicy } from "./compile.ts";
 
@@ -121,7 +122,7 @@ export function valueShown(program: Program, policy: CompiledPolicy, scene: Scen
 /** What kept a result from being a value. An expression without a value names itself as its cause. */
 export function causesOf(result: Result): readonly Cause[] {
   if (result.kind === "unknown") return result.unknowns;
-  return result.kind === "error" ? [{ path: "", reason: result.message.slice(0, 64) }] : [];
+  return result.kind === "error" ? [{ path: "", reason: clipText(result.message, 64) }] : [];
 }
 
 /** Both, each once, in order. */

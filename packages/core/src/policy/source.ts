@@ -1,4 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from "yaml";
+import { clipText } from "../clip-text.ts";
 import { collectFindings } from "./findings.ts";
 
 /** One finding in a policy document, placed in its text. `path` is a JSON Pointer. Source: api.md §10. */
@@ -33,7 +34,7 @@ const depth_help = `At most ${depth_max} levels.`;
 
 /** A text between quotes, cut where it is long. */
 export function shown(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+  return JSON.stringify(text.length > 64 ? `${clipText(text, 64)}…` : text);
 }
 
 /** Escapes one name for a JSON Pointer. */
@@ -66,7 +67,7 @@ function shortPath(path: string): string {
 }
 
 function cut(text: string): string {
-  return text.length <= text_max ? text : `${text.slice(0, text_max - 1)}…`;
+  return text.length <= text_max ? text : `${clipText(text, text_max - 1)}…`;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The rows that go with a decision: its audit trail, its event, and the escalation that it opens. */
 import type { Decision, Escalation, EventType, IntentSubmission, PullFailure } from "@countersign/contract";
 import {
+  clipText,
   type Decided,
   decisionEventTimestamp,
   eventDraftText,
@@ -127,10 +128,7 @@ export function openedEscalation(
     agent_id: decision.agent_id,
     pipeline_mode: decision.pipeline_mode,
     status: "pending",
-    reason: decision.reasons
-      .map((reason) => reason.message)
-      .join(" ")
-      .slice(0, 4_000),
+    reason: clipText(decision.reasons.map((reason) => reason.message).join(" "), 4_000),
     risk_score: decision.risk_score,
     reviewers: [...terms.reviewers],
     quorum: { required: terms.quorum, approvals: 0, rejections: 0 },

@@ -1,0 +1,78 @@
+/** Texts of an agent's choosing that are cut to a length: never inside a character, or the records hold what nobody can read. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { call } from "../packages/server/src/testing/http-node.ts";
+import { type Reviewed, reviewedOrganization } from "../packages/server/src/testing/review.ts";
+import { serviceNode } from "../packages/server/src/testing/service-node.ts";
+
+const database = await testDatabase();
+const { url } = await serviceNode(database);
+let org: Reviewed;
+beforeAll(async () => {
+  org = await reviewedOrganization(database.db, url);
+  const long = { when: "true", effect: "escalate", message: "{{params.text}}" };
+  await inForce("short", { match: { verbs: ["tell"] }, when: "true", effect: "escalate", message: "hm" });
+  for (const name of ["tell-1", "tell-2", "tell-3", "tell-4"]) {
+    await inForce(name, { match: { verbs: ["tell"] }, ...long });
+  }
+  await inForce("look-up", {
+    match: { verbs: ["look"] },
+    when: "params.table[params.name] == 1.0",
+    effect: "escalate",
+  });
+});
+
+const send = (method: string, path: string, body?: unknown, key = org.admin) =>
+  call(url, method, path, { key, ...(body === undefined ? {} : { body }) });
+
+async function inForce(name: string, spec: object): Promise<void> {
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name, title: name }, spec };
+  const { json } = await send("POST", "/v1/policies", { policy });
+  expect((await send("POST", `/v1/policies/${json.policy.policy_id}/activate`, { mode: "live" })).status).toBe(200);
+}
+
+const submit = async (verb: string, content: object) => {
+  const body = { intent: { agent: { id: "a" }, action: { verb }, payload: { content } } };
+  const { status, json } = await send("POST", "/v1/intents", body, org.agent);
+  expect(status).toBe(201);
+  return json;
+};
+/** So many characters of two UTF-16 units that every text is cut at one of them, after an odd and an even beginning. */
+const faces = (beginning: string) => beginning + "😀".repeat(1_500);
+const halves = /\p{Surrogate}/u;
+
+describe.each(["", "a"])("after %j", (beginning) => {
+  test("an escalation with many long reasons can be decided and cancelled", async () => {
+    const rulings = [
+      ["decision", { outcome: "approve" }, org.reviewer],
+      ["cancel", {}, org.operator],
+    ] as const;
+    for (const [operation, body, key] of rulings) {
+      const { decision } = await submit("tell", { text: faces(beginning) });
+      const path = `/v1/escalations/${decision.escalation_id}`;
+      const { reason } = (await send("GET", path)).json.escalation;
+      expect(reason.length).toBeGreaterThan(3_990);
+      expect(reason).not.toMatch(halves);
+      expect((await send("POST", `${path}/${operation}`, body, key)).status).toBe(200);
+    }
+  });
+
+  test("a decision that names what was missing can be read by whatever reads the records", async () => {
+    const { decision } = await submit("look", { table: { x: 1 }, name: faces(beginning) });
+    const [{ path }] = decision.reasons[0].unknown_facts;
+    expect(path.length).toBeGreaterThan(250);
+    expect(path).not.toMatch(halves);
+    expect((await send("GET", "/v1/overview")).status).toBe(200);
+    const window = { from: "2026-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
+    const backtest = await send("POST", "/v1/learning/backtest", { window });
+    expect([backtest.status, backtest.json.backtest?.reproduced]).toEqual([200, 1]);
+  });
+});
+
+test("a refusal that shows the beginning of a long name shows whole characters", async () => {
+  for (const beginning of ["", "a"]) {
+    const facts = { security: { [faces(beginning)]: 1 } };
+    const { text } = await send("POST", "/v1/context/validate", { contract_version: "1", facts });
+    expect(text).not.toMatch(/\\ud[89ab]/);
+  }
+});
