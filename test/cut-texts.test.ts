@@ -76,3 +76,20 @@ test("a refusal that shows the beginning of a long name shows whole characters",
     expect(text).not.toMatch(/\\ud[89ab]/);
   }
 });
+
+test("an escalation whose record holds half a character all the same can be decided and cancelled", async () => {
+  const close = {
+    decided: (path: string) => send("POST", `${path}/decision`, { outcome: "block" }, org.reviewer),
+    cancelled: (path: string) => send("POST", `${path}/cancel`, {}, org.operator),
+  };
+  for (const [status, closing] of Object.entries(close)) {
+    const { intent_id, decision } = await submit("tell", { text: "short" });
+    const half = `update escalations set record = replace(record::text, '"hm ', '"hm \\ud83d ')::json where intent_id = $1`;
+    await database.db.query(half, [intent_id]);
+    const path = `/v1/escalations/${decision.escalation_id}`;
+    expect((await send("GET", path)).json.escalation.reason).toMatch(halves);
+    await closing(path);
+    const { json } = await send("GET", `/v1/intents/${intent_id}/decision?wait=10`);
+    expect(json.decision).toMatchObject({ status: "final", outcome: "block", escalation_status: status });
+  }
+});

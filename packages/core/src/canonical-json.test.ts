@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson, eventJson } from "./canonical-json.ts";
 
 /** RFC 8785 Appendix B: IEEE 754 bits and the text they must become. */
 const numberVectors: readonly (readonly [bits: string, text: string])[] = [
@@ -85,5 +85,25 @@ describe("canonicalJson", () => {
     ["a Date", { at: new Date(0) }],
   ])("refuses %s", (_name, value) => {
     expect(() => canonicalJson(value)).toThrow(TypeError);
+  });
+});
+
+describe("eventJson", () => {
+  test("is canonical JSON", () => {
+    fc.assert(fc.property(jsonObject, (value) => void expect(eventJson(value)).toBe(canonicalJson(value))));
+  });
+
+  test("writes half a surrogate pair as its escape, in names and texts, and is valid UTF-8", () => {
+    const text = eventJson({ "b\udc00": ["x\ud83d", "\ud83d\ude00"], a: 1 });
+    expect(text).toBe(String.raw`{"a":1,"b\udc00":["x\ud83d","😀"]}`);
+    expect(Buffer.from(text, "utf8").toString("utf8")).toBe(text);
+  });
+
+  test.each([
+    ["NaN", Number.NaN],
+    ["undefined", { a: undefined }],
+    ["a Date", { at: new Date(0) }],
+  ])("refuses %s", (_name, value) => {
+    expect(() => eventJson(value)).toThrow(TypeError);
   });
 });

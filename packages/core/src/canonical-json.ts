@@ -13,9 +13,25 @@ const loneSurrogate = /\p{Surrogate}/u;
  * Source: RFC 8785.
  */
 export function canonicalJson(value: unknown): string {
+  return write(value, wholeText);
+}
+
+/**
+ * The text of what happened, to be stored, signed and sent: as `canonicalJson`, except that a lone surrogate is written as
+ * its escape (`\ud800`), which is ASCII. No request may hold one; but where a record has one all the same, it must not
+ * keep an escalation from being closed. Not to be hashed as RFC 8785: that has no bytes for it.
+ */
+export function eventJson(value: unknown): string {
+  return write(value, JSON.stringify);
+}
+
+/** How a text that is not plain is written. */
+type WriteText = (value: string) => string;
+
+function write(value: unknown, otherText: WriteText): string {
   switch (typeof value) {
     case "string":
-      return text(value);
+      return text(value, otherText);
     case "number":
       // JSON.stringify is ECMAScript's Number::toString, which RFC 8785 §3.2.2.3 prescribes; -0 becomes 0.
       if (!Number.isFinite(value)) throw new TypeError(`canonical JSON has no number ${value}`);
@@ -24,29 +40,32 @@ export function canonicalJson(value: unknown): string {
       return value ? "true" : "false";
     case "object":
       if (value === null) return "null";
-      return Array.isArray(value) ? list(value) : members(value);
+      return Array.isArray(value) ? list(value, otherText) : members(value, otherText);
     default:
       throw new TypeError(`canonical JSON has no ${typeof value}`);
   }
 }
 
-function text(value: string): string {
-  if (plain.test(value)) return `"${value}"`;
+function text(value: string, otherText: WriteText): string {
+  return plain.test(value) ? `"${value}"` : otherText(value);
+}
+
+function wholeText(value: string): string {
   if (loneSurrogate.test(value)) throw new TypeError("canonical JSON has no lone surrogate");
   return JSON.stringify(value);
 }
 
-function list(values: readonly unknown[]): string {
+function list(values: readonly unknown[], otherText: WriteText): string {
   let out = "[";
   for (let index = 0; index < values.length; index++) {
     if (index > 0) out += ",";
-    out += canonicalJson(values[index]);
+    out += write(values[index], otherText);
   }
   return `${out}]`;
 }
 
 /** Writes the text directly: an object rebuilt from sorted entries would put integer-like names first again. */
-function members(value: object): string {
+function members(value: object, otherText: WriteText): string {
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype) {
     throw new TypeError(`canonical JSON has no ${value.constructor?.name ?? "object with a prototype"}`);
@@ -58,7 +77,7 @@ function members(value: object): string {
   let out = "{";
   for (const name of names) {
     if (out.length > 1) out += ",";
-    out += `${text(name)}:${canonicalJson(record[name])}`;
+    out += `${text(name, otherText)}:${write(record[name], otherText)}`;
   }
   return `${out}}`;
 }

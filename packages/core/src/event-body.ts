@@ -1,5 +1,5 @@
 import type { EventBody, EventType } from "@countersign/contract";
-import { canonicalJson } from "./canonical-json.ts";
+import { eventJson } from "./canonical-json.ts";
 import { formatTimestampUs } from "./time.ts";
 
 /** What happened, before it is known which webhook will be told. Fields left out are null in the body. */
@@ -20,7 +20,7 @@ export interface EventFacts {
  * TypeError when `data` holds what JSON cannot.
  */
 export function eventDraftText(event: EventFacts): string {
-  return canonicalJson({
+  return eventJson({
     data: event.data,
     decision_id: event.decision_id ?? null,
     escalation_id: event.escalation_id ?? null,
@@ -40,7 +40,7 @@ export function eventDraftText(event: EventFacts): string {
  * Source: contract §2.5, api.md §8.
  */
 export function eventBodyText(draft: Omit<EventBody, "webhook_id">, webhook_id: string): string {
-  return canonicalJson({ ...draft, webhook_id });
+  return eventJson({ ...draft, webhook_id });
 }
 
 /** The one time that the contract writes with a numeric offset. Source: contract §2.6. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "./canonical-json.ts";
+import { eventJson } from "./canonical-json.ts";
 import { contractSignature, deliveryHeaders } from "./signature.ts";
 
 interface Vector {
@@ -24,10 +24,6 @@ const bytesOf = ({ body_base64, body_repeat }: Vector): Buffer =>
   body_repeat === undefined
     ? Buffer.from(body_base64 ?? "", "base64")
     : Buffer.from(body_repeat.unit.repeat(body_repeat.count));
-/** Half of a surrogate pair: refused in every request, so no event ever has one, and the writer refuses it too. */
-const storable = ({ event }: Vector) => event !== undefined && !/"[^"]*\p{Surrogate}/u.test(flatten(event));
-const flatten = (value: unknown): string =>
-  typeof value === "object" && value !== null ? Object.entries(value).flat().map(flatten).join() : `"${value}"`;
 const openssl = (key: string, body: Buffer) =>
   execFileSync("openssl", ["dgst", "-sha256", "-hmac", key], { input: body }).toString().trim().split(" ").at(-1);
 
@@ -38,9 +34,12 @@ describe("contractSignature", () => {
     for (const mistake of Object.values(vector.must_not_equal)) expect(signature).not.toBe(mistake);
   });
 
-  test.each(vectors.filter(storable))("$id: the event is written in exactly these bytes", (vector) => {
-    expect(Buffer.from(canonicalJson(vector.event))).toEqual(bytesOf(vector));
-  });
+  test.each(vectors.filter(({ event }) => event !== undefined))(
+    "$id: the event is written in exactly these bytes",
+    (vector) => {
+      expect(Buffer.from(eventJson(vector.event))).toEqual(bytesOf(vector));
+    },
+  );
 
   test("is what openssl computes", () => {
     const simple = vectors.filter(({ secret }) => /^[\x21-\x7e]+$/.test(secret)).slice(0, 10);
