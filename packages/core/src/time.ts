@@ -4,6 +4,7 @@ const timestampPattern =
 /** Microseconds in one second; every time in core is a whole number of microseconds since 1970 (safe until 2255). */
 export const us_per_second = 1_000_000;
 
+const seconds_per_day = 86_400;
 const seconds_min = Date.parse("0000-01-01T00:00:00Z") / 1000;
 const seconds_max = Date.parse("9999-12-31T23:59:59Z") / 1000;
 
@@ -11,7 +12,7 @@ const seconds_max = Date.parse("9999-12-31T23:59:59Z") / 1000;
  * The microseconds since 1970 that an RFC 3339 date-time names, or null for anything else. A day that the calendar does
  * not have (30 February) is null, not the day after; so is a moment outside of the years 0000 to 9999 of UTC, which
  * RFC 3339 cannot write in UTC. Digits beyond the sixth are cut; a leap second counts as the last
- * microsecond of its minute.
+ * microsecond of its minute, and second 60 of any minute but the last of a day in UTC is null (RFC 3339 §5.7).
  */
 export function parseTimestampUs(text: string): number | null {
   const match = timestampPattern.exec(text);
@@ -30,6 +31,8 @@ export function parseTimestampUs(text: string): number | null {
   const offset = (offsetHours * 60 + offsetMinutes) * (sign === "-" ? -60 : 60);
   const seconds = midnight.getTime() / 1000 + h * 3600 + m * 60 + Math.min(s, 59) - offset;
   if (seconds < seconds_min || seconds > seconds_max) return null;
+  // From year 0000 on, because `%` keeps the sign.
+  if (s === 60 && (seconds - seconds_min) % seconds_per_day !== seconds_per_day - 1) return null;
   const micros = s === 60 ? us_per_second - 1 : Number((fraction ?? "").slice(0, 6).padEnd(6, "0"));
   return seconds * us_per_second + micros;
 }
