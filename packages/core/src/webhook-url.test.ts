@@ -37,6 +37,21 @@ describe("checkWebhookUrl", () => {
     ["a mapped private address", "https://[::ffff:a00:1]/", "refuse"],
     ["a NAT64 address", "https://[64:ff9b::808:808]/", "refuse"],
     ["a translated address", "https://[::ffff:0:808:808]/", "refuse"],
+    ["a local name with two dots at its end", "https://localhost../", "refuse"],
+    ["a metadata name with two dots at its end", "https://metadata.google.internal../", "refuse"],
+    ["an address with two dots at its end", "https://127.0.0.1../", "refuse"],
+    ["an empty label", "https://hooks..example.com/", "refuse"],
+    ["an empty first label", "https://.example.com/", "refuse"],
+    ["a wildcard", "https://*.example.com/", "refuse"],
+    ["a template that was not filled in", "https://{host}.example.com/", "refuse"],
+    ["several hosts", "https://hooks.example.com,127.0.0.1/", "refuse"],
+    ["a label of 63 characters", `https://${"a".repeat(63)}.example.com/`, "accept"],
+    ["a label of 64 characters", `https://${"a".repeat(64)}.example.com/`, "refuse"],
+    ["a name of 253 characters", `https://${"a.".repeat(125)}com/`, "accept"],
+    ["a name of 253 characters and its final dot", `https://${"a.".repeat(125)}com./`, "accept"],
+    ["a name of 254 characters", `https://${"a.".repeat(125)}comm/`, "refuse"],
+    ["an underscore", "https://my_hooks.example.com/", "accept"],
+    ["a name in another script", "https://b\u00fccher.example.com/", "accept"],
   ])("%s: %s is %sed", (_title, url, expected) => {
     expect(verdict(url)).toBe(expected);
   });

@@ -31,6 +31,10 @@ const localSuffixes = [
   "metadata.goog",
 ];
 
+/** What can be a name in DNS, after the parser has lower-cased it and written it in ASCII: labels of 1 to 63 characters. */
+const nameForm = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
+const name_chars_max = 253;
+
 /** Ports of other protocols, as the Fetch standard lists them for browsers: a POST there could be read as commands. */
 const otherProtocols: ReadonlySet<number> = new Set([
   ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104],
@@ -85,7 +89,8 @@ function refusedLiteral(host: string, rules: WebhookUrlRules): string | null {
 }
 
 function refusedName(host: string, rules: WebhookUrlRules): string | null {
-  if (host === "") return "The URL has no valid host or port.";
+  // The parser takes "localhost..", "*.example.com" and "a,b": names that no rule below would know, and nobody can have.
+  if (host.length > name_chars_max || !nameForm.test(host)) return "The URL has no valid host or port.";
   if (rules.allow_networks.length > 0) return null;
   if (!host.includes(".")) return `${host} is a name of a private network.`;
   const suffix = localSuffixes.find((each) => host === each || host.endsWith(`.${each}`));
