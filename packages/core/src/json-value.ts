@@ -2,11 +2,13 @@ import { Duration, Timestamp } from "@countersign/cel";
 
 /**
  * A value of an expression as JSON, or undefined when JSON has no such value: numbers that are not finite or not exact,
- * bytes, maps with other keys than texts. Timestamps and durations become text.
+ * bytes, maps with other keys than texts; nor texts with a NUL character, which no request may hold either: PostgreSQL
+ * stores a document with one, and then reads no field of it. Timestamps and durations become text.
  */
 export function jsonValue(value: unknown): unknown {
   switch (typeof value) {
     case "string":
+      return value.includes("\0") ? undefined : value;
     case "boolean":
       return value;
     case "number":
@@ -23,7 +25,7 @@ export function jsonValue(value: unknown): unknown {
   if (prototype !== Object.prototype && prototype !== null) return undefined;
   const record: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
-    const json = name === "__proto__" ? undefined : jsonValue(field);
+    const json = name === "__proto__" || name.includes("\0") ? undefined : jsonValue(field);
     if (json === undefined) return undefined;
     record[name] = json;
   }

@@ -1,4 +1,7 @@
-/** Texts of an agent's choosing that are cut to a length: never inside a character, or the records hold what nobody can read. */
+/**
+ * Records hold only what everything that reads them can read: whole characters, also where a text of an agent's choosing is
+ * cut, and no NUL character, also where a policy makes one.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../packages/server/src/testing/database.ts";
 import { call } from "../packages/server/src/testing/http-node.ts";
@@ -77,6 +80,23 @@ test("a refusal that shows the beginning of a long name shows whole characters",
   }
 });
 
+test("a NUL character that a policy makes comes into no record", async () => {
+  const effects = {
+    "nul-told": { effect: "escalate", message: '{{"a" + string(b"\\x00")}} told' },
+    "nul-set": { effect: "approve_modified", modify: [{ op: "set", path: "/y", value: '"a\\u0000b"' }] },
+    "nul-name": { effect: "approve_modified", modify: [{ op: "set", path: "/y", value: '{"a\\x00": 1.0}' }] },
+  };
+  for (const [name, spec] of Object.entries(effects)) {
+    await inForce(name, { match: { verbs: [name] }, when: "true", ...spec });
+    const { decision } = await submit(name, { x: 1 });
+    expect(decision.verdict).toBe("escalate");
+    expect(JSON.stringify(decision)).not.toContain("\\u0000");
+  }
+  expect((await send("GET", "/v1/overview")).status).toBe(200);
+  expect((await send("GET", `/v1/escalations?reviewer=${org.org.org_id}`)).status).toBe(200);
+});
+
+// Last: nothing else reads the records of the organization after these.
 test("an escalation whose record holds half a character all the same can be decided and cancelled", async () => {
   const close = {
     decided: (path: string) => send("POST", `${path}/decision`, { outcome: "block" }, org.reviewer),
