@@ -1,6 +1,7 @@
 import type { Checked } from "../check/checker.ts";
 import type { Reference } from "../check/scope.ts";
 import { DYN, type Type } from "../check/type.ts";
+import { excerpt } from "../excerpt.ts";
 import { type Ast, dottedName, type Expr, type Index, type Select } from "../syntax/ast.ts";
 import { Failure, unknown } from "../value/unknown.ts";
 import { TypeValue, Uint, type Value } from "../value/value.ts";
@@ -40,7 +41,7 @@ class Compiler {
 
   compile(e: Expr): Code {
     const type = this.checked.types[e.id] ?? DYN;
-    const text = () => excerpt(this.ast.source, e);
+    const text = () => excerpt(this.ast.source.slice(e.start, e.end), 80);
     switch (e.kind) {
       case "literal":
         return this.literal(e, type);
@@ -150,7 +151,14 @@ class Compiler {
     const value = constant;
     const exact = typeof value === "bigint" ? exactNumber(value) : value;
     const small = typeof value === "bigint" && typeof exact === "number" ? () => exact : null;
-    return code({ run: () => value, small, constant, cost: 1, type, describe: () => excerpt(this.ast.source, e) });
+    return code({
+      run: () => value,
+      small,
+      constant,
+      cost: 1,
+      type,
+      describe: () => excerpt(this.ast.source.slice(e.start, e.end), 80),
+    });
   }
 
   /** A name, or a chain of selections on one that can be read in one go. */
@@ -269,9 +277,4 @@ function readNow(read: Run): Run {
 
 function failing(failure: Failure, type: Type, describe: Describe): Code {
   return code({ run: () => failure, cost: 1, type, describe });
-}
-
-function excerpt(source: string, e: Expr): string {
-  const text = source.slice(e.start, e.end).replace(/\s+/g, " ");
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }

@@ -1,4 +1,5 @@
 import type { Finding } from "../diagnostics.ts";
+import { excerpt } from "../excerpt.ts";
 import { type Expr, LIMITS } from "./ast.ts";
 import type { Token } from "./tokens.ts";
 
@@ -91,7 +92,7 @@ export class Cursor {
       });
     }
     const t = this.peek();
-    const what = t.kind === "end" ? "end of expression" : `\`${shorten(this.source.slice(t.start, t.end))}\``;
+    const what = t.kind === "end" ? "end of expression" : `\`${excerpt(this.source.slice(t.start, t.end), 41)}\``;
     this.stop({
       code: "syntax",
       message: `unexpected ${what}`,
@@ -113,11 +114,6 @@ export class Cursor {
       });
     }
   }
-}
-
-function shorten(text: string): string {
-  const line = text.replace(/\s+/g, " ");
-  return line.length > 40 ? `${line.slice(0, 40)}…` : line;
 }
 
 /** Advice for words and marks that other languages use. */

@@ -1,0 +1,6 @@
+/** A piece of source on one line, at most `units_max` UTF-16 units long and cut between characters: it stands in stored records. */
+export function excerpt(source: string, units_max: number): string {
+  const line = source.replace(/\s+/g, " ");
+  if (line.length <= units_max) return line;
+  return `${line.slice(0, units_max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
