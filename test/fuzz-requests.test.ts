@@ -12,6 +12,7 @@ import { beginSession } from "../packages/server/src/operations/session.ts";
 import { insertPerson, type Person, readPerson } from "../packages/server/src/store/people.ts";
 import { testDatabase } from "../packages/server/src/testing/database.ts";
 import { call, testOrganization } from "../packages/server/src/testing/http-node.ts";
+import { unreadableRecords } from "../packages/server/src/testing/readable-records.ts";
 import { blockedBody, heldBody } from "../packages/server/src/testing/review.ts";
 import { serviceNode } from "../packages/server/src/testing/service-node.ts";
 import { softwareAuthenticator } from "../packages/server/src/testing/software-authenticator.ts";
@@ -86,8 +87,9 @@ beforeAll(async () => {
   pool.webhook = [(await post("/v1/escalations/webhooks", { url: "https://hooks.example.com/x" })).webhook.id];
   pool.policy = [(await post("/v1/policies", { policy: documents[0] })).policy.policy_id];
 });
-afterAll(() => {
+afterAll(async () => {
   expect(failures).toEqual([]);
+  expect(await unreadableRecords(database.db)).toEqual([]);
 });
 
 /** Path parameters: what exists, what does not, and what cannot. */

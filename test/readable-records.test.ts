@@ -5,6 +5,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../packages/server/src/testing/database.ts";
 import { call } from "../packages/server/src/testing/http-node.ts";
+import { unreadableRecords } from "../packages/server/src/testing/readable-records.ts";
 import { type Reviewed, reviewedOrganization } from "../packages/server/src/testing/review.ts";
 import { serviceNode } from "../packages/server/src/testing/service-node.ts";
 
@@ -96,6 +97,10 @@ test("a NUL character that a policy makes comes into no record", async () => {
   expect((await send("GET", `/v1/escalations?reviewer=${org.org.org_id}`)).status).toBe(200);
 });
 
+test("every document that is stored can be read by the database", async () => {
+  expect(await unreadableRecords(database.db)).toEqual([]);
+});
+
 // Last: nothing else reads the records of the organization after these.
 test("an escalation whose record holds half a character all the same can be decided and cancelled", async () => {
   const close = {
@@ -108,6 +113,7 @@ test("an escalation whose record holds half a character all the same can be deci
     await database.db.query(half, [intent_id]);
     const path = `/v1/escalations/${decision.escalation_id}`;
     expect((await send("GET", path)).json.escalation.reason).toMatch(halves);
+    expect(await unreadableRecords(database.db)).toEqual([expect.stringMatching(/^escalations\.record: /)]);
     await closing(path);
     const { json } = await send("GET", `/v1/intents/${intent_id}/decision?wait=10`);
     expect(json.decision).toMatchObject({ status: "final", outcome: "block", escalation_status: status });
