@@ -49,6 +49,7 @@ const step = fc.oneof(
 const age = fc.option(fc.constantFrom({ identity: "1m" }, { "security.alert": "2h" }), { nil: undefined });
 const shared = { when: condition, require: fc.option(condition, { nil: undefined }), risk, facts_max_age: age };
 const names = ["a", "b", "c", "d", "e"];
+const categories = ["security", "identity", "environmental", "regulatory"];
 
 function spec(
   effects: readonly string[],
@@ -226,6 +227,24 @@ describe("laws of deciding", () => {
         expect(["block", "escalate"]).toContain(decide(inputOf(given, { ...safe, facts: fewer })).content.verdict);
       }),
       { numRuns: 150 },
+    );
+  });
+
+  test("a stale fact never loosens more than a missing or a fresh one, also where a rule silences another", () => {
+    const silencing = fc.tuple(spec(["none"], ["fire", "skip"], false), spec(["block"], ["fire", "skip"], false));
+    const at = (stale: readonly string[]) =>
+      Object.fromEntries(categories.map((name) => [name, stale.includes(name) ? "2026-10-01T00:00:00Z" : noon]));
+    fc.assert(
+      fc.property(silencing, situation, fc.subarray(categories, { minLength: 1 }), ([first, second], on, stale) => {
+        const given = [policy("a", { ...first, suppresses: ["b"] }), policy("b", second)];
+        const rest = Object.entries(on.facts ?? {}).filter(([name]) => !stale.includes(name));
+        const after = decide(inputOf(given, { ...on, as_of: at(stale) })).content.verdict;
+        for (const facts of [on.facts ?? {}, Object.fromEntries(rest)]) {
+          const before = decide(inputOf(given, { ...on, as_of: at([]), facts })).content.verdict;
+          expect(stricter(after, before)).toBe(after);
+        }
+      }),
+      { numRuns: 400 },
     );
   });
 

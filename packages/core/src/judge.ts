@@ -160,9 +160,10 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
       for (const name of policies) if (!obstacles.has(name)) obstacles.set(name, `${path}: ${message}`);
     }
     // This ends: only values conflict, and each time there are fewer votes that want one written.
-    const rest = votes.map(({ placed, vote }): PlacedVote => {
+    const rest = votes.map((each): PlacedVote => {
+      const { vote } = each;
       const obstacle = vote.effect === "approve_modified" ? obstacles.get(vote.policy.name) : undefined;
-      return { placed, vote: obstacle === undefined ? vote : obstructed(vote, obstacle) };
+      return obstacle === undefined ? each : { ...each, vote: obstructed(vote, obstacle) };
     });
     return planOf(rest, content);
   }
@@ -170,10 +171,8 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
     return { votes, modifications: plan.operations as Modification[], content: plan.content };
   }
   const settled = votes.map(
-    ({ placed, vote }): PlacedVote => ({
-      placed,
-      vote: vote.effect === "approve_modified" ? { ...vote, effect: "none" } : vote,
-    }),
+    (each): PlacedVote =>
+      each.vote.effect === "approve_modified" ? { ...each, vote: { ...each.vote, effect: "none" } } : each,
   );
   return { votes: settled, modifications: [], content };
 }
@@ -183,9 +182,7 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
  * made. They may be all that it fired for, and then it would not fire again.
  */
 function silencedBy(votes: readonly PlacedVote[]): number[] {
-  return votes.flatMap(({ placed, vote }) =>
-    vote.requests.length > 0 && vote.unknowns.length === 0 ? placed.suppresses : none,
-  );
+  return votes.flatMap(({ vote, silences }) => (vote.requests.length > 0 ? silences : none));
 }
 
 function stops(vote: Vote, lift: ReadonlySet<string>): boolean {

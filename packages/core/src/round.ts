@@ -1,4 +1,4 @@
-import { evaluateRule, type Scene } from "./policy/evaluate.ts";
+import { evaluateRule, firesForSure, type Scene } from "./policy/evaluate.ts";
 import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
 import { type Vote, voteOf } from "./votes.ts";
 
@@ -9,7 +9,11 @@ export const candidate_states = { not_in_force: 0, not_applicable: 1, quiet: 2, 
 export interface PlacedVote {
   readonly placed: PlacedPolicy;
   readonly vote: Vote;
+  /** Places of the policies that stand back because of it. */
+  readonly silences: readonly number[];
 }
+
+const nobody: readonly number[] = Object.freeze([]);
 
 /** All policies that match an action, evaluated once. `states` runs parallel to `candidates`. */
 export interface Round {
@@ -21,9 +25,10 @@ export interface Round {
 
 /**
  * Evaluates every candidate: no verdict ends it early, since audit and risk need them all. Votes come in the order of
- * the set. A policy that another one suppresses has no vote; only a policy that definitely fires suppresses. `silent`
- * are places that have no vote whatever fires.
- * Source: policies.md §3 rule 2.
+ * the set. A policy that another one suppresses has no vote; only a policy that definitely fires suppresses, and one that
+ * fires because of what stale facts say does not: they switch rules on, never off. `silent` are places that have no vote
+ * whatever fires.
+ * Source: policies.md §3 rules 2 and 3.
  */
 export function evaluateRound(
   group: PolicyGroup,
@@ -47,10 +52,14 @@ export function evaluateRound(
     }
     states[i] = candidate_states.found;
     const vote = voteOf(outcome, scene);
-    if (vote !== null) votes.push({ placed, vote });
-    if (outcome.state === "fired" && placed.suppresses.length > 0) {
+    const silences =
+      outcome.state === "fired" && placed.suppresses.length > 0 && firesForSure(policy, scene)
+        ? placed.suppresses
+        : nobody;
+    if (vote !== null) votes.push({ placed, vote, silences });
+    if (silences.length > 0) {
       suppressed ??= new Set();
-      for (const place of placed.suppresses) suppressed.add(place);
+      for (const place of silences) suppressed.add(place);
     }
   }
   if (suppressed === null) return { group, candidates, states, votes };

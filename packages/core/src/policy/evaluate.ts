@@ -81,6 +81,19 @@ export function evaluateRule(policy: CompiledPolicy, scene: Scene): RuleOutcome 
   return raw.state === "unknown" && outcome.state !== "unknown" ? raw : outcome;
 }
 
+/**
+ * Whether something holds however stale facts are read: as they were given, and as missing. It is asked of what switches
+ * rules off, or softens them: stale facts switch rules on only.
+ */
+export function holdsOnAllViews({ fresh, raw, unscoped }: Scene, holds: (view: View) => boolean): boolean {
+  return [fresh, raw, unscoped].every((view) => view === null || holds(view));
+}
+
+/** Whether a policy that fires does so however stale facts are read. */
+export function firesForSure(policy: CompiledPolicy, scene: Scene): boolean {
+  return scene.raw === null || holdsOnAllViews(scene, (view) => outcomeOn(policy, view, scene).state === "fired");
+}
+
 function outcomeOn(policy: CompiledPolicy, view: View, scene: Scene): RuleOutcome {
   bindVariables(policy, view.bindings);
   let open: readonly Cause[] | null = null;
