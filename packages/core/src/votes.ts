@@ -11,6 +11,7 @@ import {
   causesOf,
   evaluateOn,
   type Finding,
+  holdsOnAllViews,
   mergeCauses,
   type Scene,
   type View,
@@ -115,11 +116,15 @@ function cast(policy: CompiledPolicy, unknowns: readonly Cause[], scene: Scene, 
   return { ...vote, requests };
 }
 
+/** Stale facts soften nothing, by what they say or by what they no longer say. */
 function modifiesInstead(policy: CompiledPolicy, scene: Scene): boolean {
-  if (policy.modify_when === null) return false;
-  bindVariables(policy, scene.fresh.bindings);
-  const result = evaluateOn(policy.modify_when, scene.fresh, scene.options);
-  return result.kind === "value" && result.value === true;
+  const { modify_when } = policy;
+  if (modify_when === null) return false;
+  return holdsOnAllViews(scene, (view) => {
+    bindVariables(policy, view.bindings);
+    const result = evaluateOn(modify_when, view, scene.options);
+    return result.kind === "value" && result.value === true;
+  });
 }
 
 /**
