@@ -5,6 +5,7 @@ import { type DecisionContent, stricter } from "./decision.ts";
 import { redacted_text } from "./hidden-text.ts";
 import { nothing, pointerNames, valueAt } from "./json-patch.ts";
 import { judge, saidBy } from "./judge.ts";
+import { planChanges } from "./modify.ts";
 import { compilePolicySet } from "./policy-set.ts";
 import { inputOf, noon, policySource, type TestCase, type TestPolicy } from "./testing/deciding.ts";
 
@@ -72,7 +73,7 @@ function policy(name: string, given: Record<string, unknown>, mode: "live" | "sh
   const kept = {
     ...rest,
     risk: given["effect"] === "none" ? (added ?? { add: 0.2 }) : added,
-    ...(given["effect"] === "approve_modified" ? { modify } : {}),
+    ...(given["effect"] === "approve_modified" || given["modify_when"] !== undefined ? { modify } : {}),
     suppresses: (suppresses as string[]).filter((other) => other !== name),
     variables: [{ name: "v", expr: "facts.identity.level" }],
   };
@@ -166,6 +167,40 @@ describe("laws of deciding", () => {
       }),
       { numRuns: 400 },
     );
+  });
+
+  test("what is let through modified stops no rule, and no rule asks for a change of it that was not made", () => {
+    const on_params = fc.constantFrom(
+      ...["true", "has(params.x) && params.x > 4", "has(params.x) && params.x < 3", "has(params.y)", "!has(params.y)"],
+    );
+    const steps = {
+      when: on_params,
+      modify: fc.array(step, { minLength: 1, maxLength: 2 }),
+      suppresses: fc.constant([]),
+    };
+    const rule = fc.oneof(
+      fc.record({ ...steps, effect: fc.constant("approve_modified") }),
+      fc.record({ ...steps, effect: fc.constantFrom("escalate", "block"), modify_when: on_params }),
+    );
+    const content = fc.constantFrom<Record<string, unknown>>({ x: 2 }, { x: 6, y: { z: 1 } }, {}, { x: 6 });
+    let let_through = 0;
+    fc.assert(
+      fc.property(policies(rule), content, (given, asked) => {
+        const input = inputOf(given, { intent: { content: asked }, facts: { identity: { level: 4 } } });
+        const { verdict, modified_content } = decide(input).content;
+        if (verdict !== "approve_modified" || modified_content === null) return;
+        let_through += 1;
+        const made = judge(input).plan.votes.filter(({ vote }) => vote.requests.length > 0);
+        const again = judge({ ...input, intent: { ...input.intent, payload: { content: modified_content } } });
+        for (const { placed, vote } of again.round.votes) {
+          if (made.some((each) => each.placed === placed)) continue;
+          expect(["none", "approve_modified"]).toContain(vote.effect);
+          expect(planChanges(modified_content, vote.requests)).toMatchObject({ operations: [] });
+        }
+      }),
+      { numRuns: 400 },
+    );
+    expect(let_through).toBeGreaterThan(20);
   });
 
   test("nor does it by using up the budget of the others, where nothing is modified", () => {

@@ -34,7 +34,7 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
   const { verdict, action, prepared, content, round, plan, modified, stoppers, lift } = judgement;
   const sceneFor = (seen: Content | null): Scenes => scenesOf(input, prepared, action, seen);
   const risk = combineRisk(judgement.contributions);
-  const voices = modified === null ? round.votes : [...round.votes, ...modified.round.votes];
+  const voices = modified === null ? round.votes : [...round.votes, ...modified.round.votes, ...stoppers];
   const { content: shown, withheld } = shownContent(voices, content);
   const hidden = hiddenTexts(content, shown);
   const reasons = reasonsOf(plan.votes, lift, shown === content ? judgement.scenes : sceneFor(shown), hidden);

@@ -1,7 +1,7 @@
 import type { Modification, Reason, Verdict } from "@countersign/contract";
 import { type DecidedAction, decidedAction } from "./action.ts";
 import { type DecideInput, default_verdict_name, risk_threshold_name, stricter } from "./decision.ts";
-import { planChanges } from "./modify.ts";
+import { type ChangeRequest, planChanges } from "./modify.ts";
 import type { ActionKey } from "./policy/action-index.ts";
 import type { Scene } from "./policy/evaluate.ts";
 import type { PlacedPolicy, PreparedMembrane } from "./policy-set.ts";
@@ -46,7 +46,7 @@ export interface Judgement {
   readonly plan: Plan;
   /** The modified action; null where it was not evaluated. */
   readonly modified: { readonly scenes: Scenes; readonly round: Round } | null;
-  /** Votes against the modified action that the submitted one did not have. */
+  /** Votes against the modified action that the submitted one did not have, and what is hidden of it because of them. */
   readonly stoppers: readonly PlacedVote[];
   readonly membrane_votes: readonly MembraneVote[];
 }
@@ -76,20 +76,29 @@ export function judge(input: DecideInput): Judgement {
 
   const round = evaluateRound(policySet.live, policySet.live.candidates(key), scenes, now_us);
   const contributions = contributionsOf(round.votes);
-  const plan = planOf(round.votes, content);
+  let plan = planOf(round.votes, content);
   const membrane_votes = membraneVotes(input, contributions, lift);
   let verdict = verdictOf(plan, membrane_votes, lift);
   let modified: Judgement["modified"] = null;
   let stoppers: readonly PlacedVote[] = none;
   // Also when people are to decide: what they approve is the modified action, and a block of that must not wait for them.
   if (plan.modifications.length > 0 && verdict !== "block") {
-    const changed = scenesOf(input, prepared, action, plan.content);
-    const silent = silencedBy(plan.votes);
-    modified = { scenes: changed, round: evaluateRound(policySet.live, round.candidates, changed, now_us, silent) };
-    stoppers = modified.round.votes.filter(
-      ({ placed, vote }) => stops(vote, lift) && !hasSaid(plan.votes, placed, vote),
-    );
-    for (const { vote } of stoppers) verdict = stricter(verdict, vote.effect as Verdict);
+    const again = (seen: Plan) => {
+      const changed = scenesOf(input, prepared, action, seen.content);
+      const silent = silencedBy(seen.votes);
+      return { scenes: changed, round: evaluateRound(policySet.live, round.candidates, changed, now_us, silent) };
+    };
+    modified = again(plan);
+    stoppers = stoppersOf(plan.votes, plan.content, modified.round.votes, lift);
+    const hides = stoppers.flatMap(({ placed, vote }) => (isPlanned(plan.votes, placed) ? none : vote.requests));
+    if (hides.length > 0) {
+      plan = planOf(round.votes, content, hides);
+      verdict = verdictOf(plan, membrane_votes, lift);
+      modified = again(plan);
+      const said = [...plan.votes, ...stoppers];
+      stoppers = [...stoppers, ...stoppersOf(said, plan.content, modified.round.votes, lift)];
+    }
+    for (const { vote } of stoppers) if (stops(vote, lift)) verdict = stricter(verdict, vote.effect as Verdict);
   }
   return {
     verdict,
@@ -143,16 +152,29 @@ function contributionsOf(votes: readonly PlacedVote[]): RiskContribution[] {
 }
 
 /**
+ * What all votes want changed, and on top of it `hides` (only remove and redact): no value that is written holds what they
+ * hide.
+ */
+function planOf(votes: readonly PlacedVote[], content: Content | null, hides: readonly ChangeRequest[] = none): Plan {
+  const plan = gather(votes, content, hides);
+  if (hides.length === 0) return plan;
+  const hidden = planChanges(plan.content ?? {}, hides);
+  if (hidden.kind === "conflict") throw new Error("what only hides is in no conflict");
+  const modifications = [...plan.modifications, ...(hidden.operations as Modification[])];
+  return { votes: plan.votes, modifications, content: hidden.content };
+}
+
+/**
  * Gathers what all votes want changed. Votes whose changes conflict fall back to what they say otherwise, and the others
  * are gathered again: what they change stands. When all changes turn out needless (a cap above the amount), nothing is
  * modified and the votes for it have no effect.
  */
-function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
+function gather(votes: readonly PlacedVote[], content: Content | null, hides: readonly ChangeRequest[]): Plan {
   if (!votes.some(({ vote }) => vote.requests.length > 0)) return { votes, modifications: [], content };
   const plan = planChanges(
     content ?? {},
     votes.flatMap(({ vote }) => vote.requests),
-    votes.flatMap(({ vote }) => vote.policy.hides),
+    [...votes.flatMap(({ vote }) => vote.policy.hides), ...hides],
   );
   if (plan.kind === "conflict") {
     const obstacles = new Map<string, string>();
@@ -165,7 +187,7 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
       const obstacle = vote.effect === "approve_modified" ? obstacles.get(vote.policy.name) : undefined;
       return obstacle === undefined ? each : { ...each, vote: obstructed(vote, obstacle) };
     });
-    return planOf(rest, content);
+    return gather(rest, content, hides);
   }
   if (plan.operations.length > 0) {
     return { votes, modifications: plan.operations as Modification[], content: plan.content };
@@ -183,6 +205,41 @@ function planOf(votes: readonly PlacedVote[], content: Content | null): Plan {
  */
 function silencedBy(votes: readonly PlacedVote[]): number[] {
   return votes.flatMap(({ vote, silences }) => (vote.requests.length > 0 ? silences : none));
+}
+
+/**
+ * What the evaluation of the modified action adds: blocks and escalations, and changes that only the modified action asks
+ * for. Those are not made, since changes are computed from the action as it was submitted: such a vote falls back to what it
+ * says otherwise, as in a conflict. What it hides is hidden all the same, also where it is lifted.
+ */
+function stoppersOf(
+  before: readonly PlacedVote[],
+  content: Content | null,
+  again: readonly PlacedVote[],
+  lift: ReadonlySet<string>,
+): PlacedVote[] {
+  return again.flatMap((each) => {
+    const { placed, vote } = each;
+    const asks = !isPlanned(before, placed) && isNeeded(content, vote);
+    const said =
+      asks && vote.effect === "approve_modified"
+        ? obstructed(vote, "the action asks for it only as others modify it")
+        : vote;
+    if (!asks && !stops(said, lift)) return [];
+    const hides = asks && said.requests.length > 0;
+    return !hides && hasSaid(before, placed, said) ? [] : [{ ...each, vote: said }];
+  });
+}
+
+/** Whether what this policy wants changed is among the changes, or what it hides. */
+function isPlanned(votes: readonly PlacedVote[], placed: PlacedPolicy): boolean {
+  return votes.some((each) => each.placed === placed && each.vote.requests.length > 0);
+}
+
+function isNeeded(content: Content | null, { requests }: Vote): boolean {
+  if (requests.length === 0) return false;
+  const plan = planChanges(content ?? {}, requests);
+  return plan.kind === "conflict" || plan.operations.length > 0;
 }
 
 function stops(vote: Vote, lift: ReadonlySet<string>): boolean {
