@@ -69,11 +69,12 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
   };
 }
 
-function membraneReason({ policy, effect, at }: MembraneVote, risk: Risk): Reason {
+function membraneReason({ policy, effect, at, modified_risk }: MembraneVote, risk: Risk): Reason {
+  const score = modified_risk === null ? risk.score : `${modified_risk} of the modified action`;
   const message =
     at === null
       ? `The membrane's default verdict is ${effect}.`
-      : `The risk ${risk.score} has reached the membrane's ${effect} threshold ${at}.`;
+      : `The risk ${score} has reached the membrane's ${effect} threshold ${at}.`;
   return { policy_id: null, policy, version: null, effect, message, citations: [], unknown_facts: [] };
 }
 

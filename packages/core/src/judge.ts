@@ -16,11 +16,15 @@ const nothing: ReadonlySet<string> = new Set();
 /** The scenes of one action with one content, by staleness profile. */
 export type Scenes = (profile: number) => Scene;
 
-/** What the membrane itself says. `at`: the threshold that the risk has reached; null: it is the default verdict. */
+/**
+ * What the membrane itself says. `at`: the threshold that the risk has reached; null: it is the default verdict.
+ * `modified_risk`: it was reached by this risk of the modified action only; null: by that of the submitted one.
+ */
 export interface MembraneVote {
   readonly policy: string;
   readonly effect: "block" | "escalate";
   readonly at: number | null;
+  readonly modified_risk: number | null;
 }
 
 /** What is to be changed, and the votes that are left when that is settled. */
@@ -77,7 +81,7 @@ export function judge(input: DecideInput): Judgement {
   const round = evaluateRound(policySet.live, policySet.live.candidates(key), scenes, now_us);
   const contributions = contributionsOf(round.votes);
   let plan = planOf(round.votes, content);
-  const membrane_votes = membraneVotes(input, contributions, lift);
+  let membrane_votes = membraneVotes(input, contributions, lift);
   let verdict = verdictOf(plan, membrane_votes, lift);
   let modified: Judgement["modified"] = null;
   let stoppers: readonly PlacedVote[] = none;
@@ -99,6 +103,11 @@ export function judge(input: DecideInput): Judgement {
       stoppers = [...stoppers, ...stoppersOf(said, plan.content, modified.round.votes, lift)];
     }
     for (const { vote } of stoppers) if (stops(vote, lift)) verdict = stricter(verdict, vote.effect as Verdict);
+    const reached = reachedAgain(input, membrane_votes, contributionsOf(modified.round.votes), lift);
+    if (reached !== null) {
+      membrane_votes = [...membrane_votes, reached];
+      verdict = stricter(verdict, reached.effect);
+    }
   }
   return {
     verdict,
@@ -273,15 +282,28 @@ function membraneVotes(
   const { default_verdict, thresholds } = membrane;
   const said: MembraneVote[] = [];
   if (default_verdict !== "approve" && !lift.has(default_verdict_name)) {
-    said.push({ policy: default_verdict_name, effect: default_verdict, at: null });
+    said.push({ policy: default_verdict_name, effect: default_verdict, at: null, modified_risk: null });
   }
   const { block_at, escalate_at } = thresholds;
   if ((block_at === null && escalate_at === null) || lift.has(risk_threshold_name)) return said;
   const score = riskScore(contributions);
   if (block_at !== null && score >= block_at) {
-    said.push({ policy: risk_threshold_name, effect: "block", at: block_at });
+    said.push({ policy: risk_threshold_name, effect: "block", at: block_at, modified_risk: null });
   } else if (escalate_at !== null && score >= escalate_at) {
-    said.push({ policy: risk_threshold_name, effect: "escalate", at: escalate_at });
+    said.push({ policy: risk_threshold_name, effect: "escalate", at: escalate_at, modified_risk: null });
   }
   return said;
+}
+
+/** The threshold that the risk of the modified action reaches, where that of the submitted one reached none as strict. */
+function reachedAgain(
+  input: DecideInput,
+  said: readonly MembraneVote[],
+  contributions: readonly RiskContribution[],
+  lift: ReadonlySet<string>,
+): MembraneVote | null {
+  const reached = membraneVotes(input, contributions, lift).find(({ at }) => at !== null);
+  if (reached === undefined) return null;
+  const known = said.some(({ at, effect }) => at !== null && stricter(effect, reached.effect) === effect);
+  return known ? null : { ...reached, modified_risk: riskScore(contributions) };
 }

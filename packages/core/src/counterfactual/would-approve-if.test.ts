@@ -128,6 +128,17 @@ describe("what is not offered", () => {
     expect(offered([risky], { ...amount(700), membrane: { thresholds } })).toBeNull();
   });
 
+  test("anything where a rule that withholds it adds its risk to the modified action only", () => {
+    const modify = [{ op: "set", path: "/channel", value: "'sms'" }];
+    const rules = [
+      { name: "p", spec: { when: "params.amount > 500", effect: "approve_modified", modify, risk: { add: 0.5 } } },
+      { name: "q", spec: { when: "has(params.channel)", effect: "none", risk: { add: 0.9 }, explain: false } },
+    ];
+    const thresholds = { escalate_at: 0.4, block_at: null };
+    expect(offered(rules, { ...amount(700), membrane: { thresholds } })).not.toBeNull();
+    expect(offered(rules, { ...amount(700), membrane: { thresholds: { ...thresholds, block_at: 0.7 } } })).toBeNull();
+  });
+
   test("a change after which a rule that withholds would stop the action; its own bound is never offered", () => {
     const open = block("open", "params.amount > 500");
     const hidden = block("hidden", "params.amount > 300 && params.amount < 600", { explain: false });

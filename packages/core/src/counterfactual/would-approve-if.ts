@@ -1,4 +1,4 @@
-import type { ApprovalChange } from "@countersign/contract";
+import type { ApprovalChange, Reason } from "@countersign/contract";
 import { decidedAction } from "../action.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { type Decided, type DecideInput, risk_threshold_name } from "../decision.ts";
@@ -30,6 +30,11 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   const stopping = content.reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
   const byThreshold = stopping.some(({ policy, policy_id }) => policy_id === null && policy === risk_threshold_name);
   if (stopping.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name)) return null;
+  // Of the modified action: who contributed to that risk, and may withhold the way, is not told.
+  const { escalate_at, block_at } = input.membrane.thresholds;
+  const reached = ({ effect }: Reason): boolean =>
+    content.risk_score >= ((effect === "block" ? block_at : escalate_at) ?? 0);
+  if (stopping.some((reason) => reason.policy_id === null && !reached(reason))) return null;
   const matching = matchingPolicies(input);
   const live = new Map(matching.map((placed) => [placed.policy.policy_id, placed]));
   const stoppers: PlacedPolicy[] = [];
