@@ -1,10 +1,10 @@
-import type { Db } from "../ports.ts";
+import type { Query } from "../ports.ts";
 
 /**
  * The stored documents that PostgreSQL cannot read, as `table.column: reason`: those with half a surrogate pair or a NUL
  * character. A column of the type json takes them and refuses whoever looks at a field of them afterwards.
  */
-export async function unreadableRecords(db: Pick<Db, "query">): Promise<string[]> {
+export async function unreadableRecords(db: { readonly query: Query }): Promise<string[]> {
   const columns = await db.query<{ name: string; place: string }>(
     `select quote_ident(column_name) as name, quote_ident(table_name) as place from information_schema.columns
      where table_schema = current_schema() and data_type = 'json' order by table_name, column_name`,
