@@ -10,7 +10,8 @@ import { storableUs } from "./storable-time.ts";
 const isEscalation = idPlace("escalation");
 
 /**
- * The organization's escalations, newest first or in the order asked for; those of test mode only when asked for.
+ * The organization's escalations, newest first or in the order asked for; those of test mode only when asked for. A page
+ * of large ones is shorter than `limit`.
  * Faults: invalid_request (cursor, an order for others than pending ones).
  */
 export async function listEscalations(
@@ -25,12 +26,12 @@ export async function listEscalations(
     throw new Fault("invalid_request", { details: [{ path: "/order", code: "not_allowed", message }] });
   }
   const after = filter.order === undefined ? placeByAge(cursor) : placeByTimeLimit(cursor);
-  const rows = await runtime.db.tenant(caller.org_id, (query) =>
+  const { rows, more } = await runtime.db.tenant(caller.org_id, (query) =>
     readPage(query, caller.org_id, filter, after, limit + 1),
   );
-  return page(rows, limit, ({ expires_at, escalation_id }) =>
-    filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`,
-  );
+  const placeOf = ({ expires_at, escalation_id }: Escalation) =>
+    filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;
+  return page(rows, limit, placeOf, more);
 }
 
 function placeByAge(cursor: string | undefined): EscalationPlace | null {

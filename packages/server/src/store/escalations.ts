@@ -2,6 +2,7 @@
 import type { Escalation } from "@countersign/contract";
 import type { Review } from "@countersign/core";
 import type { Query } from "../ports.ts";
+import { type BoundedPage, readBounded } from "./bounded-page.ts";
 
 /** Which escalations a list shows. */
 export interface EscalationFilter {
@@ -39,31 +40,35 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
   return row;
 }
 
-/** Up to `limit` escalations that come after a place in the order of the filter. */
+/** Up to `limit` escalations that come after a place in the order of the filter. Records hold what reviewers sent. */
 export async function listEscalations(
   query: Query,
   org_id: string,
   filter: EscalationFilter,
   after: EscalationPlace | null,
   limit: number,
-): Promise<Escalation[]> {
-  const order = filter.order === "expires_at" ? "expires_at, escalation_id" : "escalation_id desc";
-  // Equal ones are few in a list: a count for each row shown is a look into one index.
-  const rows = await query<{ record: Escalation; equal_pending: number | null }>(
-    `select record, case when status = 'pending' then (
-         select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
-           and o.mode = e.mode and o.status = 'pending') end as equal_pending
-     from escalations e where org_id = $1
-       and ($2::text is null
-         or case when $9::timestamptz is null then escalation_id < $2 else (expires_at, escalation_id) > ($9, $2) end)
-       and ($3::text is null or status = $3) and ($4::text is null or agent_id = $4) and mode = $5
-       and ($8::text is null or status <> 'pending' or not exists (
-         select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
-           and o.status = 'pending' and o.escalation_id > e.escalation_id))
-       and ($6::text is null or exists (
-         select from json_array_elements(record -> 'reviewers') as r
-         where $6 in (r ->> 'id', (r ->> 'type') || ':' || (r ->> 'id'))))
-     order by ${order} limit $7::integer`,
+): Promise<BoundedPage<Escalation>> {
+  const { rows, more } = await readBounded<{ record: Escalation; equal_pending: number | null }>(
+    query,
+    {
+      // Equal ones are few in a list: a count for each row shown is a look into one index.
+      columns: `escalation_id, expires_at, record, case when status = 'pending' then (
+          select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
+            and o.mode = e.mode and o.status = 'pending') end as equal_pending`,
+      bytes: "octet_length(record::text)",
+      from: `from escalations e where org_id = $1
+        and ($2::text is null
+          or case when $9::timestamptz is null then escalation_id < $2 else (expires_at, escalation_id) > ($9, $2) end)
+        and ($3::text is null or status = $3) and ($4::text is null or agent_id = $4) and mode = $5
+        and ($8::text is null or status <> 'pending' or not exists (
+          select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
+            and o.status = 'pending' and o.escalation_id > e.escalation_id))
+        and ($6::text is null or exists (
+          select from json_array_elements(record -> 'reviewers') as r
+          where $6 in (r ->> 'id', (r ->> 'type') || ':' || (r ->> 'id'))))`,
+      order: filter.order === "expires_at" ? "expires_at, escalation_id" : "escalation_id desc",
+      limit: "$7::integer",
+    },
     [
       org_id,
       after?.escalation_id ?? null,
@@ -76,7 +81,10 @@ export async function listEscalations(
       after?.expires_at ?? null,
     ],
   );
-  return rows.map(({ record, equal_pending }) => (equal_pending === null ? record : { ...record, equal_pending }));
+  const shown = rows.map(({ record, equal_pending }) =>
+    equal_pending === null ? record : { ...record, equal_pending },
+  );
+  return { rows: shown, more };
 }
 
 /** How many reviews are open for an agent and for the chain of rotations of a key, counted up to their caps. */

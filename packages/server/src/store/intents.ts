@@ -93,7 +93,7 @@ export function listIntents(
     query,
     {
       columns,
-      bytes: "octet_length(intent::text) + octet_length(decision::text)",
+      bytes: "octet_length(intent::text) + octet_length(decision::text) + coalesce(octet_length(resolution::text), 0)",
       from: `from intents
         where org_id = $1 and ($2::text is null or intent_id < $2) and ($3::text is null or agent_id = $3)
           and ($4::text is null or verdict = $4) and ($5::text is null or mode = $5)

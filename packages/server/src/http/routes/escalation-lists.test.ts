@@ -90,3 +90,33 @@ test("the order by time limit is refused for others than pending ones, and so is
   ])
     expect((await get(bad, own.reviewer)).status, bad).toBe(400);
 });
+
+test("a page of what reviewers made large ends after 4 MiB, of escalations and of intents, and its cursor leads on", async () => {
+  const own = await reviewedOrganization(db, url);
+  const ids: string[] = [];
+  for (let n = 0; n < 4; n++) {
+    const escalation_id = await held(own);
+    ids.unshift(escalation_id);
+    // It stands in the vote and in the resolution, and in the decision twice.
+    const modifications = [{ op: "add", path: "/text", value: "x".repeat(1_000_000) }];
+    const body = { outcome: "approve_modified", modifications };
+    expect((await post(`/v1/escalations/${escalation_id}/decision`, own.reviewer, body)).status).toBe(200);
+  }
+  for (const [path, list] of [
+    ["/v1/escalations", "escalations"],
+    ["/v1/intents", "intents"],
+  ] as const) {
+    const pages: number[] = [];
+    const found: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const { json } = await get(`${path}?limit=50${cursor === null ? "" : `&cursor=${cursor}`}`, own.reviewer);
+      pages.push(json[list].length);
+      found.push(...json[list].map((each: Record<string, string>) => each["escalation_id"] ?? each["intent_id"]));
+      cursor = json.next_cursor;
+    } while (cursor !== null);
+    expect(pages, path).toEqual([3, 1]);
+    expect(new Set(found).size, path).toBe(4);
+    if (list === "escalations") expect(found).toEqual(ids);
+  }
+});
