@@ -1,16 +1,26 @@
 /** Says loudly where decisions are made and nothing is held. */
+import type { Membrane } from "@countersign/contract";
+import type { Client } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { Data } from "./data.tsx";
 
+/** All of them: a page of large catalogues is shorter than was asked for. */
+async function allMembranes(client: Client): Promise<readonly Membrane[]> {
+  const membranes: Membrane[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await client.listMembranes({ limit: 200, ...(cursor === null ? {} : { cursor }) });
+    membranes.push(...page.membranes);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return membranes;
+}
+
 export function useMembranes() {
   const client = useClient();
-  return useQuery({
-    queryKey: ["membranes"],
-    queryFn: async () => (await client.listMembranes({ limit: 200 })).membranes,
-    staleTime: 30_000,
-  });
+  return useQuery({ queryKey: ["membranes"], queryFn: () => allMembranes(client), staleTime: 30_000 });
 }
 
 export function ShadowBanner({ where }: { readonly where: "queue" | "overview" }) {

@@ -4,14 +4,23 @@ import { limits, type Membrane, type MembraneChange, type MembraneInput } from "
 import { Fault, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
+import { decodeCursor, idPlace, page } from "../store/cursor.ts";
 import { lockHead, withHead } from "../store/heads.ts";
-import { insertMembrane, readMembrane, readMembranes, updateMembrane } from "../store/membranes.ts";
+import {
+  insertMembrane,
+  readMembrane,
+  readMembraneName,
+  listMembranes as readPage,
+  updateMembrane,
+} from "../store/membranes.ts";
 import type { Caller } from "./caller.ts";
+import type { Page } from "./read-intents.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Membranes an organization may have; the whole list fits on one page. */
+/** Membranes an organization may have. */
 const membranes_max = 100;
+const isMembrane = idPlace("membrane");
 
 /** What a new membrane has where its creator says nothing. */
 export const membraneDefaults = {
@@ -56,17 +65,22 @@ export async function createMembrane(
       auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type: "membrane_created", data: { membrane } }),
     ],
   });
-  const existing = await readMembranes(query, caller.org_id);
-  refuseTakenName(existing, membrane);
-  if (existing.length >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
+  const count = await refuseTakenName(query, caller.org_id, membrane);
+  if (count >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
   await insertMembrane(query, caller.org_id, membrane);
   return membrane;
 }
 
-/** All membranes, newest first. */
-export async function listMembranes(runtime: Runtime, caller: Caller): Promise<Membrane[]> {
-  const membranes = await runtime.db.tenant(caller.org_id, (query) => readMembranes(query, caller.org_id));
-  return membranes.sort((a, b) => (a.membrane_id < b.membrane_id ? 1 : -1));
+/** Membranes, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor). */
+export async function listMembranes(
+  runtime: Runtime,
+  { org_id }: Caller,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<Membrane>> {
+  const before = decodeCursor(cursor, isMembrane);
+  const { rows, more } = await runtime.db.tenant(org_id, (query) => readPage(query, org_id, before, limit + 1));
+  return page(rows, limit, (row) => row.membrane_id, more);
 }
 
 /** One membrane. Faults: not_found. */
@@ -150,22 +164,23 @@ async function rewrite(
   });
   return runtime.db.tenant(caller.org_id, async (query) => {
     await lockHead(query, caller.org_id);
-    const membranes = await readMembranes(query, caller.org_id);
-    const before = membranes.find((each) => each.membrane_id === membrane_id);
+    const before = await readMembrane(query, caller.org_id, membrane_id);
     if (before === undefined) throw new Fault("not_found");
     const after = await change(before, query);
     // What changes nothing makes no decision stale, and is nothing to look up later.
     if (isDeepStrictEqual(after, before)) return before;
-    refuseTakenName(membranes, after);
+    await refuseTakenName(query, caller.org_id, after);
     await updateMembrane(query, caller.org_id, after, at);
     await withHead(query, caller.org_id, { raise: ["policy"], audit: [entry] });
     return after;
   });
 }
 
-function refuseTakenName(membranes: readonly Membrane[], membrane: Membrane): void {
-  const taken = membranes.some((each) => each.name === membrane.name && each.membrane_id !== membrane.membrane_id);
-  if (taken) throw nameFault("Another membrane of your organization has this name.");
+/** Answers with how many membranes the organization has. Faults: already_exists when another has the name. */
+async function refuseTakenName(query: Query, org_id: string, { name, membrane_id }: Membrane): Promise<number> {
+  const { count, holder } = await readMembraneName(query, org_id, name, membrane_id);
+  if (holder !== null) throw nameFault("Another membrane of your organization has this name.");
+  return count;
 }
 
 function nameFault(message: string): Fault {

@@ -1,16 +1,52 @@
 /** SQL for membranes. Source: api.md §10. */
 import type { Membrane } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { type BoundedPage, readBounded } from "./bounded-page.ts";
 
 const columns = `membrane_id, name, status, is_default, default_verdict,
   json_build_object('escalate_at', escalate_at, 'block_at', block_at) as thresholds,
   packs, action_catalogue, facts_max_age, escalation, created_at`;
 
-/** All membranes of the organization, the default one first, then oldest first. At most 100 exist. */
+/** All membranes of the organization, to decide with. At most 100 exist, of up to a MiB each. */
 export function readMembranes(query: Query, org_id: string): Promise<Membrane[]> {
   return query<Membrane>(`select ${columns} from membranes where org_id = $1 order by is_default desc, membrane_id`, [
     org_id,
   ]);
+}
+
+/** Up to `limit` membranes, newest first, older than `before`; fewer where their catalogues are large. */
+export function listMembranes(
+  query: Query,
+  org_id: string,
+  before: string | null,
+  limit: number,
+): Promise<BoundedPage<Membrane>> {
+  return readBounded<Membrane>(
+    query,
+    {
+      columns,
+      bytes: "octet_length(action_catalogue::text)",
+      from: "from membranes where org_id = $1 and ($2::text is null or membrane_id < $2)",
+      order: "membrane_id desc",
+      limit: "$3::integer",
+    },
+    [org_id, before, limit],
+  );
+}
+
+/** How many membranes the organization has, and which other than this one has the name. */
+export async function readMembraneName(
+  query: Query,
+  org_id: string,
+  name: string,
+  membrane_id: string,
+): Promise<{ readonly count: number; readonly holder: string | null }> {
+  const [row] = await query<{ count: number; holder: string | null }>(
+    `select count(*)::integer as count, max(membrane_id) filter (where name = $2 and membrane_id <> $3) as holder
+     from membranes where org_id = $1`,
+    [org_id, name, membrane_id],
+  );
+  return row ?? { count: 0, holder: null };
 }
 
 /** One membrane, or undefined. Locks it against other changes when `lock` is set. */

@@ -28,6 +28,30 @@ const defaultOf = async (key: string) =>
   (await call(url, "GET", "/v1/membranes", { key })).json.membranes.at(-1).membrane_id;
 
 describe("membranes", () => {
+  test("a page of membranes with large catalogues ends after 4 MiB, and its cursor leads on: none is left out", async () => {
+    const own = (await (await testOrganization(db)).key()).api_key;
+    const names: string[] = ["default"];
+    const data_classes = Array.from({ length: 9 }, (_, n) => `${n}${"c".repeat(100)}`);
+    for (let n = 0; n < 6; n += 1) {
+      const action_catalogue = Array.from({ length: 800 }, (_, m) => ({
+        ...{ verb: `verb-${m}`, type: "communication.email", data_classes },
+      }));
+      const body = { name: `large-${n}`, action_catalogue };
+      expect((await call(url, "POST", "/v1/membranes", { key: own, body })).status).toBe(201);
+      names.unshift(body.name);
+    }
+    const pages: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? "" : `?cursor=${cursor}`;
+      const { json } = await call(url, "GET", `/v1/membranes${query}`, { key: own });
+      pages.push(json.membranes.map((each: { name: string }) => each.name));
+      cursor = json.next_cursor;
+    } while (cursor !== null);
+    expect(pages.flat()).toEqual(names);
+    expect(pages.map((page) => page.length)).toEqual([6, 1]);
+  });
+
   test("an intent may name a membrane from the moment that its creation is answered, on every node", async () => {
     const own = (await (await testOrganization(db)).key()).api_key;
     // Both nodes know the organization as it was before.

@@ -10,7 +10,7 @@ import {
 } from "../../operations/membranes.ts";
 import { getUsage } from "../../operations/read-usage.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/cursor.ts";
+import { pageLimitDefault } from "../../store/cursor.ts";
 import type { Handlers } from "../handler.ts";
 
 type MembraneHandlers = Pick<
@@ -18,15 +18,10 @@ type MembraneHandlers = Pick<
   "listMembranes" | "createMembrane" | "getMembrane" | "changeMembrane" | "goLive" | "returnToShadow" | "getUsage"
 >;
 
-const isMembrane = idPlace("membrane");
-
 export function membraneRoutes(runtime: Runtime): MembraneHandlers {
   return {
     async listMembranes({ caller, query: { limit = pageLimitDefault, cursor } }) {
-      const before = decodeCursor(cursor, isMembrane);
-      const all = await listMembranes(runtime, caller);
-      const older = before === null ? all : all.filter((each) => each.membrane_id < before);
-      const { rows, next_cursor } = page(older.slice(0, limit + 1), limit, (row) => row.membrane_id);
+      const { rows, next_cursor } = await listMembranes(runtime, caller, limit, cursor);
       return { status: 200, body: { membranes: rows, next_cursor } };
     },
 
