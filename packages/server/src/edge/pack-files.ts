@@ -20,15 +20,17 @@ import { StartRefused } from "../store/start-refused.ts";
 /** The folder `packs` of the repository, as seen from src/edge as well as from dist/edge. */
 export const packs_dir: string = fileURLToPath(new URL("../../../../packs/", import.meta.url));
 
-/** Compiled sets kept in memory; one that is missing is compiled again. */
+/** Compiled sets of packs alone that are kept in memory; one that is missing is compiled again. */
 const sets_max = 2_000;
+/** Of one organization's own policies: as many as it may have membranes, each with packs of its own. */
+const own_sets_max = 100;
 
 /** The packs of one process, by name. */
 export interface PackLibrary {
   readonly packs: ReadonlyMap<string, ParsedPack>;
   /**
    * The compiled set of a membrane's packs and the organization's own policies in force; compiled once for each
-   * combination of packs, ids, versions and modes. Packs that no longer exist add nothing.
+   * combination of packs and list of policies, and kept as long as that list is. Packs that no longer exist add nothing.
    */
   policySetOf(membrane: Pick<Membrane, "packs">, own?: readonly PolicySource[]): PolicySet;
   /** Faults: invalid_request naming each pack that does not exist. */
@@ -69,17 +71,29 @@ async function readPackFiles(dir: string, folder: string): Promise<PackFiles> {
 }
 
 function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
-  const compiled = new LRUCache<string, PolicySet>({ max: sets_max });
+  const ofPacks = new LRUCache<string, PolicySet>({ max: sets_max });
+  // A set goes with the policies it was made of: kept by their names, every change of one of 300 left another 32 MB behind.
+  const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, PolicySet>>();
+
+  function setsWith(own: readonly PolicySource[]): LRUCache<string, PolicySet> {
+    if (own.length === 0) return ofPacks;
+    const known = ofOwn.get(own);
+    if (known !== undefined) return known;
+    const made = new LRUCache<string, PolicySet>({ max: own_sets_max });
+    ofOwn.set(own, made);
+    return made;
+  }
+
   return {
     packs,
     policySetOf(membrane, own = []) {
       const names = knownPacks(packs, membrane.packs);
-      // Ids are unique among organizations and versions never change, so this says what the set consists of.
-      const key = [...names, ...own.map(({ policy_id, version, mode }) => `${policy_id}@${version}:${mode}`)].join(" ");
-      let set = compiled.get(key);
+      const sets = setsWith(own);
+      const key = names.join(" ");
+      let set = sets.get(key);
       if (set === undefined) {
         set = compilePolicySet({ policies: [...packSources(packs, names), ...own], version: 1 });
-        compiled.set(key, set);
+        sets.set(key, set);
       }
       return set;
     },
