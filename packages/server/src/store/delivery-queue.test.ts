@@ -266,3 +266,71 @@ test("a dispatch that has no ids left for an organization's events goes on befor
   expect(sizes).toEqual([200, 200, 100]);
   await emptied();
 });
+
+/** An event with a body of about so many bytes, which take little room as they are stored. */
+async function addLarge(org_id: string, bytes: number): Promise<void> {
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select $1, gen_random_uuid(), 'quota.exceeded', json_build_object('data', repeat('x', $2::integer)), clock_timestamp()`,
+    [org_id, bytes],
+  );
+}
+
+test("an event too large for one statement is dispatched by several, to each webhook once, and holds up nobody else", async () => {
+  const large = await organization(40);
+  await addLarge(large.org_id, 1_000_000);
+  await addLarge(large.org_id, 1_000_000);
+  const small = await organization(1);
+  await addEvents(small.org_id, 1);
+  let [passes, events_left] = [0, true];
+  for (; events_left; passes += 1) {
+    ({ events_left } = await dispatchEvents(db, { ...roomy, free: 0 }, made));
+    const [told] = await db.query<{ n: number; bytes: number }>(
+      "select count(*)::integer as n, coalesce(sum(octet_length(body)), 0)::float8 as bytes from deliveries where org_id = $1",
+      [large.org_id],
+    );
+    expect(told?.bytes).toBeLessThan((passes + 1) * 36_000_000);
+  }
+  expect(passes).toBeLessThan(10);
+  const all = await db.query<{ org_id: string; webhook_id: string; n: number; events: number }>(
+    `select org_id, webhook_id, count(*)::integer as n, count(distinct event_id)::integer as events from deliveries
+     where org_id = any($1) and left(body, 9) = '{"data" :' and right(body, 46) = ',"webhook_id":"' || webhook_id || '"}' group by 1, 2`,
+    [[large.org_id]],
+  );
+  expect(all.map(({ n, events }) => [n, events])).toEqual(Array(40).fill([2, 2]));
+  expect(await db.query("select from deliveries where org_id = $1", [small.org_id])).toHaveLength(1);
+  expect(await db.query("select from events where org_id = any($1)", [[large.org_id, small.org_id]])).toEqual([]);
+  await emptied();
+});
+
+test("large bodies are in flight up to 16 MiB of an organization and 64 MiB of a node; small ones pass them", async () => {
+  const orgs = await Promise.all(Array.from({ length: 6 }, () => organization(4)));
+  for (const { org_id } of orgs) for (let n = 0; n < 2; n += 1) await addLarge(org_id, 3_000_000);
+  await dispatchAll();
+  const [first, second] = orgs as [(typeof orgs)[0], (typeof orgs)[0]];
+  await addEvents(second.org_id, 1);
+  await dispatchAll();
+  const of = (claimed: readonly ClaimedDelivery[]) => Object.entries(byOrganization(claimed));
+  const named = first.webhook_ids.map((webhook_id) => ({ org_id: first.org_id, webhook_id }));
+  // Five of 3 MB; the others are told as passed over, since they are due.
+  const own = await claimDue(db, roomy, named);
+  expect([own.deliveries.length, own.passed_over]).toEqual([5, true]);
+  const held = { [first.org_id]: 15_000_120, all: 15_000_120 };
+  expect((await claimDue(db, { ...roomy, large: held }, named)).deliveries.length).toBe(0);
+  const { deliveries } = await claimDue(db, { ...roomy, large: held });
+  expect(deliveries.filter(({ body }) => body.length < 65_536).length).toBe(4);
+  const large = deliveries.filter(({ body }) => body.length >= 65_536);
+  expect(of(large).every(([org_id, n]) => org_id !== first.org_id && n <= 5)).toBe(true);
+  expect(large.length).toBe(17); // with the five that are in flight 66 MB
+  await emptied();
+});
+
+test("a body that is larger than what may be in flight goes alone, leased as it is dispatched or claimed", async () => {
+  const own = await organization(2);
+  await addLarge(own.org_id, 17_000_000);
+  const pass = await dispatchEvents(db, roomy, made);
+  expect([pass.leased.length, pass.waiting.length, pass.events_left]).toEqual([1, 1, false]);
+  expect((await everything({ ...roomy, large: { [own.org_id]: 17_000_000, all: 17_000_000 } })).length).toBe(0);
+  expect((await everything(roomy)).length).toBe(1);
+  await emptied();
+});

@@ -49,8 +49,23 @@ export interface Room {
   readonly receivers: Readonly<Record<string, readonly [in_flight: number, share: number]>>;
   /** By organization: attempts in flight. */
   readonly organizations: Readonly<Record<string, number>>;
+  /** By organization, and for `all`: bytes of large bodies in flight. Absent: none. */
+  readonly large?: Readonly<Record<string, number>>;
   /** Longer than an attempt can take, with a margin. */
   readonly lease_ms: number;
+}
+
+/**
+ * Bodies above this are large: they are in flight up to so many bytes of the node's and of one organization's, or one at a
+ * time where one is larger. By number alone 192 escalations with a MiB of changes each ended the thread of deliveries.
+ */
+const large_bytes = { over: 65_536, all: 67_108_864, organization: 16_777_216 } as const;
+
+/** What a body counts for among the large ones. */
+export function largeBytes({ body }: Pick<ClaimedDelivery, "body">): number {
+  if (body.length * 3 <= large_bytes.over) return 0; // no character takes more than three bytes for each of its units
+  const bytes = Buffer.byteLength(body);
+  return bytes > large_bytes.over ? bytes : 0;
 }
 
 /** Names one receiver among all organizations. */
@@ -58,7 +73,7 @@ export function receiverKey({ org_id, webhook_id }: ReceiverKey): string {
   return `${org_id} ${webhook_id}`;
 }
 
-/** Parameters 1 to 8 of `claim` and `dispatch`. Maps, because every join with a list was a loop over it. */
+/** Parameters 1 to 9 of `claim` and `dispatch`. Maps, because every join with a list was a loop over it. */
 const roomParams = (room: Room) => [
   JSON.stringify(room.receivers),
   JSON.stringify(room.organizations),
@@ -68,6 +83,7 @@ const roomParams = (room: Room) => [
   room.per_webhook,
   room.per_organization,
   room.lease_ms,
+  JSON.stringify(room.large ?? {}),
 ];
 
 const inFlightAt = (org_id: string) => `coalesce(($2::jsonb ->> ${org_id})::integer, 0)`;
@@ -78,6 +94,14 @@ const roomAt = ({ org_id, webhook_id }: ReceiverKey) =>
   `(coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 1)::integer, $6::integer)
     - coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 0)::integer, 0))`;
 
+const large = (bytes: string) => `case when ${bytes} > ${large_bytes.over} then ${bytes} else 0 end`;
+/** Whether a delivery fits, where `sum` is its bytes and those of the ones before it; one fits where none is in flight. */
+const fitsLarge = (sum: string, of: string, max: number) =>
+  `(large = 0 or ${sum} + coalesce(($9::jsonb ->> ${of})::bigint, 0) <= ${max}
+    or (${sum} = large and coalesce(($9::jsonb ->> ${of})::bigint, 0) = 0))`;
+const fitsOrganization = fitsLarge("of_organization", "org_id", large_bytes.organization);
+const fitsNode = fitsLarge("of_all", "'all'", large_bytes.all);
+
 /** One row of an answer; a row without `delivery_id` says something about the whole. */
 type Line = Partial<ClaimedDelivery> & { readonly delivery_id: string | null };
 
@@ -85,7 +109,7 @@ const claimStatement: QueueStatement = {
   name: "deliveries-claim",
   text: `with recursive clock as materialized (select clock_timestamp() as at),
   walked as (
-    (select org_id, webhook_id, due_at from deliveries where $9::json is null and status = 'pending'
+    (select org_id, webhook_id, due_at from deliveries where $10::json is null and status = 'pending'
      order by org_id, webhook_id, due_at limit 1)
     union all
     select n.org_id, n.webhook_id, n.due_at from walked w cross join lateral (
@@ -95,18 +119,23 @@ const claimStatement: QueueStatement = {
   receivers as (
     select org_id, webhook_id from walked where due_at <= (select at from clock)
     union all
-    select org_id, webhook_id from json_to_recordset($9::json) as t(org_id text, webhook_id text)),
+    select org_id, webhook_id from json_to_recordset($10::json) as t(org_id text, webhook_id text)),
   due as (
     select d.*, row_number() over (partition by d.org_id order by d.rank, d.due_at) as turn
     from receivers r cross join lateral (
       select p.*, row_number() over (order by p.due_at) as rank
-      from (select q.ctid as place_of, q.org_id, q.due_at from deliveries q
+      from (select q.ctid as place_of, q.org_id, q.due_at, octet_length(q.body) as bytes from deliveries q
         where q.org_id = r.org_id and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
         order by q.due_at limit greatest(least(${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })}, $3::integer), 0)) p) d),
   placed as (
     select d.*, row_number() over (order by d.turn, d.due_at) as place from due d
     where d.turn + ${inFlightAt("d.org_id")} <= $7::integer),
-  chosen as (select place_of from placed where place <= ${placesFor("org_id")}),
+  within as materialized (select org_id, place_of, place, ${large("bytes")} as large from placed where place <= ${placesFor("org_id")}),
+  of_organizations as (
+    select w.*, sum(w.large) over (partition by w.org_id order by w.place) as of_organization from within w),
+  of_node as (
+    select o.*, sum(o.large) over (order by o.place) as of_all from of_organizations o where ${fitsOrganization}),
+  chosen as (select place_of from of_node where ${fitsNode}),
   locked as materialized (
     select l.ctid, l.attempts from chosen c cross join lateral (
       select d.ctid, d.attempts from deliveries d
@@ -124,7 +153,7 @@ const claimStatement: QueueStatement = {
   select org_id, null, webhook_id, null, null, null, null, null, null, null, null, null, null
   from walked where due_at <= (select at from clock)
   union all
-  select null, null, null, null, null, null, null, null, (select count(*) from chosen) - (select count(*) from locked), null, null, null,
+  select null, null, null, null, null, null, null, null, (select count(*) from within) - (select count(*) from locked), null, null, null,
     (extract(epoch from min(due_at) - (select at from clock)) * 1000)::float8 from walked`,
 };
 
@@ -135,7 +164,7 @@ export interface Claimed {
   readonly due: readonly ReceiverKey[];
   /** Until the earliest of all pending deliveries was due when the claim began; negative: overdue, null: nothing is pending. */
   readonly due_in_ms: number | null;
-  /** Another node had some of what would have been claimed, so there may be more. */
+  /** Another node had some of what would have been claimed, or it was too large beside what is in flight: there may be more. */
   readonly passed_over: boolean;
 }
 
@@ -161,12 +190,18 @@ export async function claimDue(
 /** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
 export const events_per_statement = 200;
 const deliveries_per_statement = 256;
+/** Of events as they are stored, so that few are unpacked to measure them; of deliveries as text. One at least of either. */
+const stored_bytes_per_statement = 2_097_152;
+const bytes_per_statement = 33_554_432;
 
 /**
- * An event goes when it is dispatched. Ids begin with their time, so the oldest are found along the primary key. Those that
- * went leave entries in the indexes until they are vacuumed, and whoever begins at the beginning passes them all: at the end
- * of a burst of 20,000 that was two fifths of the time (measured). So the walk can go on where it stopped (`$12`), and
- * whether something older waits is only asked for receivers of which the node knows nothing.
+ * An event goes when it is dispatched; the first one of a statement, where its deliveries are too large for it, when the last
+ * part of them is made. Ids begin with their time, so the oldest are found along the primary key. Bodies are fetched where
+ * they are written: carried through all steps, 16 events of 2 MB for 100 webhooks took longer than a statement may.
+ *
+ * Events that went leave entries in the indexes until they are vacuumed, and whoever begins at the beginning passes them all:
+ * at the end of a burst of 20,000 that was two fifths of the time (measured). So the walk can go on where it stopped (`$13`),
+ * and whether something older waits is only asked for receivers of which the node knows nothing.
  */
 const dispatchStatement: QueueStatement = {
   name: "deliveries-dispatch",
@@ -175,42 +210,54 @@ const dispatchStatement: QueueStatement = {
     select '' as org_id
     union all
     select n.org_id from steps s
-      cross join lateral (select min(k) as org_id from jsonb_object_keys($12::jsonb) k where k > s.org_id) p
+      cross join lateral (select min(k) as org_id from jsonb_object_keys($13::jsonb) k where k > s.org_id) p
       cross join lateral (select coalesce(
         (select e.org_id from events e where p.org_id is null and e.org_id > s.org_id order by e.org_id limit 1),
         (select e.org_id from events e where e.org_id > s.org_id and e.org_id < p.org_id order by e.org_id limit 1),
         p.org_id) as org_id) n
     where n.org_id is not null),
   walked as materialized (select org_id from steps where org_id <> ''),
-  share as materialized (select ceil($10::integer / greatest(count(*), 1)::numeric)::integer as events from walked),
+  share as materialized (select ceil($11::integer / greatest(count(*), 1)::numeric)::integer as events from walked),
   offered as materialized (
     select e.*, row_number() over (partition by w.org_id order by e.event_id) as round
     from walked w cross join lateral (
-      select o.ctid as place_of, o.event_id from events o
-      where o.org_id = w.org_id and o.event_id > coalesce($12::jsonb ->> w.org_id, '')
+      select o.ctid as place_of, o.event_id, pg_column_size(o.body) as stored from events o
+      where o.org_id = w.org_id and o.event_id > coalesce($13::jsonb ->> w.org_id, '')
       order by o.event_id limit (select events from share)) e),
+  wanted as materialized (
+    select place_of, round, event_id, stored from offered order by round, event_id
+    limit greatest($11::integer, least((select count(*) from walked), ${events_per_statement}))),
   chosen as materialized (
-    select place_of, round from offered order by round, event_id
-    limit greatest($10::integer, least((select count(*) from walked), ${events_per_statement}))),
+    select c.* from (select w.*, sum(w.stored) over (order by w.round, w.event_id) - w.stored as stored_before from wanted w) c
+    where c.stored_before < ${stored_bytes_per_statement}),
   taken as materialized (
     select l.* from chosen c cross join lateral (
-      select e.ctid, e.org_id, e.event_id, e.event_type, e.intent_id, e.escalation_id, left(e.body::text, -1) as body,
-        e.recorded_at, c.round
-      from events e where e.ctid = c.place_of limit 1 for update skip locked) l),
+      select e.ctid, e.org_id, e.event_id, e.event_type, e.intent_id, e.escalation_id, octet_length(e.body::text) as bytes,
+        e.recorded_at, e.told_up_to, c.round, c.place_of
+      from events e where e.ctid = c.place_of limit 1 for update skip locked) l
+    where l.ctid = l.place_of),
   matched as materialized (
-    select t.*, w.webhook_id, w.url, w.secret_sealed,
-      row_number() over (order by t.round, t.event_id, w.webhook_id) as n
+    select t.*, ${large("t.bytes")} as large, w.webhook_id, w.url, w.secret_sealed,
+      row_number() over (order by t.round, t.event_id, w.webhook_id) as n,
+      sum(t.bytes) over (order by t.round, t.event_id, w.webhook_id) - t.bytes as bytes_before
     from taken t cross join lateral (
       select w.webhook_id, w.url, w.secret_sealed from webhooks w
       where w.org_id = t.org_id and w.active and w.registered_at <= t.recorded_at and w.event_types::jsonb ? t.event_type
+        and (t.told_up_to is null or w.webhook_id > t.told_up_to)
         and (w.escalation_id is null or (w.escalation_id = t.escalation_id and t.event_type like 'escalation.%'))
       limit ${limits.webhooks_per_organization_max}) w),
-  later as materialized (select distinct m.ctid from matched m where m.n > cardinality($9::text[])),
+  fits as materialized (
+    select m.*, m.n <= cardinality($10::text[]) and m.bytes_before < ${bytes_per_statement} as fits from matched m),
+  later as materialized (select distinct f.ctid from fits f where not f.fits),
+  part as materialized (select f.ctid from fits f where f.n = 1 and f.ctid in (select l.ctid from later l)),
   told as (
     delete from events where ctid = any (array(select t.ctid from taken t where t.ctid not in (select l.ctid from later l)))),
   fitting as materialized (
-    select m.*, ($9::text[])[m.n] as delivery_id, row_number() over (partition by m.org_id, m.webhook_id order by m.n) as rank
-    from matched m where m.ctid not in (select l.ctid from later l)),
+    select f.*, ($10::text[])[f.n] as delivery_id, row_number() over (partition by f.org_id, f.webhook_id order by f.n) as rank
+    from fits f where f.fits and (f.ctid not in (select l.ctid from later l) or f.ctid in (select p.ctid from part p))),
+  told_in_part as (
+    update events e set told_up_to = (select max(f.webhook_id) from fitting f where f.ctid = e.ctid)
+    where e.ctid = any (array(select p.ctid from part p))),
   rooms as materialized (
     select jsonb_object_agg(r.org_id || ' ' || r.webhook_id, case when $1::jsonb -> (r.org_id || ' ' || r.webhook_id) is null and (
       select true from deliveries d where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.status = 'pending'
@@ -221,16 +268,23 @@ const dispatchStatement: QueueStatement = {
   turned as (select t.*, row_number() over (partition by t.org_id, t.has_room order by t.rank, t.n) as turn from turns t),
   candidates as (select t.*, t.has_room and t.turn + ${inFlightAt("t.org_id")} <= $7::integer as eligible from turned t),
   placed as (select c.*, row_number() over (partition by c.eligible order by c.turn, c.n) as place from candidates c),
+  roomy as (select p.*, p.eligible and p.place <= ${placesFor("p.org_id")} as roomy from placed p),
+  of_organizations as (
+    select r.*, sum(r.large) filter (where r.roomy) over (partition by r.org_id order by r.place, r.n) as of_organization
+    from roomy r),
+  of_node as (
+    select b.*, sum(b.large) filter (where b.fitting) over (order by b.place, b.n) as of_all
+    from (select o.*, o.roomy and ${fitsOrganization} as fitting from of_organizations o) b),
   made as materialized (
-    select p.*, p.body || ',"webhook_id":"' || p.webhook_id || '"}' as whole_body,
-      p.eligible and p.place <= ${placesFor("p.org_id")} as leased
-    from placed p),
+    select a.*, a.fitting and ${fitsNode} as leased, (select left(e.body::text, -1) from events e where e.ctid = a.ctid)
+      || ',"webhook_id":"' || a.webhook_id || '"}' as whole_body
+    from of_node a),
   added as (
     insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body, status, attempts,
       outcomes, due_at, original_delivery_id, created_at)
     select m.org_id, m.delivery_id, m.webhook_id, m.event_id, m.event_type, m.intent_id, m.escalation_id, m.whole_body, 'pending',
       m.leased::integer, '[]', clock_timestamp() + case when m.leased then $8::integer else 0 end * interval '1 millisecond', null,
-      $11::timestamptz
+      $12::timestamptz
     from made m)
   select m.org_id, m.delivery_id, m.webhook_id, m.event_type, m.intent_id, m.escalation_id, m.whole_body as body,
     null as original_delivery_id, 1 as number, '[]'::json as outcomes, m.url, m.secret_sealed, null as last_event_id,
@@ -241,12 +295,12 @@ const dispatchStatement: QueueStatement = {
   from (select distinct org_id, webhook_id from made where not leased) r
   union all
   select t.org_id, null, null, null, null, null, null, null, null, null, null, null,
-    coalesce(max(t.event_id) filter (where t.ctid not in (select l.ctid from later l)), $12::jsonb ->> t.org_id, ''), null
+    coalesce(max(t.event_id) filter (where t.ctid not in (select l.ctid from later l)), $13::jsonb ->> t.org_id, ''), null
   from taken t group by t.org_id having max(t.round) = (select events from share)
   union all
   select null, null, null, null, null, null, null, null, null, null, null, null, null,
     exists(select 1 from later) or (exists(select 1 from taken) and (
-      (select count(*) from chosen) = $10::integer or exists(select 1 from offered where round = (select events from share))))`,
+      (select count(*) from wanted) = $11::integer or (select count(*) from chosen) < (select count(*) from wanted) or exists(select 1 from offered where round = (select events from share))))`,
 };
 
 /** What a dispatch came to. */

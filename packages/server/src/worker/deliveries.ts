@@ -19,6 +19,7 @@ import {
   type Dispatched,
   dispatchEvents,
   events_per_statement,
+  largeBytes,
   type ReceiverKey,
   type Room,
   receiverKey,
@@ -219,7 +220,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   /** They have their places at once, and begin in the next turn: PostgreSQL makes the next ones ready while these are sent. */
   function place(leased: readonly ClaimedDelivery[]): void {
     if (leased.length === 0) return;
-    for (const each of leased) shares.begin(each);
+    for (const each of leased) shares.begin(each, largeBytes(each));
     beginning = beginning.then(() => startAll(leased));
   }
 
@@ -238,10 +239,11 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
         (ended) => {
           if (underway.has(claimed)) settler.add(ended);
           const { status } = ended.settlement;
-          shares.end(claimed, status === "cancelled" ? null : status === "delivered", ended.duration_ms);
+          const taken = status === "cancelled" ? null : status === "delivered";
+          shares.end(claimed, taken, ended.duration_ms, largeBytes(claimed));
         },
         (error: unknown) => {
-          shares.end(claimed, null, 0);
+          shares.end(claimed, null, 0, largeBytes(claimed));
           // Not the receiver's failure but ours; its lease runs out and another attempt follows.
           runtime.log.error({ err: error, delivery_id: claimed.delivery_id }, "an attempt failed");
         },

@@ -58,3 +58,17 @@ test("of receivers with nothing in flight the latest 256 are remembered, and tho
   expect(receivers["org_2 wh_299"]).toEqual([0, 4]);
   expect(receivers["org_2 wh_0"]).toBeUndefined();
 });
+
+test("what large bodies are in flight is known by organization and of all, until they end", () => {
+  const shares = new ReceiverShares(terms);
+  const other = { ...receiver, org_id: "org_2" };
+  shares.begin(receiver, 100_000);
+  shares.begin(receiver, 200_000);
+  shares.begin(other, 70_000);
+  expect(shares.room().large).toEqual({ org_1: 300_000, org_2: 70_000, all: 370_000 });
+  shares.end(receiver, true, 0, 200_000);
+  shares.end(other, false, 0, 70_000);
+  expect(shares.room().large).toEqual({ org_1: 100_000, all: 100_000 });
+  shares.end(receiver, null, 0, 100_000);
+  expect(shares.room().large).toBeUndefined();
+});

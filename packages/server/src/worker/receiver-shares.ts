@@ -27,6 +27,8 @@ interface Share {
 export class ReceiverShares {
   readonly #shares = new Map<string, Share>();
   readonly #organizations = new Map<string, number>();
+  /** By organization. */
+  readonly #large = new Map<string, number>();
   readonly #terms: ShareTerms;
   #in_flight = 0;
 
@@ -40,9 +42,12 @@ export class ReceiverShares {
   }
 
   /** What is in flight where, for a claim. */
-  room(): Pick<Room, "receivers" | "organizations" | "per_webhook"> {
+  room(): Pick<Room, "receivers" | "organizations" | "per_webhook" | "large"> {
     const receivers = Object.fromEntries(Array.from(this.#shares, ([key, { n, share }]) => [key, [n, share] as const]));
-    return { receivers, organizations: Object.fromEntries(this.#organizations), per_webhook: this.#terms.first };
+    const known = { receivers, organizations: Object.fromEntries(this.#organizations), per_webhook: this.#terms.first };
+    if (this.#large.size === 0) return known;
+    const all = [...this.#large.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return { ...known, large: { ...Object.fromEntries(this.#large), all } };
   }
 
   /** Whether half of the receiver's share is free, so that a claim for it is worth its while. */
@@ -51,17 +56,19 @@ export class ReceiverShares {
     return known === undefined || known.n * 2 <= known.share;
   }
 
-  begin(receiver: ReceiverKey): void {
+  /** `large_bytes`: what its body counts for among the large ones. */
+  begin(receiver: ReceiverKey, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key) ?? { n: 0, share: this.#terms.first };
     this.#shares.set(key, known);
     known.n += 1;
     this.#in_flight += 1;
     this.#organizations.set(receiver.org_id, (this.#organizations.get(receiver.org_id) ?? 0) + 1);
+    this.#addLarge(receiver, large_bytes);
   }
 
   /** `taken`: by the receiver; null: nothing was sent, or the failure is ours. */
-  end(receiver: ReceiverKey, taken: boolean | null, duration_ms: number): void {
+  end(receiver: ReceiverKey, taken: boolean | null, duration_ms: number, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key);
     if (known === undefined) throw new Error("an attempt ended that never began");
@@ -70,12 +77,20 @@ export class ReceiverShares {
     const left = (this.#organizations.get(receiver.org_id) ?? 1) - 1;
     if (left > 0) this.#organizations.set(receiver.org_id, left);
     else this.#organizations.delete(receiver.org_id);
+    this.#addLarge(receiver, -large_bytes);
     const { first, least, most } = this.#terms;
     if (taken === false) known.share = Math.max(least, Math.floor(known.share / 2));
     else if (taken && duration_ms <= quick_ms) known.share = Math.min(most, known.share + 1);
     if (known.n > 0) return;
     this.#shares.delete(key);
     if (known.share !== first) this.#remember(key, known);
+  }
+
+  #addLarge({ org_id }: ReceiverKey, bytes: number): void {
+    if (bytes === 0) return;
+    const sum = (this.#large.get(org_id) ?? 0) + bytes;
+    if (sum === 0) this.#large.delete(org_id);
+    else this.#large.set(org_id, sum);
   }
 
   /** The latest last; the one that was idle longest makes room. */
