@@ -49,3 +49,39 @@ test("documents are kept up to a number of bytes, of all organizations together,
   await few();
   expect(reads).toBe(5 + 40 + 5);
 });
+
+test("organizations are kept up to a number of bytes of membranes and policies, and one that is larger alone is kept", async () => {
+  let reads: string[] = [];
+  const counting: Db = {
+    ...db,
+    tenant: (org_id, work) => {
+      reads.push(org_id);
+      return db.tenant(org_id, work);
+    },
+  };
+  const states = createOrgStates(counting, () => ({}) as never, 100_000);
+  const entry = { type: "communication.email", data_classes: Array(9).fill("c".repeat(100)) };
+  const organization = async (entries: number) => {
+    const { org_id } = await testOrganization(db);
+    const catalogue = Array.from({ length: entries }, (_, n) => ({ verb: `verb-${n}`, ...entry }));
+    await db.query("update membranes set action_catalogue = $2::json where org_id = $1", [
+      org_id,
+      JSON.stringify(catalogue),
+    ]);
+    return org_id;
+  };
+  const readAgain = async (...orgs: readonly string[]) => {
+    reads = [];
+    for (const org_id of orgs) await states.get(org_id);
+    return reads.map((org_id) => orgs.indexOf(org_id));
+  };
+  const small = await organization(1);
+  const others = [await organization(30), await organization(30)] as const;
+  expect(await readAgain(small, ...others)).toEqual([0, 1, 2]);
+  expect(await readAgain(small, ...others)).toEqual([]);
+  const huge = await organization(500);
+  expect(await readAgain(huge)).toEqual([0]);
+  expect(await readAgain(huge, others[1])).toEqual([]);
+  // It made room for itself where the longest was unused.
+  expect(await readAgain(others[0])).toEqual([0]);
+});

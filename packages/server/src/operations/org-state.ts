@@ -57,6 +57,10 @@ export interface OrgStates {
 const organizationsMax = 2_000;
 /** A state is read again after this long even when nothing seems to have changed; it bounds memory, not correctness. */
 const maxAge_ms = 10 * 60_000;
+/** Of membranes and policies, of all organizations together; one counts for half of it at most, so that it is kept. */
+const state_bytes_max = 128 * 1_048_576;
+/** About what a policy takes when it is compiled, for each character of its document. */
+const compiled_bytes = 60;
 /** Of stored documents, of all organizations together: values take several times the room of their text. */
 const documents_bytes_max = 32 * 1_048_576;
 /** What a subject without a document counts as, and each document besides its text. */
@@ -80,24 +84,40 @@ interface Kept {
 interface OwnPolicies {
   readonly key: string;
   readonly sources: readonly PolicySource[];
+  /** Of their documents as JSON. */
+  readonly chars: number;
 }
 
-/** Creates the cache. */
-export function createOrgStates(db: Db, policySetOf: PolicySetOf): OrgStates {
-  const own = new LRUCache<string, OwnPolicies>({ max: organizationsMax });
+const no_policies: OwnPolicies = { key: "[]", sources: [], chars: 0 };
+
+/** Creates the cache. `bytes_max`: tests only. */
+export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: number = state_bytes_max): OrgStates {
+  const countedFor = (bytes: number) => Math.min(bytes, Math.floor(bytes_max / 2));
+  // What is compiled of policies is kept as long as they are.
+  const own = new LRUCache<string, OwnPolicies>({
+    ...{ max: organizationsMax, maxSize: bytes_max },
+    sizeCalculation: ({ chars }) => countedFor(entry_bytes + chars * compiled_bytes),
+  });
   const documents: Documents = new LRUCache({
     maxSize: documents_bytes_max,
     sizeCalculation: ({ document }) => entry_bytes + (document?.bytes ?? 0),
   });
   let states_read = 0;
-  const states = new LRUCache<string, Promise<OrgState>>({ max: organizationsMax, ttl: maxAge_ms });
+  const terms = { max: organizationsMax, ttl: maxAge_ms, maxSize: bytes_max };
+  const states = new LRUCache<string, Promise<OrgState>>(terms);
   const resolved = new WeakMap<OrgState, Promise<OrgState>>();
 
   function load(org_id: string): Promise<OrgState> {
-    const loading = readOrgState(db, org_id, policySetOf, own, { documents, prefix: `${states_read++} ` });
-    states.set(org_id, loading);
-    loading.then(
-      (state) => resolved.set(state, loading),
+    const reading = readOrgState(db, org_id, policySetOf, own, { documents, prefix: `${states_read++} ` });
+    const loading = reading.then(({ state }) => state);
+    states.set(org_id, loading, { size: entry_bytes });
+    reading.then(
+      ({ state, bytes }) => {
+        resolved.set(state, loading);
+        if (states.get(org_id) !== loading) return;
+        states.delete(org_id); // what is set again as it is keeps its size
+        states.set(org_id, loading, { size: countedFor(bytes) });
+      },
       () => states.get(org_id) === loading && states.delete(org_id),
     );
     return loading;
@@ -124,7 +144,7 @@ async function readOrgState(
   policySetOf: PolicySetOf,
   known: LRUCache<string, OwnPolicies>,
   kept: Kept,
-): Promise<OrgState> {
+): Promise<{ readonly state: OrgState; readonly bytes: number }> {
   const { head, membranes, own, source, subjects } = await db.tenant(org_id, async (query) => {
     // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
     const [head] = await query<{ policy_epoch: number; context_epoch: number; webhooks: number; overrides: boolean }>(
@@ -141,16 +161,28 @@ async function readOrgState(
   });
   const deciding = new Map<string, DecidingMembrane>();
   for (const membrane of membranes) {
-    const each = { membrane, policySet: policySetOf(membrane, own) };
+    const each = { membrane, policySet: policySetOf(membrane, own.sources) };
     deciding.set(membrane.membrane_id, each);
     if (membrane.is_default) deciding.set("", each);
   }
-  return {
+  const state: OrgState = {
     ...head,
     source,
     membrane: (id) => deciding.get(id ?? ""),
     storedContext: contextReader(db, org_id, subjects, kept),
   };
+  const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet)).size;
+  return { state, bytes: membranes.reduce(addCatalogue, entry_bytes) + sets * own.chars * compiled_bytes };
+}
+
+/** About what a membrane holds; only its catalogue can be large. */
+function addCatalogue(sum: number, { action_catalogue }: Membrane): number {
+  let bytes = sum + entry_bytes;
+  for (const { verb, data_classes } of action_catalogue) {
+    bytes += entry_bytes + verb.length;
+    for (const each of data_classes) bytes += each.length;
+  }
+  return bytes;
 }
 
 /** Versions never change, so their documents are read again only when others are in force than before. */
@@ -158,15 +190,17 @@ async function readOwnPolicies(
   query: Query,
   org_id: string,
   known: LRUCache<string, OwnPolicies>,
-): Promise<readonly PolicySource[]> {
+): Promise<OwnPolicies> {
   const inForce = await readPoliciesInForce(query, org_id);
-  if (inForce.length === 0) return [];
+  if (inForce.length === 0) return no_policies;
   const key = JSON.stringify(inForce);
   const kept = known.get(org_id);
-  if (kept?.key === key) return kept.sources;
+  if (kept?.key === key) return kept;
   const sources = await readDocumentsInForce(query, org_id);
-  known.set(org_id, { key: JSON.stringify(sources.map(({ document: _, ...each }) => each)), sources });
-  return sources;
+  const chars = sources.reduce((sum, { document }) => sum + JSON.stringify(document).length, 0);
+  const own = { key: JSON.stringify(sources.map(({ document: _, ...each }) => each)), sources, chars };
+  known.set(org_id, own);
+  return own;
 }
 
 /**
