@@ -82,6 +82,15 @@ describe("a dump", () => {
     expect(await contents(opened(target))).toEqual(await contents(source));
   });
 
+  test("restored has statistics of its tables, so that its lists are read along their indexes from the first request on", async () => {
+    const target = await emptyDatabase();
+    await restoreDump(target, Readable.from([await dump()]), silentLog);
+    const known = await opened(target).query<{ rows: number }>(
+      "select reltuples::integer as rows from pg_class where oid in ('audit'::regclass, 'intents'::regclass) order by relname",
+    );
+    expect(known).toEqual([{ rows: 2500 }, { rows: 0 }]);
+  });
+
   test("is restored by psql, too", async ({ skip }) => {
     try {
       execFileSync(psql, ["--version"]);

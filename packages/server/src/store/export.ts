@@ -164,6 +164,22 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
   await migrate(connection, log, migrations.slice(0, version));
   await restoreRows(connection, lines);
   await migrate(connection, log, migrations);
+  await gatherStatistics(connection);
+}
+
+/** Without statistics PostgreSQL sorts whole histories for a page of them, until its own look a minute later, or for good. */
+async function gatherStatistics(connection: ConnectionOptions): Promise<void> {
+  const client = await openClient(connection, "countersign restore");
+  try {
+    const { rows } = await client.query(
+      `select string_agg(oid::regclass::text, ', ') as tables from pg_class
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
+    );
+    await client.query("set statement_timeout = 0");
+    await client.query(`analyze ${rows[0].tables}`);
+  } finally {
+    await client.end();
+  }
 }
 
 async function* dumpLines(input: Readable): AsyncGenerator<string> {
