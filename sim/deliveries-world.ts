@@ -18,12 +18,8 @@ import { attemptDelivery, type Ended, settleDeliveries } from "../packages/serve
 import { registerWebhook } from "../packages/server/src/operations/register-webhook.ts";
 import { retryDelivery } from "../packages/server/src/operations/retry-delivery.ts";
 import type { Clock, Db, HttpOut, Query } from "../packages/server/src/ports.ts";
-import {
-  type ClaimedDelivery,
-  claimDue,
-  dispatchEvents,
-  type Room,
-} from "../packages/server/src/store/delivery-queue.ts";
+import { type ClaimedDelivery, claimDue, type Room } from "../packages/server/src/store/delivery-queue.ts";
+import { dispatchEvents } from "../packages/server/src/store/dispatch-events.ts";
 import { withHead } from "../packages/server/src/store/heads.ts";
 import { checkAtTheEnd, checkDeliveries, type DeliveryMemory, type Sent } from "./deliveries-invariants.ts";
 import { InvariantBroken } from "./invariants.ts";

@@ -4,7 +4,8 @@ import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
-import { type ClaimedDelivery, claimDue, dispatchEvents, type Room } from "./delivery-queue.ts";
+import { type ClaimedDelivery, claimDue, type Room } from "./delivery-queue.ts";
+import { dispatchEvents } from "./dispatch-events.ts";
 import { insertWebhook } from "./webhooks.ts";
 
 const database = await testDatabase();
@@ -325,11 +326,11 @@ test("large bodies are in flight up to 16 MiB of an organization and 64 MiB of a
   await emptied();
 });
 
-test("a body that is larger than what may be in flight goes alone, leased as it is dispatched or claimed", async () => {
+test("large bodies are not leased as they are dispatched, and one that is larger than what may be in flight goes alone", async () => {
   const own = await organization(2);
   await addLarge(own.org_id, 17_000_000);
   const pass = await dispatchEvents(db, roomy, made);
-  expect([pass.leased.length, pass.waiting.length, pass.events_left]).toEqual([1, 1, false]);
+  expect([pass.leased.length, pass.waiting.length, pass.events_left]).toEqual([0, 2, false]);
   expect((await everything({ ...roomy, large: { [own.org_id]: 17_000_000, all: 17_000_000 } })).length).toBe(0);
   expect((await everything(roomy)).length).toBe(1);
   await emptied();

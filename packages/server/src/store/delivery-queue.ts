@@ -1,11 +1,11 @@
 /**
- * The three statements between an event and its receivers: dispatch, claim, settle. Each is one round trip and one
- * transaction, so a node that dies between two of them leaves nothing half done. Source: architecture.md §5.
+ * Three statements are between an event and its receivers: dispatch (`dispatch-events.ts`), claim and settle. Each is one
+ * round trip and one transaction, so a node that dies between two of them leaves nothing half done. Source: architecture.md §5.
  *
  * A delivery is leased just before its own attempt, never ahead: the lease raises `attempts`, so an attempt that nobody
  * settled still counts. All times are of the database's clock.
  */
-import { type Delivery, limits } from "@countersign/contract";
+import type { Delivery } from "@countersign/contract";
 import type { Db, QueueStatement } from "../ports.ts";
 import type { AuditRow } from "./audit.ts";
 
@@ -59,7 +59,7 @@ export interface Room {
  * Bodies above this are large: they are in flight up to so many bytes of the node's and of one organization's, or one at a
  * time where one is larger. By number alone 192 escalations with a MiB of changes each ended the thread of deliveries.
  */
-const large_bytes = { over: 65_536, all: 67_108_864, organization: 16_777_216 } as const;
+export const large_bytes = { over: 65_536, all: 67_108_864, organization: 16_777_216 } as const;
 
 /** What a body counts for among the large ones. */
 export function largeBytes({ body }: Pick<ClaimedDelivery, "body">): number {
@@ -73,8 +73,8 @@ export function receiverKey({ org_id, webhook_id }: ReceiverKey): string {
   return `${org_id} ${webhook_id}`;
 }
 
-/** Parameters 1 to 9 of `claim` and `dispatch`. Maps, because every join with a list was a loop over it. */
-const roomParams = (room: Room) => [
+/** Parameters 1 to 8 of `claim` and `dispatch`. Maps, because every join with a list was a loop over it. */
+export const roomParams = (room: Room) => [
   JSON.stringify(room.receivers),
   JSON.stringify(room.organizations),
   room.free,
@@ -83,18 +83,18 @@ const roomParams = (room: Room) => [
   room.per_webhook,
   room.per_organization,
   room.lease_ms,
-  JSON.stringify(room.large ?? {}),
 ];
 
-const inFlightAt = (org_id: string) => `coalesce(($2::jsonb ->> ${org_id})::integer, 0)`;
-/** Round robin over organizations fills the places; the reserve is for organizations that have little in flight. */
-const placesFor = (org_id: string) =>
+/** SQL: the attempts in flight of an organization. */
+export const inFlightAt = (org_id: string) => `coalesce(($2::jsonb ->> ${org_id})::integer, 0)`;
+/** SQL: round robin over organizations fills the places; the reserve is for organizations that have little in flight. */
+export const placesFor = (org_id: string) =>
   `$3::integer - case when turn + ${inFlightAt(org_id)} <= $5::integer then 0 else $4::integer end`;
-const roomAt = ({ org_id, webhook_id }: ReceiverKey) =>
+/** SQL: the attempts that may begin at a receiver. */
+export const roomAt = ({ org_id, webhook_id }: ReceiverKey) =>
   `(coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 1)::integer, $6::integer)
     - coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 0)::integer, 0))`;
 
-const large = (bytes: string) => `case when ${bytes} > ${large_bytes.over} then ${bytes} else 0 end`;
 /** Whether a delivery fits, where `sum` is its bytes and those of the ones before it; one fits where none is in flight. */
 const fitsLarge = (sum: string, of: string, max: number) =>
   `(large = 0 or ${sum} + coalesce(($9::jsonb ->> ${of})::bigint, 0) <= ${max}
@@ -103,7 +103,7 @@ const fitsOrganization = fitsLarge("of_organization", "org_id", large_bytes.orga
 const fitsNode = fitsLarge("of_all", "'all'", large_bytes.all);
 
 /** One row of an answer; a row without `delivery_id` says something about the whole. */
-type Line = Partial<ClaimedDelivery> & { readonly delivery_id: string | null };
+export type DeliveryLine = Partial<ClaimedDelivery> & { readonly delivery_id: string | null };
 
 const claimStatement: QueueStatement = {
   name: "deliveries-claim",
@@ -130,7 +130,8 @@ const claimStatement: QueueStatement = {
   placed as (
     select d.*, row_number() over (order by d.turn, d.due_at) as place from due d
     where d.turn + ${inFlightAt("d.org_id")} <= $7::integer),
-  within as materialized (select org_id, place_of, place, ${large("bytes")} as large from placed where place <= ${placesFor("org_id")}),
+  within as materialized (select org_id, place_of, place, case when bytes > ${large_bytes.over} then bytes else 0 end as large
+    from placed where place <= ${placesFor("org_id")}),
   of_organizations as (
     select w.*, sum(w.large) over (partition by w.org_id order by w.place) as of_organization from within w),
   of_node as (
@@ -179,181 +180,16 @@ export async function claimDue(
   receivers: readonly ReceiverKey[] | null = null,
 ): Promise<Claimed> {
   const targets = receivers === null ? null : JSON.stringify(receivers);
-  const lines = await db.queued<Line & { due_in_ms: number | null }>(claimStatement, [...roomParams(terms), targets]);
+  const lines = await db.queued<DeliveryLine & { due_in_ms: number | null }>(claimStatement, [
+    ...roomParams(terms),
+    JSON.stringify(terms.large ?? {}),
+    targets,
+  ]);
   const deliveries = lines.filter((line) => line.delivery_id !== null) as unknown as ClaimedDelivery[];
   const others = lines.filter((line) => line.delivery_id === null);
   const due = others.filter((line) => line.webhook_id !== null) as unknown as ReceiverKey[];
   const about = others.find((line) => line.webhook_id === null);
   return { deliveries, due, due_in_ms: about?.due_in_ms ?? null, passed_over: Number(about?.number ?? 0) > 0 };
-}
-
-/** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
-export const events_per_statement = 200;
-const deliveries_per_statement = 256;
-/** Of events as they are stored, so that few are unpacked to measure them; of deliveries as text. One at least of either. */
-const stored_bytes_per_statement = 2_097_152;
-const bytes_per_statement = 33_554_432;
-
-/**
- * An event goes when it is dispatched; the first one of a statement, where its deliveries are too large for it, when the last
- * part of them is made. Ids begin with their time, so the oldest are found along the primary key. Bodies are fetched where
- * they are written: carried through all steps, 16 events of 2 MB for 100 webhooks took longer than a statement may.
- *
- * Events that went leave entries in the indexes until they are vacuumed, and whoever begins at the beginning passes them all:
- * at the end of a burst of 20,000 that was two fifths of the time (measured). So the walk can go on where it stopped (`$13`),
- * and whether something older waits is only asked for receivers of which the node knows nothing.
- */
-const dispatchStatement: QueueStatement = {
-  name: "deliveries-dispatch",
-  text: `with recursive clock as materialized (select clock_timestamp() as at),
-  steps as (
-    select '' as org_id
-    union all
-    select n.org_id from steps s
-      cross join lateral (select min(k) as org_id from jsonb_object_keys($13::jsonb) k where k > s.org_id) p
-      cross join lateral (select coalesce(
-        (select e.org_id from events e where p.org_id is null and e.org_id > s.org_id order by e.org_id limit 1),
-        (select e.org_id from events e where e.org_id > s.org_id and e.org_id < p.org_id order by e.org_id limit 1),
-        p.org_id) as org_id) n
-    where n.org_id is not null),
-  walked as materialized (select org_id from steps where org_id <> ''),
-  share as materialized (select ceil($11::integer / greatest(count(*), 1)::numeric)::integer as events from walked),
-  offered as materialized (
-    select e.*, row_number() over (partition by w.org_id order by e.event_id) as round
-    from walked w cross join lateral (
-      select o.ctid as place_of, o.event_id, pg_column_size(o.body) as stored from events o
-      where o.org_id = w.org_id and o.event_id > coalesce($13::jsonb ->> w.org_id, '')
-      order by o.event_id limit (select events from share)) e),
-  wanted as materialized (
-    select place_of, round, event_id, stored from offered order by round, event_id
-    limit greatest($11::integer, least((select count(*) from walked), ${events_per_statement}))),
-  chosen as materialized (
-    select c.* from (select w.*, sum(w.stored) over (order by w.round, w.event_id) - w.stored as stored_before from wanted w) c
-    where c.stored_before < ${stored_bytes_per_statement}),
-  taken as materialized (
-    select l.* from chosen c cross join lateral (
-      select e.ctid, e.org_id, e.event_id, e.event_type, e.intent_id, e.escalation_id, octet_length(e.body::text) as bytes,
-        e.recorded_at, e.told_up_to, c.round, c.place_of
-      from events e where e.ctid = c.place_of limit 1 for update skip locked) l
-    where l.ctid = l.place_of),
-  matched as materialized (
-    select t.*, ${large("t.bytes")} as large, w.webhook_id, w.url, w.secret_sealed,
-      row_number() over (order by t.round, t.event_id, w.webhook_id) as n,
-      sum(t.bytes) over (order by t.round, t.event_id, w.webhook_id) - t.bytes as bytes_before
-    from taken t cross join lateral (
-      select w.webhook_id, w.url, w.secret_sealed from webhooks w
-      where w.org_id = t.org_id and w.active and w.registered_at <= t.recorded_at and w.event_types::jsonb ? t.event_type
-        and (t.told_up_to is null or w.webhook_id > t.told_up_to)
-        and (w.escalation_id is null or (w.escalation_id = t.escalation_id and t.event_type like 'escalation.%'))
-      limit ${limits.webhooks_per_organization_max}) w),
-  fits as materialized (
-    select m.*, m.n <= cardinality($10::text[]) and m.bytes_before < ${bytes_per_statement} as fits from matched m),
-  later as materialized (select distinct f.ctid from fits f where not f.fits),
-  part as materialized (select f.ctid from fits f where f.n = 1 and f.ctid in (select l.ctid from later l)),
-  told as (
-    delete from events where ctid = any (array(select t.ctid from taken t where t.ctid not in (select l.ctid from later l)))),
-  fitting as materialized (
-    select f.*, ($10::text[])[f.n] as delivery_id, row_number() over (partition by f.org_id, f.webhook_id order by f.n) as rank
-    from fits f where f.fits and (f.ctid not in (select l.ctid from later l) or f.ctid in (select p.ctid from part p))),
-  told_in_part as (
-    update events e set told_up_to = (select max(f.webhook_id) from fitting f where f.ctid = e.ctid)
-    where e.ctid = any (array(select p.ctid from part p))),
-  rooms as materialized (
-    select jsonb_object_agg(r.org_id || ' ' || r.webhook_id, case when $1::jsonb -> (r.org_id || ' ' || r.webhook_id) is null and (
-      select true from deliveries d where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.status = 'pending'
-        and d.due_at <= (select at from clock) limit 1) then 0 else ${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })} end) as room
-    from (select distinct f.org_id, f.webhook_id from fitting f) r),
-  turns as (
-    select f.*, f.rank <= ((select room from rooms) ->> (f.org_id || ' ' || f.webhook_id))::integer as has_room from fitting f),
-  turned as (select t.*, row_number() over (partition by t.org_id, t.has_room order by t.rank, t.n) as turn from turns t),
-  candidates as (select t.*, t.has_room and t.turn + ${inFlightAt("t.org_id")} <= $7::integer as eligible from turned t),
-  placed as (select c.*, row_number() over (partition by c.eligible order by c.turn, c.n) as place from candidates c),
-  roomy as (select p.*, p.eligible and p.place <= ${placesFor("p.org_id")} as roomy from placed p),
-  of_organizations as (
-    select r.*, sum(r.large) filter (where r.roomy) over (partition by r.org_id order by r.place, r.n) as of_organization
-    from roomy r),
-  of_node as (
-    select b.*, sum(b.large) filter (where b.fitting) over (order by b.place, b.n) as of_all
-    from (select o.*, o.roomy and ${fitsOrganization} as fitting from of_organizations o) b),
-  made as materialized (
-    select a.*, a.fitting and ${fitsNode} as leased, (select left(e.body::text, -1) from events e where e.ctid = a.ctid)
-      || ',"webhook_id":"' || a.webhook_id || '"}' as whole_body
-    from of_node a),
-  added as (
-    insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body, status, attempts,
-      outcomes, due_at, original_delivery_id, created_at)
-    select m.org_id, m.delivery_id, m.webhook_id, m.event_id, m.event_type, m.intent_id, m.escalation_id, m.whole_body, 'pending',
-      m.leased::integer, '[]', clock_timestamp() + case when m.leased then $8::integer else 0 end * interval '1 millisecond', null,
-      $12::timestamptz
-    from made m)
-  select m.org_id, m.delivery_id, m.webhook_id, m.event_type, m.intent_id, m.escalation_id, m.whole_body as body,
-    null as original_delivery_id, 1 as number, '[]'::json as outcomes, m.url, m.secret_sealed, null as last_event_id,
-    null::boolean as events_left
-  from made m where m.leased
-  union all
-  select r.org_id, null, r.webhook_id, null, null, null, null, null, null, null, null, null, null, null
-  from (select distinct org_id, webhook_id from made where not leased) r
-  union all
-  select t.org_id, null, null, null, null, null, null, null, null, null, null, null,
-    coalesce(max(t.event_id) filter (where t.ctid not in (select l.ctid from later l)), $13::jsonb ->> t.org_id, ''), null
-  from taken t group by t.org_id having max(t.round) = (select events from share)
-  union all
-  select null, null, null, null, null, null, null, null, null, null, null, null, null,
-    exists(select 1 from later) or (exists(select 1 from taken) and (
-      (select count(*) from wanted) = $11::integer or (select count(*) from chosen) < (select count(*) from wanted) or exists(select 1 from offered where round = (select events from share))))`,
-};
-
-/** What a dispatch came to. */
-export interface Dispatched {
-  /** Leased for their first attempt, which begins at once. */
-  readonly leased: readonly ClaimedDelivery[];
-  /** Receivers that got deliveries for which there is no room yet. */
-  readonly waiting: readonly ReceiverKey[];
-  /** There may be more events. */
-  readonly events_left: boolean;
-  /** By organization that may have more events: the last one that was dispatched. */
-  readonly last: Readonly<Record<string, string>>;
-}
-
-/**
- * Turns events that nobody was told of into one delivery for each webhook that is to hear of them (active, registered
- * before the event, watching what it is about), and leases as many of them as there is room for, unless others of the same
- * receiver have been waiting. Round robin over organizations, of each the oldest first: by age alone a burst of 10,000
- * events held up another organization's single one until its end (measured). An event is dispatched once, however many
- * nodes try. `next_id` makes delivery ids; `created_at` is RFC 3339; `after` names the last event of an organization that
- * need not be looked for again, nor those before it. Of a receiver that the room lists, the caller knows whether others wait.
- */
-export async function dispatchEvents(
-  db: Pick<Db, "queued">,
-  terms: Room,
-  {
-    next_id,
-    created_at,
-    events_max = events_per_statement,
-    after = {},
-  }: {
-    readonly next_id: () => string;
-    readonly created_at: string;
-    readonly events_max?: number;
-    readonly after?: Readonly<Record<string, string>>;
-  },
-): Promise<Dispatched> {
-  const ids = Array.from({ length: deliveries_per_statement }, next_id);
-  const lines = await db.queued<Line & { last_event_id: string | null; events_left: boolean | null }>(
-    dispatchStatement,
-    [...roomParams(terms), ids, events_max, created_at, JSON.stringify(after)],
-  );
-  const waiting: ReceiverKey[] = [];
-  const leased: ClaimedDelivery[] = [];
-  const last: Record<string, string> = {};
-  let events_left = false;
-  for (const line of lines) {
-    if (line.events_left !== null) events_left = line.events_left;
-    else if (line.last_event_id !== null) last[line.org_id as string] = line.last_event_id;
-    else if (line.delivery_id === null) waiting.push(line as ReceiverKey);
-    else leased.push(line as unknown as ClaimedDelivery);
-  }
-  return { leased, waiting, events_left, last };
 }
 
 /** How a leased delivery goes on. */

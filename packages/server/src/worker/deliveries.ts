@@ -16,14 +16,12 @@ import type { GiveWay } from "../ports.ts";
 import {
   type ClaimedDelivery,
   claimDue,
-  type Dispatched,
-  dispatchEvents,
-  events_per_statement,
   largeBytes,
   type ReceiverKey,
   type Room,
   receiverKey,
 } from "../store/delivery-queue.ts";
+import { type Dispatched, dispatchEvents, events_per_statement } from "../store/dispatch-events.ts";
 import { createDispatchPace, events_as_places_come } from "./dispatch-pace.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
 import { createSettler } from "./settler.ts";
