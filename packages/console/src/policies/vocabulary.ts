@@ -51,6 +51,7 @@ const functionWords: readonly (readonly [name: string, detail: string])[] = [
   ["subset", "(a, b) every a is in b"],
   ["intersect", "(a, b) what is in both"],
   ["entries", "(x) the entries of a list or text"],
+  ["listed", "(name, x) x is it or lists it, in any case"],
   ["known", "(x) neither missing nor stale"],
 ];
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { documented } from "./documented.ts";
-import { entries, intersect, subset } from "./subset.ts";
+import { entries, intersect, listed, subset } from "./subset.ts";
 import { tls } from "./tls.ts";
 import { transferOk } from "./transfer.ts";
 
@@ -127,6 +127,22 @@ describe("subset and its relatives", () => {
     expect(subset(inner, outer)).toBe(expected);
   });
 
+  test.each([
+    ["agent-1", "agent-1", true],
+    ["agent-1", " Agent-1", true],
+    ["agent-1", "bob; AGENT-1", true],
+    ["agent-1", ["bob", "Agent-1 "], true],
+    ["Q3, 2026", "q3, 2026", true],
+    [2026, [2026], true],
+    [2026, "2026", false],
+    ["agent-1", "agent-10", false],
+    ["", [], false],
+    ["agent-1", { name: "agent-1" }, false],
+    [null, [null], false],
+  ])("listed(%j, %j) is %j", (name, value, expected) => {
+    expect(listed(name, value)).toBe(expected);
+  });
+
   test("the intersection of two lists is a subset of both", () => {
     const list = fc.array(fc.constantFrom("a", "b", "c", "d"));
     fc.assert(
@@ -174,6 +190,7 @@ test("no junk makes any of these functions throw", () => {
       expect(typeof subset(a, b)).toBe("boolean");
       expect(typeof transferOk(a, b)).toBe("boolean");
       expect(Array.isArray(intersect(a, b))).toBe(true);
+      expect(typeof listed(a, b)).toBe("boolean");
     }),
     { numRuns: 2_000 },
   );

@@ -21,7 +21,7 @@ import { daysSince, nowBefore, withinMonths } from "./dates.ts";
 import { documented } from "./documented.ts";
 import { framework } from "./framework.ts";
 import { copies, frameworks, names, type Reading, scalars, whole } from "./reading.ts";
-import { entries, intersect, subset } from "./subset.ts";
+import { entries, intersect, listed, subset } from "./subset.ts";
 import { tls } from "./tls.ts";
 import { transferOk } from "./transfer.ts";
 import { aiDisclosed, aiVoice } from "./voice.ts";
@@ -68,7 +68,8 @@ const STATES = listOf(DYN);
  * The domain functions of the policy language, ready for an environment. All are total: an argument of any type gives a
  * value, and the doubtful one is the protective one. A missing, null or stale argument makes the result unknown, save for
  * `known`, which exists to ask exactly that. `facts` as a whole may hold markers for stale facts; they count as missing.
- * Source: policies.md §5. `known`, `intersect`, `entries` and `nextCallingWindow` are additions that the packs need.
+ * Source: policies.md §5. `known`, `intersect`, `entries`, `listed` and `nextCallingWindow` are additions that the
+ * packs need.
  */
 export const domainFunctions: readonly HostFunction[] = [
   pure("documented", [DYN], BOOL, documented),
@@ -91,6 +92,7 @@ export const domainFunctions: readonly HostFunction[] = [
   pure("subset", [DYN, DYN], BOOL, subset, names),
   pure("intersect", [DYN, DYN], listOf(DYN), intersect, names),
   pure("entries", [DYN], listOf(DYN), entries, names),
+  pure("listed", [DYN, DYN], BOOL, listed, names),
   {
     name: "known",
     parameters: [DYN],

@@ -30,3 +30,14 @@ export const intersect = (inner: unknown, outer: unknown): unknown[] => {
 
 /** The entries of a list or of a text that lists names, each once; [] for anything else. */
 export const entries = (value: unknown): unknown[] => [...new Set(entriesOf(value) ?? [])];
+
+const folded = (value: unknown): unknown => (typeof value === "string" ? value.trim().toLowerCase() : value);
+
+/**
+ * Whether a name is the other value or stands among its entries. Capitals and spaces around it do not count: it is asked of
+ * what a rule forbids, where another spelling must not get past.
+ */
+export const listed = (name: unknown, value: unknown): boolean => {
+  const wanted = folded(name);
+  return NAMES.has(typeof wanted) && [value, ...(entriesOf(value) ?? [])].some((entry) => folded(entry) === wanted);
+};
