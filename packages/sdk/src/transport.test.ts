@@ -182,6 +182,23 @@ test("an aborted signal ends a call at once and without repeats", async () => {
   expect(received).toHaveLength(1);
 });
 
+test("with a signal that is aborted already, nothing is sent", async () => {
+  const { client, received } = await serve(json(200, { decision: { status: "final" } }));
+  const signal = AbortSignal.abort();
+  await expect(client.getDecision("int_1", { signal })).rejects.toMatchObject({ name: "AbortError" });
+  await expect(client.waitForOutcome("int_1", signal)).rejects.toMatchObject({ name: "AbortError" });
+  await expect(client.backtest({ window: {} } as never, { signal })).rejects.toMatchObject({ name: "AbortError" });
+  expect(received).toHaveLength(0);
+});
+
+test.each([Infinity, 3_000_000])("an answer may take %d seconds", async (answer_seconds_max) => {
+  const { base_url } = await serve(
+    (response) => void setTimeout(() => json(200, { decision: { status: "final" } })(response), 50),
+  );
+  const client = createClient({ base_url, answer_seconds_max, retries_max: 0 });
+  expect(await client.getDecision("int_1")).toEqual({ status: "final" });
+});
+
 test("an answer that does not come ends the attempt, and what is safe to repeat is repeated", async () => {
   const { base_url, received } = await serve(
     () => undefined,

@@ -9,7 +9,10 @@ export interface TransportOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** How often a request is sent again after 429, 503 or a broken connection. Default 2; 0 never repeats. */
   readonly retries_max?: number;
-  /** How long one attempt may take until its answer is there, beside what `wait` asks for. Default 30; a backtest takes what it takes. */
+  /**
+   * How long one attempt may take until its answer is there, beside what `wait` asks for. Default 30; Infinity: as long as it
+   * takes. A backtest takes what it takes.
+   */
   readonly answer_seconds_max?: number;
   /** The longest Retry-After that is waited for; a longer one is thrown to the caller at once. Default 60. */
   readonly retry_wait_seconds_max?: number;
@@ -146,15 +149,20 @@ interface Answer {
   readonly text: string | null;
 }
 
+/** Timers of more than some 24 days end at once. */
+const timer_ms_max = 2 ** 31 - 1;
+
 async function attempt(
   send: typeof globalThis.fetch,
   url: string,
   init: RequestInit,
   patience_seconds: number | null,
 ): Promise<Answer | ConnectionError> {
+  init.signal?.throwIfAborted();
   const limit = new AbortController();
   const giveUp = () => limit.abort(init.signal?.reason);
-  const timer = patience_seconds === null ? undefined : setTimeout(giveUp, patience_seconds * 1000);
+  const patience_ms = (patience_seconds ?? Infinity) * 1000;
+  const timer = patience_ms > timer_ms_max ? undefined : setTimeout(giveUp, patience_ms);
   // Not AbortSignal.any: a caller's signal that lives as long as its program would remember every call.
   init.signal?.addEventListener("abort", giveUp);
   try {
