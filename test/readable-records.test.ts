@@ -86,6 +86,7 @@ test("a NUL character that a policy makes comes into no record", async () => {
     "nul-told": { effect: "escalate", message: '{{"a" + string(b"\\x00")}} told' },
     "nul-set": { effect: "approve_modified", modify: [{ op: "set", path: "/y", value: '"a\\u0000b"' }] },
     "nul-name": { effect: "approve_modified", modify: [{ op: "set", path: "/y", value: '{"a\\x00": 1.0}' }] },
+    "nul-failed": { effect: "escalate", when: '"%\\x00".format([1]) == "a"' },
   };
   for (const [name, spec] of Object.entries(effects)) {
     await inForce(name, { match: { verbs: [name] }, when: "true", ...spec });

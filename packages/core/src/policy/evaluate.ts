@@ -132,10 +132,10 @@ export function valueShown(program: Program, policy: CompiledPolicy, scene: Scen
   return result.kind === "value" ? result.value : undefined;
 }
 
-/** What kept a result from being a value. An expression without a value names itself as its cause. */
+/** What kept a result from being a value. An expression without a value names itself as its cause, without NUL characters. */
 export function causesOf(result: Result): readonly Cause[] {
   if (result.kind === "unknown") return result.unknowns;
-  return result.kind === "error" ? [{ path: "", reason: clipText(result.message, 64) }] : [];
+  return result.kind === "error" ? [{ path: "", reason: clipText(result.message.replaceAll("\0", "\ufffd"), 64) }] : [];
 }
 
 /** Both, each once, in order. */
