@@ -55,7 +55,9 @@ export function planChanges(
 ): ChangePlan {
   const changes = requests.map((request): Change => ({ ...request, names: pointerNames(request.path) })).sort(byPlace);
   const hiding = changes.filter((change) => change.op === "remove" || change.op === "redact");
-  const hides = hiding.filter((change) => !hiding.some((other) => other !== change && outranks(other, change)));
+  const hides = hiding.filter((change, at) =>
+    hiding.every((other, index) => index === at || !outranks(other, change, index < at)),
+  );
   const values = changes.filter(
     (change) => !hiding.includes(change) && !hides.some((hide) => isWithin(change.names, hide.names)),
   );
@@ -202,11 +204,11 @@ function conflict(path: string, message: string, changes: readonly Change[]): Co
   return { path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
 }
 
-/** Whether `hide` makes `other`, another remove or redact, needless. Of equal ones the first stays. */
-function outranks(hide: Change, other: Change): boolean {
+/** Whether `hide` makes `other`, another remove or redact, needless. Of equal ones the first in order stays. */
+function outranks(hide: Change, other: Change, first: boolean): boolean {
   if (!isWithin(other.names, hide.names)) return false;
   if (other.names.length > hide.names.length) return true;
-  return hide.op === other.op ? byPlace(hide, other) < 0 : hide.op === "remove";
+  return hide.op === other.op ? first : hide.op === "remove";
 }
 
 function isWithin(names: readonly string[], outer: readonly string[]): boolean {
