@@ -86,7 +86,8 @@ export function judge(input: DecideInput): Judgement {
   let modified: Judgement["modified"] = null;
   let stoppers: readonly PlacedVote[] = none;
   // Also when people are to decide: what they approve is the modified action, and a block of that must not wait for them.
-  if (plan.modifications.length > 0 && verdict !== "block") {
+  // And when it is blocked: an override lifts what stands in the reasons, and then the modified action is what goes through.
+  if (plan.modifications.length > 0) {
     const again = (seen: Plan) => {
       const changed = scenesOf(input, prepared, action, seen.content);
       const silent = silencedBy(seen.votes);

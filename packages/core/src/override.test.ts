@@ -41,4 +41,39 @@ describe("what an override takes", () => {
     const overrides = allowed.kind === "allowed" ? allowed.lifts : [];
     expect(decide(inputOf(policies, { membrane, overrides })).content.verdict).toBe("approve");
   });
+
+  describe("also where a block stands beside what is modified", () => {
+    const modifying = {
+      name: "m",
+      spec: { when: "true", effect: "approve_modified", modify: [{ op: "set", path: "/channel", value: "'sms'" }] },
+    };
+    const on_sms = "has(params.channel)";
+    const redact = [{ op: "redact", path: "/channel" }];
+    const risk = { add: 0.9 };
+    const thresholds = { escalate_at: null, block_at: 0.7 };
+    test.each<[what: string, lifts: string[], spec: Readonly<Record<string, unknown>>, given?: TestCase]>([
+      ["a block of the modified action", ["pol_b", "pol_c"], { when: on_sms, effect: "block" }],
+      [
+        "a change that only that asks for",
+        ["pol_b", "pol_c"],
+        { when: on_sms, effect: "approve_modified", modify: redact },
+      ],
+      [
+        "its risk",
+        ["membrane.risk_threshold", "pol_b"],
+        { when: on_sms, effect: "none", risk },
+        { membrane: { thresholds } },
+      ],
+    ])("lifts %s", (_, lifts, spec, given = {}) => {
+      const policies = [rule("b", "block"), modifying, { name: "c", spec }];
+      expect(terms(policies, given)).toEqual({ kind: "allowed", people: 1, lifts });
+      const { content } = decide(inputOf(policies, { ...given, overrides: lifts }));
+      expect(content).toMatchObject({ verdict: "approve_modified", modified_content: { channel: expect.anything() } });
+    });
+
+    test("and nobody lifts it where what blocks the modified action says never", () => {
+      const never = { name: "c", spec: { when: on_sms, effect: "block", override: "never" } };
+      expect(terms([rule("b", "block"), modifying, never])).toEqual({ kind: "forbidden", policies: ["c"] });
+    });
+  });
 });
