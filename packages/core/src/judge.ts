@@ -94,14 +94,15 @@ export function judge(input: DecideInput): Judgement {
       return { scenes: changed, round: evaluateRound(policySet.live, round.candidates, changed, now_us, silent) };
     };
     modified = again(plan);
-    stoppers = stoppersOf(plan.votes, plan.content, modified.round.votes, lift);
+    const asked = { content, votes: plan.votes };
+    stoppers = stoppersOf(asked, plan.votes, plan.content, modified.round.votes, lift);
     const hides = stoppers.flatMap(({ placed, vote }) => (isPlanned(plan.votes, placed) ? none : vote.requests));
     if (hides.length > 0) {
       plan = planOf(round.votes, content, hides);
       verdict = verdictOf(plan, membrane_votes, lift);
       modified = again(plan);
       const said = [...plan.votes, ...stoppers];
-      stoppers = [...stoppers, ...stoppersOf(said, plan.content, modified.round.votes, lift)];
+      stoppers = [...stoppers, ...stoppersOf(asked, said, plan.content, modified.round.votes, lift)];
     }
     for (const { vote } of stoppers) if (stops(vote, lift)) verdict = stricter(verdict, vote.effect as Verdict);
     const reached = reachedAgain(input, membrane_votes, contributionsOf(modified.round.votes), lift);
@@ -219,10 +220,11 @@ function silencedBy(votes: readonly PlacedVote[]): number[] {
 
 /**
  * What the evaluation of the modified action adds: blocks and escalations, and changes that only the modified action asks
- * for. Those are not made, since changes are computed from the action as it was submitted: such a vote falls back to what it
- * says otherwise, as in a conflict. What it hides is hidden all the same, also where it is lifted.
+ * for. Those are not made, since changes are computed from the action as it was submitted (`asked`): such a vote falls back to
+ * what it says otherwise, as in a conflict. What it hides is hidden all the same, also where it is lifted.
  */
 function stoppersOf(
+  asked: Pick<Plan, "content" | "votes">,
   before: readonly PlacedVote[],
   content: Content | null,
   again: readonly PlacedVote[],
@@ -230,13 +232,14 @@ function stoppersOf(
 ): PlacedVote[] {
   return again.flatMap((each) => {
     const { placed, vote } = each;
-    const asks = !isPlanned(before, placed) && isNeeded(content, vote);
+    const planned = isPlanned(before, placed);
+    const asks = planned ? breaksBound(asked, placed, content, vote) : isNeeded(content, vote.requests);
     const said =
       asks && vote.effect === "approve_modified"
         ? obstructed(vote, "the action asks for it only as others modify it")
         : vote;
     if (!asks && !stops(said, lift)) return [];
-    const hides = asks && said.requests.length > 0;
+    const hides = asks && !planned && said.requests.length > 0;
     return !hides && hasSaid(before, placed, said) ? [] : [{ ...each, vote: said }];
   });
 }
@@ -246,10 +249,25 @@ function isPlanned(votes: readonly PlacedVote[], placed: PlacedPolicy): boolean 
   return votes.some((each) => each.placed === placed && each.vote.requests.length > 0);
 }
 
-function isNeeded(content: Content | null, { requests }: Vote): boolean {
+function isNeeded(content: Content | null, requests: readonly ChangeRequest[]): boolean {
   if (requests.length === 0) return false;
   const plan = planChanges(content ?? {}, requests);
   return plan.kind === "conflict" || plan.operations.length > 0;
+}
+
+/** Whether the modified action is beyond a bound (cap or floor) of this policy that the submitted one kept. */
+function breaksBound(
+  asked: Pick<Plan, "content" | "votes">,
+  placed: PlacedPolicy,
+  content: Content | null,
+  { requests }: Vote,
+): boolean {
+  return requests.some((bound) => {
+    if ((bound.op !== "cap" && bound.op !== "floor") || !isNeeded(content, [bound])) return false;
+    const earlier = asked.votes.flatMap((each) => (each.placed === placed ? each.vote.requests : none));
+    const same = earlier.filter(({ op, path }) => op === bound.op && path === bound.path);
+    return same.length > 0 && !isNeeded(asked.content, same);
+  });
 }
 
 function stops(vote: Vote, lift: ReadonlySet<string>): boolean {
