@@ -1,7 +1,8 @@
 import type { Modification, Reason, Verdict } from "@countersign/contract";
 import { type DecidedAction, decidedAction } from "./action.ts";
 import { type DecideInput, default_verdict_name, risk_threshold_name, stricter } from "./decision.ts";
-import { type ChangeRequest, planChanges } from "./modify.ts";
+import { hiddenTexts, holdsHidden } from "./hidden-text.ts";
+import { type ChangeRequest, holds_hidden, planChanges } from "./modify.ts";
 import type { ActionKey } from "./policy/action-index.ts";
 import type { Scene } from "./policy/evaluate.ts";
 import type { PlacedPolicy, PreparedMembrane } from "./policy-set.ts";
@@ -164,15 +165,25 @@ function contributionsOf(votes: readonly PlacedVote[]): RiskContribution[] {
 
 /**
  * What all votes want changed, and on top of it `hides` (only remove and redact): no value that is written holds what they
- * hide.
+ * hide, also where it is hidden only after it was written.
  */
 function planOf(votes: readonly PlacedVote[], content: Content | null, hides: readonly ChangeRequest[] = none): Plan {
   const plan = gather(votes, content, hides);
   if (hides.length === 0) return plan;
   const hidden = planChanges(plan.content ?? {}, hides);
   if (hidden.kind === "conflict") throw new Error("what only hides is in no conflict");
+  const texts = hiddenTexts(plan.content, hidden.content);
+  const telling = plan.votes.map((each) => {
+    const told = writes(each.vote).find(({ value }) => holdsHidden(value, texts));
+    return told === undefined ? each : { ...each, vote: obstructed(each.vote, `${told.path}: ${holds_hidden}`) };
+  });
+  if (telling.some((each, index) => each !== plan.votes[index])) return planOf(telling, content, hides);
   const modifications = [...plan.modifications, ...(hidden.operations as Modification[])];
   return { votes: plan.votes, modifications, content: hidden.content };
+}
+
+function writes({ effect, requests }: Vote): readonly ChangeRequest[] {
+  return effect === "approve_modified" ? requests.filter(({ value }) => value !== undefined) : none;
 }
 
 /**

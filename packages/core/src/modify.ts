@@ -66,8 +66,7 @@ export function planChanges(
   if ((hides.length > 0 || also_hidden.length > 0) && values.length > 0) {
     const hidden = hiddenTexts(content, hideContent(content, [...hides, ...also_hidden]).content);
     for (const change of values) {
-      if (holdsHidden(change.value, hidden))
-        conflicts.push(conflict(change.path, "the value holds what another rule hides", [change]));
+      if (holdsHidden(change.value, hidden)) conflicts.push(conflict(change.path, holds_hidden, [change]));
     }
   }
   const writes: (Settled & { kind: "value" })[] = [];
@@ -125,6 +124,9 @@ export function hideContent(
   if (plan.kind === "conflict") throw new Error("what only hides is in no conflict");
   return { content: plan.content, withheld: plan.operations.map(({ path }) => path) };
 }
+
+/** Why a value is not written. */
+export const holds_hidden = "the value holds what another rule hides";
 
 /** Values up to this do not make a content too large: there are not that many of them. */
 const small_bytes_max = 256;
