@@ -161,6 +161,27 @@ test("waitForOutcome gives up after five minutes also where each refusal asks fo
   expect(waits).toEqual(Array(5).fill(60_000));
 });
 
+test("waitForOutcome gives up after some five minutes also where nothing is answered, not even that there is no answer", async () => {
+  vi.useFakeTimers();
+  try {
+    const silent = (_: unknown, init?: RequestInit) =>
+      new Promise<Response>((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
+    const answer = createClient({ base_url: "http://service", fetch: silent }).waitForOutcome("int_1");
+    const ended = expect(answer).rejects.toThrow(ConnectionError);
+    const began_ms = Date.now();
+    let ended_ms = 0;
+    void ended.then(() => {
+      ended_ms = Date.now();
+    });
+    await vi.advanceTimersByTimeAsync(7_200_000);
+    await ended;
+    expect(ended_ms - began_ms).toBeGreaterThan(250_000);
+    expect(ended_ms - began_ms).toBeLessThan(400_000);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("an address that is none is refused before anything is asked", () => {
   for (const base_url of ["localhost:8080", "127.0.0.1:8080", "ftp://localhost", "", "http://"])
     expect(() => createClient({ base_url })).toThrow(TypeError);

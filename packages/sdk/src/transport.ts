@@ -64,7 +64,7 @@ export function createTransport(options: TransportOptions): Transport {
     };
     for (let retry = 0; ; retry += 1) {
       const answer = await attempt(send, url, request(method, call, options.api_key), patience_seconds);
-      if (!(answer instanceof ConnectionError)) {
+      if ("response" in answer) {
         const { response, text } = answer;
         if (text === null) return (await lastLine(response, url, call)) as T;
         if (response.ok) return bodyOf(response, text) as T;
@@ -73,8 +73,9 @@ export function createTransport(options: TransportOptions): Transport {
         if (wait_seconds === null || wait_seconds > waitSecondsMax || !goesOn(retry, wait_seconds)) throw error;
         await pause(wait_seconds);
       } else {
+        waited_seconds += answer.waited_seconds;
         const wait_seconds = backoffSeconds(retry);
-        if (!repeatable || call.signal?.aborted === true || !goesOn(retry, wait_seconds)) throw answer;
+        if (!repeatable || call.signal?.aborted === true || !goesOn(retry, wait_seconds)) throw answer.error;
         await pause(wait_seconds);
       }
       call.signal?.throwIfAborted();
@@ -149,6 +150,12 @@ interface Answer {
   readonly text: string | null;
 }
 
+/** No answer. `waited_seconds`: for so long none came; 0: the connection broke. */
+interface NoAnswer {
+  readonly error: ConnectionError;
+  readonly waited_seconds: number;
+}
+
 /** Timers of more than some 24 days end at once. */
 const timer_ms_max = 2 ** 31 - 1;
 
@@ -157,7 +164,7 @@ async function attempt(
   url: string,
   init: RequestInit,
   patience_seconds: number | null,
-): Promise<Answer | ConnectionError> {
+): Promise<Answer | NoAnswer> {
   init.signal?.throwIfAborted();
   const limit = new AbortController();
   const giveUp = () => limit.abort(init.signal?.reason);
@@ -171,7 +178,9 @@ async function attempt(
     return { response, text: isLines ? null : await response.text() };
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
-    return new ConnectionError(url, limit.signal.aborted ? `it did not come within ${patience_seconds} s` : error);
+    const waited_seconds = limit.signal.aborted ? (patience_seconds ?? 0) : 0;
+    const cause = limit.signal.aborted ? `it did not come within ${patience_seconds} s` : error;
+    return { error: new ConnectionError(url, cause), waited_seconds };
   } finally {
     clearTimeout(timer);
     init.signal?.removeEventListener("abort", giveUp);
