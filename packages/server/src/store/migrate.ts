@@ -129,7 +129,7 @@ async function lockLedger(client: pg.Client, log: Log): Promise<void> {
       return;
     } catch (error) {
       if (sqlState(error) !== "55P03") throw error;
-      await client.query("rollback to waiting");
+      await client.query("rollback to waiting; release waiting");
       log.warn({}, "another session holds the lock of this database's migrations: waiting until it has finished");
     }
   }
