@@ -220,34 +220,48 @@ test.each([Infinity, 3_000_000])("an answer may take %d seconds", async (answer_
   expect(await client.getDecision("int_1")).toEqual({ status: "final" });
 });
 
+/** A `fetch` that gives the answers in turn and, for null, none until it is aborted; `sent` counts. */
+function silence(...answers: readonly (Response | null)[]) {
+  const asked = { sent: 0 };
+  const fetch: typeof globalThis.fetch = (_url, init) =>
+    new Promise((resolve, reject) => {
+      const answer = answers[asked.sent] ?? null;
+      asked.sent += 1;
+      if (answer !== null) return resolve(answer);
+      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+    });
+  const client = (answer_seconds_max: number) =>
+    createClient({ base_url: "http://service.test", answer_seconds_max, fetch, wait: async () => undefined });
+  return { asked, client };
+}
+
 test("an answer that does not come ends the attempt, and what is safe to repeat is repeated", async () => {
-  const { base_url, received } = await serve(
-    () => undefined,
-    (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
-    json(200, { decision: { status: "final" } }),
-  );
-  const client = createClient({ base_url, answer_seconds_max: 0.05, wait: async () => undefined });
-  expect(await client.getDecision("int_1")).toEqual({ status: "final" });
-  expect(received).toHaveLength(3);
+  const { asked, client } = silence(null, null, Response.json({ decision: { status: "final" } }));
+  expect(await client(0.005).getDecision("int_1")).toEqual({ status: "final" });
+  expect(asked.sent).toBe(3);
+});
+
+test("an answer that stops in its middle is not waited for either", async () => {
+  const { base_url } = await serve((response) => void response.writeHead(200).write("{"));
+  const client = createClient({ base_url, answer_seconds_max: 0.5, retries_max: 0 });
+  await expect(client.getDecision("int_1")).rejects.toThrow("within 0.5 s");
 });
 
 test("an answer that never comes is a ConnectionError that says how long was waited, and what may have happened is not repeated", async () => {
-  const { base_url, received } = await serve(() => undefined);
-  const client = createClient({ base_url, answer_seconds_max: 0.05, wait: async () => undefined });
-  const error = await client.revokeApiKey("key_1").catch((caught: unknown) => caught);
+  const { asked, client } = silence();
+  const error = await client(0.005)
+    .revokeApiKey("key_1")
+    .catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(ConnectionError);
-  expect(String(error)).toMatch(/no answer from .*: it did not come within 0\.05 s$/);
-  expect(received).toHaveLength(1);
+  expect(String(error)).toMatch(/no answer from .*: it did not come within 0\.005 s$/);
+  expect(asked.sent).toBe(1);
 });
 
-test("the seconds that the service is asked to wait are waited for", async () => {
-  const { base_url, received } = await serve(
-    (response) => void setTimeout(() => json(200, { decision: { status: "pending" } })(response), 300),
-  );
-  const client = createClient({ base_url, answer_seconds_max: 0.1, retries_max: 0 });
-  await expect(client.getDecision("int_1")).rejects.toBeInstanceOf(ConnectionError);
-  expect(await client.getDecision("int_1", { wait: 5 })).toEqual({ status: "pending" });
-  expect(received).toHaveLength(2);
+test("the seconds that the service is asked to wait are waited for, beside those for its answer", async () => {
+  const { client } = silence();
+  const limits = vi.spyOn(globalThis, "setTimeout");
+  await expect(client(0.005).getDecision("int_1", { wait: 0.01 })).rejects.toThrow("within 0.015 s");
+  expect(limits.mock.calls.map(([, wait_ms]) => wait_ms)).toContain(15);
 });
 
 test("an aborted signal ends the wait before a repeat, too, and leaves no timer behind", async () => {
