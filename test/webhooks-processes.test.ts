@@ -117,6 +117,13 @@ const dueOf = async (delivery_id: string) =>
     )
   )[0];
 
+/** Another node that stands still until SIGCONT: to start one takes a busy machine longer than an attempt may. */
+async function sleepingService(data_dir: string) {
+  const running = await service(data_dir);
+  running.process.kill("SIGSTOP");
+  return running;
+}
+
 const kill = async (running: Awaited<ReturnType<typeof service>>) => {
   running.process.kill("SIGKILL");
   await running.finished;
@@ -127,12 +134,14 @@ test("killed while a receiver holds an attempt, the delivery is not lost: the ot
 }, async () => {
   const dir = await folder();
   const hook = await receiver(() => (hook.received.length === 1 ? "hold" : 200));
+  const second = await sleepingService(dir);
   const first = await service(dir);
   const webhook = await first.client.registerWebhook({ url: hook.url });
   await first.client.submitIntent({ intent });
   await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
   const id = hook.received[0]?.id as string;
-  const second = await service(dir);
+  second.process.kill("SIGCONT");
+  await second.client.listWebhooks();
   // While the lease runs nobody else has it.
   expect(await statusOf(id)).toEqual({ status: "pending", attempts: 1 });
   await kill(first);
@@ -193,12 +202,12 @@ test("killed between an attempt and its settling, the delivery is made again und
     answer = resolve;
   });
   const hook = await receiver(() => (hook.received.length === 1 ? answered.then(() => 200) : 200));
+  const second = await sleepingService(dir);
   const first = await service(dir);
   const webhook = await first.client.registerWebhook({ url: hook.url });
   await first.client.submitIntent({ intent });
   await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
   const id = hook.received[0]?.id as string;
-  const second = await service(dir);
   // Settling needs the organization's head: held here, it waits, and its node dies with its session.
   const holder = await openClient(database.connection, "test of a crash");
   onTestFinished(() => holder.end());
@@ -220,6 +229,7 @@ test("killed between an attempt and its settling, the delivery is made again und
   await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBe(0);
   await holder.query("rollback");
   expect(await statusOf(id)).toEqual({ status: "pending", attempts: 1 });
+  second.process.kill("SIGCONT");
   await passTime(id);
   await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 2 });
   expect(hook.received.map((each) => each.id)).toEqual([id, id]);
