@@ -1,9 +1,9 @@
 /** SQL for reading intents and the decisions on them. They are written by the commit writer only. Source: api.md §4. */
-import { crockfordAlphabet, idPrefixes } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { type BoundedPage, readBounded } from "./bounded-page.ts";
 import type { IntentRow } from "./commit-writer-rows.ts";
+import { firstIdAt } from "./first-id-at.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -141,11 +141,5 @@ const slack_ms = 10 * 60_000;
 export function idNear(time: string | undefined, side: -1 | 1): string | null {
   const at_us = time === undefined ? null : parseTimestampUs(time);
   if (at_us === null) return null;
-  let rest = Math.max(0, Math.floor(at_us / 1000) + side * slack_ms);
-  let text = "";
-  for (let digits = 0; digits < 10; digits++) {
-    text = crockfordAlphabet.charAt(rest % 32) + text;
-    rest = Math.floor(rest / 32);
-  }
-  return idPrefixes.intent + text;
+  return firstIdAt("intent", Math.max(0, Math.floor(at_us / 1000) + side * slack_ms));
 }

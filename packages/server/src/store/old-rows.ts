@@ -1,6 +1,6 @@
 /** SQL that deletes what has done its work: settled deliveries, expired offers. Source: decision 0021. */
-import { crockfordAlphabet, type IdKind, idPrefixes } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../ports.ts";
+import { firstIdAt } from "./first-id-at.ts";
 
 /** Where the last page ended; both empty: nowhere yet. */
 export interface PageEnd {
@@ -58,14 +58,6 @@ const pageStatement: QueueStatement = {
   select (select mine from lock) as mine, (select count(*)::integer from deleted) as deleted,
     case when (select count(*) from old) = $6::integer then (select org_id from last) end as org_id, (select id from last) as id`,
 };
-
-/** The least text that an id of this time has. */
-function firstIdAt(kind: IdKind, time_ms: number): string {
-  let text = "";
-  for (let left = time_ms; text.length < 10; left = Math.floor(left / 32))
-    text = crockfordAlphabet.charAt(left % 32) + text;
-  return idPrefixes[kind] + text;
-}
 
 /** The moment `hours` ago, by the database's clock. */
 export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimit> {
