@@ -83,7 +83,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     ids,
     log,
     writer: createCommitWriter({ connect: setting.connect, log, clock, timers }),
-    orgStates: createOrgStates(setting.db, () => policySet),
+    orgStates: createOrgStates(setting.db, async () => policySet),
     callers: { reload },
     waits: unused,
     pulls: createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics }),

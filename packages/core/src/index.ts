@@ -80,7 +80,7 @@ export {
 export { policySchema } from "./policy/schema.ts";
 export type { PolicyDiagnostic } from "./policy/source.ts";
 export { suggestName } from "./policy/suggest-name.ts";
-export { compilePolicySet, type PolicySet, type PreparedMembrane, policySha256 } from "./policy-set.ts";
+export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps, policySha256 } from "./policy-set.ts";
 export { type RateTake, RateWindow, rateTake } from "./rate-window.ts";
 export { contextRequestHeaders, deliveryHeaders } from "./signature.ts";
 export { formatTimestampUs, parseDurationSeconds, parseTimestampUs, us_per_second } from "./time.ts";

@@ -8,6 +8,7 @@ import { ActionIndex, type ActionKey } from "./policy/action-index.ts";
 import { type CompiledPolicy, compilePolicy, type PolicySource } from "./policy/compile.ts";
 import type { PolicyDocument } from "./policy/document.ts";
 import type { SceneBindings } from "./policy/evaluate.ts";
+import { finish } from "./policy/expressions.ts";
 import { type FactPath, factPath } from "./policy/fact-paths.ts";
 import { SharedVariables } from "./policy/shared-variables.ts";
 
@@ -60,16 +61,28 @@ export function policySha256(document: PolicyDocument): string {
   return sha256Hex(canonicalJson(document));
 }
 
+/** What a set is made of. */
+interface PolicySetSource {
+  /** In any order. */
+  readonly policies: readonly PolicySource[];
+  readonly version: number;
+}
+
+/** Policies that one step compiles: a few milliseconds. */
+const policies_a_step = 8;
+
 /**
  * Compiles the policies of one membrane. The order of `policies` never matters. Throws for a document that
  * `checkPolicy` would refuse: only checked documents are stored.
  */
-export function compilePolicySet(source: {
-  readonly policies: readonly PolicySource[];
-  readonly version: number;
-}): PolicySet {
+export function compilePolicySet(source: PolicySetSource): PolicySet {
+  return finish(policySetSteps(source));
+}
+
+/** The same in steps, since hundreds of policies take some tenths of a second. */
+export function* policySetSteps(source: PolicySetSource): Generator<void, PolicySet> {
   const ordered = [...source.policies].sort(byName);
-  const parts = ordered.map(({ policy_id, version, document, mode, pack }) => ({
+  const parts = yield* mapInSteps(ordered, ({ policy_id, version, document, mode, pack }) => ({
     policy_id,
     version,
     mode,
@@ -77,11 +90,11 @@ export function compilePolicySet(source: {
     sha256: policySha256(document),
   }));
   const tables = new Tables();
-  const live = group(
+  const live = yield* group(
     ordered.filter((policy) => policy.mode === "live"),
     tables,
   );
-  const shadow = group(
+  const shadow = yield* group(
     ordered.filter((policy) => policy.mode === "shadow"),
     tables,
   );
@@ -105,6 +118,15 @@ export function compilePolicySet(source: {
     prepare,
     begin: (bindings, now) => tables.variables.environment.begin(bindings, { now }),
   };
+}
+
+function* mapInSteps<T, R>(items: readonly T[], map: (item: T) => R): Generator<void, R[]> {
+  const mapped: R[] = [];
+  for (const item of items) {
+    mapped.push(map(item));
+    if (mapped.length % policies_a_step === 0) yield;
+  }
+  return mapped;
 }
 
 function byName(a: PolicySource, b: PolicySource): number {
@@ -142,8 +164,8 @@ class Tables {
   }
 }
 
-function group(sources: readonly PolicySource[], tables: Tables): PolicyGroup {
-  const policies = sources.map((source) => compilePolicy(source, tables.variables));
+function* group(sources: readonly PolicySource[], tables: Tables): Generator<void, PolicyGroup> {
+  const policies = yield* mapInSteps(sources, (source) => compilePolicy(source, tables.variables));
   const suppressed = suppressions(policies);
   const placed = policies.map((policy, place): PlacedPolicy => {
     const profile = tables.profile(policy);

@@ -1,7 +1,7 @@
-/** How long compiled policies are kept. Source: architecture.md §4. */
+/** How policies are compiled, and how long what was made of them is kept. Source: architecture.md §4. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { PolicySource } from "@countersign/core";
+import type { PolicySet, PolicySource } from "@countersign/core";
 import { expect, test } from "vitest";
 import { loadPacks } from "./pack-files.ts";
 
@@ -20,18 +20,43 @@ const ownPolicies = (version: number): PolicySource[] => [
   },
 ];
 
-test("the same packs and policies are compiled once", () => {
+test("the same packs and policies are compiled once", async () => {
   const own = ownPolicies(1);
-  expect(library.policySetOf(membrane, own)).toBe(library.policySetOf({ packs: ["security"] }, own));
-  expect(library.policySetOf(membrane, own)).not.toBe(library.policySetOf({ packs: [] }, own));
-  expect(library.policySetOf(membrane)).toBe(library.policySetOf({ packs: ["security"] }));
+  const set = await library.policySetOf(membrane, own);
+  expect(await library.policySetOf({ packs: ["security"] }, own)).toBe(set);
+  expect(await library.policySetOf({ packs: [] }, own)).not.toBe(set);
+  expect(await library.policySetOf(membrane)).toBe(await library.policySetOf({ packs: ["security"] }));
+});
+
+test("hundreds of policies are compiled in turns with everything else that the thread does", async () => {
+  let turns = 0;
+  let compiled = false;
+  const count = () => {
+    turns += 1;
+    if (!compiled) setImmediate(count);
+  };
+  setImmediate(count);
+  const own = Array.from({ length: 300 }, (_, version) => ownPolicies(version)).flat();
+  const set = await library.policySetOf({ packs: [] }, own);
+  compiled = true;
+  expect(set.live.placed).toHaveLength(300);
+  expect(turns).toBeGreaterThan(30);
+});
+
+test("a set that could not be compiled is not kept", async () => {
+  const own = ownPolicies(1);
+  const [policy] = own as [PolicySource];
+  own[0] = { ...policy, document: { ...policy.document, spec: { effect: "block", when: "params." } } };
+  await expect(library.policySetOf({ packs: [] }, own)).rejects.toThrow();
+  own[0] = policy;
+  expect((await library.policySetOf({ packs: [] }, own)).live.placed).toHaveLength(1);
 });
 
 test("what was compiled of policies goes with them: a thousand changes leave no thousand sets behind", async () => {
-  const sets = Array.from(
-    { length: 20 },
-    (_, version) => new WeakRef(library.policySetOf(membrane, ownPolicies(version))),
-  );
+  const sets: WeakRef<PolicySet>[] = [];
+  for (let version = 0; version < 20; version += 1) {
+    sets.push(new WeakRef(await library.policySetOf(membrane, ownPolicies(version))));
+  }
   // A reference that was just made is held until the turn ends.
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Membrane } from "@countersign/contract";
 import {
-  compilePolicySet,
   Fault,
   knownPacks,
   loadPack,
@@ -13,8 +12,10 @@ import {
   type PolicySet,
   type PolicySource,
   packSources,
+  policySetSteps,
 } from "@countersign/core";
 import { LRUCache } from "lru-cache";
+import { inTurns } from "../operations/in-turns.ts";
 import { StartRefused } from "../store/start-refused.ts";
 
 /** The folder `packs` of the repository, as seen from src/edge as well as from dist/edge. */
@@ -32,7 +33,7 @@ export interface PackLibrary {
    * The compiled set of a membrane's packs and the organization's own policies in force; compiled once for each
    * combination of packs and list of policies, and kept as long as that list is. Packs that no longer exist add nothing.
    */
-  policySetOf(membrane: Pick<Membrane, "packs">, own?: readonly PolicySource[]): PolicySet;
+  policySetOf(membrane: Pick<Membrane, "packs">, own?: readonly PolicySource[]): Promise<PolicySet>;
   /** Faults: invalid_request naming each pack that does not exist. */
   refuseUnknownPacks(packs: readonly string[]): void;
 }
@@ -71,15 +72,15 @@ async function readPackFiles(dir: string, folder: string): Promise<PackFiles> {
 }
 
 function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
-  const ofPacks = new LRUCache<string, PolicySet>({ max: sets_max });
+  const ofPacks = new LRUCache<string, Promise<PolicySet>>({ max: sets_max });
   // A set goes with the policies it was made of: kept by their names, every change of one of 300 left another 32 MB behind.
-  const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, PolicySet>>();
+  const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, Promise<PolicySet>>>();
 
-  function setsWith(own: readonly PolicySource[]): LRUCache<string, PolicySet> {
+  function setsWith(own: readonly PolicySource[]): LRUCache<string, Promise<PolicySet>> {
     if (own.length === 0) return ofPacks;
     const known = ofOwn.get(own);
     if (known !== undefined) return known;
-    const made = new LRUCache<string, PolicySet>({ max: own_sets_max });
+    const made = new LRUCache<string, Promise<PolicySet>>({ max: own_sets_max });
     ofOwn.set(own, made);
     return made;
   }
@@ -92,8 +93,9 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
       const key = names.join(" ");
       let set = sets.get(key);
       if (set === undefined) {
-        set = compilePolicySet({ policies: [...packSources(packs, names), ...own], version: 1 });
+        set = inTurns(policySetSteps({ policies: [...packSources(packs, names), ...own], version: 1 }));
         sets.set(key, set);
+        set.catch(() => sets.delete(key));
       }
       return set;
     },

@@ -10,7 +10,7 @@ import {
   suggestName,
 } from "@countersign/core";
 import { readPolicyNames } from "../store/policies.ts";
-import { inTurns } from "./policy-documents.ts";
+import { inTurns } from "./in-turns.ts";
 import type { Packs } from "./read-packs.ts";
 import type { Runtime } from "./runtime.ts";
 

@@ -69,7 +69,7 @@ const entry_bytes = 256;
 const listedSubjectsMax = 10_000;
 
 /** Compiles (and keeps) the policy set of a membrane's packs and the organization's own policies. */
-type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => PolicySet;
+type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => Promise<PolicySet>;
 
 /** Stored documents, and subjects known to have none (null). */
 type Documents = LRUCache<string, { readonly document: StoredContext | null }>;
@@ -161,7 +161,7 @@ async function readOrgState(
   });
   const deciding = new Map<string, DecidingMembrane>();
   for (const membrane of membranes) {
-    const each = { membrane, policySet: policySetOf(membrane, own.sources) };
+    const each = { membrane, policySet: await policySetOf(membrane, own.sources) };
     deciding.set(membrane.membrane_id, each);
     if (membrane.is_default) deciding.set("", each);
   }

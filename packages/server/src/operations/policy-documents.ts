@@ -1,5 +1,4 @@
 /** What saving, checking and activating a policy ask of its document. Source: policies.md §2, api.md §10. */
-import { setImmediate } from "node:timers/promises";
 import type { PolicyCheck, PolicyDiagnostic, PolicyInput } from "@countersign/contract";
 import {
   type CheckedPolicy,
@@ -9,6 +8,7 @@ import {
   policyTestSteps,
   redTestDiagnostics,
 } from "@countersign/core";
+import { inTurns } from "./in-turns.ts";
 
 /** Checks the document of a request body, `tests` joined to those inside it. */
 function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {
@@ -42,15 +42,6 @@ export async function checkPolicyInput(input: PolicyInput): Promise<PolicyCheck>
 /** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */
 export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {
   return redTestDiagnostics(await inTurns(policyTestSteps(document)), { ...document });
-}
-
-/** Takes one step at a time, so that a large document keeps nobody waiting for longer than one of its expressions takes. */
-export async function inTurns<R>(steps: Generator<void, R>): Promise<R> {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    await setImmediate();
-  }
 }
 
 function invalid(diagnostics: readonly PolicyDiagnostic[]): Fault {
