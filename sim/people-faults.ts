@@ -50,8 +50,8 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
     name: "nothing is ever overdue",
-    right: "status = 'pending' and expires_at <= clock_timestamp()\n     order by",
-    wrong: "false\n     order by",
+    right: "status = 'pending' and expires_at <= clock_timestamp()\n       and (expires_at",
+    wrong: "false\n       and (expires_at",
   },
   {
     within: "operations",

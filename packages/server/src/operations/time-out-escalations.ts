@@ -1,6 +1,6 @@
 import type { Decision } from "@countersign/contract";
 import { Fault } from "@countersign/core";
-import { readDueEscalations } from "../store/escalations.ts";
+import { type DueEscalation, readDueEscalations } from "../store/escalations.ts";
 import { readFirstAnswer } from "../store/intents.ts";
 import { changeEscalation, rulingOf } from "./change-escalation.ts";
 import type { Runtime } from "./runtime.ts";
@@ -8,13 +8,15 @@ import type { Runtime } from "./runtime.ts";
 const batch_rows = 200;
 
 /**
- * Closes the reviews whose time is over, at most 200 in one go; answers whether there may be more. What another node
- * or a step of the same moment was first with is passed over: the database's clock decides each one. Source: api.md §6.
+ * Closes the reviews whose time is over, at most 200 in one go, beginning behind `after`; answers behind which there may
+ * be more, null when there are none. What another node or a step of the same moment was first with is passed over: the
+ * database's clock decides each one. Source: api.md §6.
  */
 export async function timeOutEscalations(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
-): Promise<boolean> {
-  const due = await runtime.db.system((query) => readDueEscalations(query, batch_rows));
+  after: DueEscalation | null,
+): Promise<DueEscalation | null> {
+  const due = await runtime.db.system((query) => readDueEscalations(query, batch_rows, after));
   let closed = 0;
   for (const { org_id, escalation_id } of due) {
     // Each in a transaction of its own: one that cannot be closed must not keep the others open.
@@ -39,5 +41,5 @@ export async function timeOutEscalations(
     }
   }
   if (closed > 0) runtime.deliveries.poke();
-  return due.length === batch_rows && closed > 0;
+  return due[batch_rows - 1] ?? null;
 }

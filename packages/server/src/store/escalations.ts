@@ -148,11 +148,21 @@ export async function settleIntent(query: Query, org_id: string, intent_id: stri
   if (rows.length === 0) throw new Error(`${intent_id} was final before its escalation`);
 }
 
-/** Open escalations whose time is over, longest first. System scope. */
-export function readDueEscalations(query: Query, limit: number): Promise<{ org_id: string; escalation_id: string }[]> {
-  return query<{ org_id: string; escalation_id: string }>(
-    `select org_id, escalation_id from escalations where status = 'pending' and expires_at <= clock_timestamp()
-     order by expires_at limit $1::integer`,
-    [limit],
+/** One open escalation whose time is over. */
+export interface DueEscalation {
+  readonly org_id: string;
+  readonly escalation_id: string;
+  /** As the database writes it, to the microsecond. */
+  readonly expires_at: string;
+}
+
+/** Open escalations whose time is over, longest first; `after`: those behind this one. System scope. */
+export function readDueEscalations(query: Query, limit: number, after: DueEscalation | null): Promise<DueEscalation[]> {
+  return query<DueEscalation>(
+    `select org_id, escalation_id, expires_at::text from escalations
+     where status = 'pending' and expires_at <= clock_timestamp()
+       and (expires_at, escalation_id) > (coalesce($2::timestamptz, '-infinity'), coalesce($3, ''))
+     order by expires_at, escalation_id limit $1::integer`,
+    [limit, after?.expires_at ?? null, after?.escalation_id ?? null],
   );
 }

@@ -24,7 +24,9 @@ export function startTimeLimits(runtime: Runtime): { stop(): Promise<void> } {
   }
 
   async function look(): Promise<void> {
-    while (!stopped && (await timeOutEscalations(runtime)));
+    // Past those that could not be closed too: 200 of them must not hide the others for good.
+    let last = await timeOutEscalations(runtime, null);
+    while (!stopped && last !== null) last = await timeOutEscalations(runtime, last);
   }
 
   return {
