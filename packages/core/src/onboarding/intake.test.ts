@@ -48,6 +48,10 @@ describe("recommended packs", () => {
     ["We take no payments. Hospitals use our scheduler", ["hipaa"]],
     ["No patients, payments or calls - we sort the inbox", ["provenance"]],
     ["Not a school: a hospital", ["hipaa"]],
+    ["Runs in our FedRAMP Moderate cloud", ["fedramp"]],
+    ["An agent in AWS GovCloud", ["fedramp"]],
+    ["A contractor of the DoD", ["cmmc"]],
+    ["No FedRAMP and no DoD data", []],
     ["We never process health data, nor payments; agents pay vendors", ["iam"]],
   ])("%j: %j", (description, expected) => {
     expect(packs(description)).toEqual(expected);

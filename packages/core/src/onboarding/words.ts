@@ -1,17 +1,21 @@
 import { clipText } from "../clip-text.ts";
 
-/** Words of a text as written, camelCase and punctuation taken apart: "sendEmail_v2" is send, Email, v2. */
-const written = (text: string): readonly string[] =>
+const camelApart = (text: string): string =>
   text
     .slice(0, TEXT_CHARS_MAX)
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
-    .replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2");
+
+/** Words of a text as written, punctuation taken apart. */
+const written = (text: string): readonly string[] =>
+  text
+    .slice(0, TEXT_CHARS_MAX)
     .replace(/['’]/g, "")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
 
-/** Words of a text in lower case. */
-export const wordsOf = (text: string): readonly string[] => written(text).map((word) => word.toLowerCase());
+/** Words of a text in lower case, camelCase taken apart, too: "sendEmail_v2" is send, email, v2. */
+export const wordsOf = (text: string): readonly string[] => written(camelApart(text)).map((word) => word.toLowerCase());
 
 /** No description says more after this many characters; a bound keeps the reading linear and short. */
 export const TEXT_CHARS_MAX = 20_000;
@@ -51,22 +55,29 @@ export interface Reading {
   readonly stems: readonly string[];
   /** Where a sentence or clause begins, by word: what is denied before it is not denied in it. */
   readonly begins: ReadonlySet<number>;
+  /** The same text with camelCase left whole: "FedRAMP" and "DoD" are one word each there, as their laws spell them. */
+  readonly whole?: Reading;
 }
 
 /** Commas end nothing: "no payments, cards or refunds" denies all three. */
 const CLAUSE = /[;:!?\n—–]|\.(?=\s|$)|\s-\s/;
 
-/** Reads a text once. */
-export const read = (text: string): Reading => {
+const readAs = (apart: (clause: string) => readonly string[], text: string): Reading => {
   const begins = new Set<number>();
   const all: string[] = [];
   for (const clause of text.slice(0, TEXT_CHARS_MAX).split(CLAUSE)) {
     begins.add(all.length);
-    all.push(...written(clause));
+    all.push(...apart(clause));
   }
   const words = all.map((word) => word.toLowerCase());
   return { written: all, words, stems: words.map(stem), begins };
 };
+
+/** Reads a text once. */
+export const read = (text: string): Reading => ({
+  ...readAs((clause) => written(camelApart(clause)), text),
+  whole: readAs(written, text),
+});
 
 const negated = (reading: Reading, start: number): boolean => {
   for (let at = start - 1; at >= 0 && at >= start - NEGATION_REACH; at--) {
@@ -80,7 +91,7 @@ const negated = (reading: Reading, start: number): boolean => {
 
 /**
  * The words as written where the phrase stands in the text and is not denied, or null. Singular and plural are one;
- * "call-centre" and "callCentre" are two words, "callcentre" is one.
+ * "call-centre" and "callCentre" are two words, "callcentre" is one, and "callCentre" is that, too.
  */
 export const find = (reading: Reading, phrase: string): string | null => {
   const wanted = phrase.split(" ").map(stem);
@@ -89,7 +100,7 @@ export const find = (reading: Reading, phrase: string): string | null => {
       return reading.written.slice(start, start + wanted.length).join(" ");
     }
   }
-  return null;
+  return reading.whole === undefined ? null : find(reading.whole, phrase);
 };
 
 /** At most `chars_max` characters of a text, with an ellipsis where something was cut. Never cuts a surrogate pair. */
