@@ -5,9 +5,9 @@ import { operations } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { ClientGone, readJson } from "./body.ts";
 
-function post(length: number, holder: string) {
+function post(length: number, holder: string, type = "application/json") {
   const stream = new PassThrough();
-  const headers = { "content-type": "application/json", "content-length": String(length) };
+  const headers = { "content-type": type, "content-length": String(length) };
   const response = new EventEmitter() as unknown as ServerResponse;
   const request = Object.assign(stream, { headers }) as unknown as IncomingMessage;
   const read = readJson(request, response, operations.submitIntentBatch, () => holder);
@@ -31,4 +31,25 @@ test("bodies that are only announced keep nobody's out, and one caller's do not 
   for (const { leave } of [...announced, ...sent]) leave();
   const left = await Promise.allSettled([...announced, ...sent.slice(0, 4)].map(({ read }) => read));
   for (const each of left) expect(each).toMatchObject({ status: "rejected", reason: expect.any(ClientGone) });
+});
+
+test.each([
+  ["application/json", true],
+  ["Application/JSON; Charset=UTF-8", true],
+  ['application/json; charset="utf-8"', true],
+  ['application/json;charset="UTF-8"; v=1', true],
+  ["application/json; profile=x; charset=utf-8", true],
+  ["application/json; charset=utf-16", false],
+  ['application/json; charset="utf-16"', false],
+  ['application/json; charset="utf-8', false],
+  ["application/json; charset=utf-80", false],
+  ["application/jsonx", false],
+])("%j is JSON: %s", async (type, accepted) => {
+  const { stream, read } = post(2, "caller", type);
+  stream.end("{}");
+  const outcome = read.then(
+    () => true,
+    (error: { code?: string }) => error.code !== "unsupported_media_type",
+  );
+  expect(await outcome).toBe(accepted);
 });

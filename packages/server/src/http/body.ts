@@ -5,7 +5,7 @@ import { Fault, type JsonInParts, parseInParts } from "@countersign/core";
 import { roomForBody } from "./body-budget.ts";
 
 /** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
-const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*"?(?!utf-8["; \t]|utf-8$))|$)/i;
+const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-8"|utf-8(?:[; \t]|$)))|$)/i;
 
 /**
  * The body of `operation` as a JSON value whose parts can be examined for what must not be kept, and its size. Reads nothing
