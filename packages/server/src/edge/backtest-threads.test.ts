@@ -28,6 +28,15 @@ const counting = program(`
   setInterval(() => parentPort.postMessage({ kind: "progress", evaluated: Atomics.load(workerData.requests, 0), done: 0 }), 10);
 `);
 const busy = program("for (;;) {}");
+/** Gives its part at once, of nothing found, and takes its time to end. */
+const lingering = program(`
+  import { parentPort } from "node:worker_threads";
+  const none = { evaluated: 0, met: 0, not_met: 0, flips_total: 0, rulings: 0, agreed: 0, flips: [], not_reproduced: [] };
+  const maps = { transitions: new Map(), policies: new Map(), paths: new Map() };
+  const counts = { ...none, ...maps, escalations: { recorded: 0, candidate: 0 } };
+  parentPort.postMessage({ kind: "part", part: { counts, oldest_us: null, cut: false } });
+  setInterval(() => undefined, 1000);
+`);
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
 
 const jobOf = (org_id: string): BacktestJob => ({
@@ -77,6 +86,15 @@ describe("the threads of a node", () => {
     await begun[1]?.code;
     const again = begin(threads, "org_a");
     expect(again.states).toContain("waiting");
+    await threads.stop();
+  });
+
+  test("one that was answered is not under way, also while its threads are still ending", async () => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), lingering);
+    expect(await begin(threads, "org_a").code).toBe("none");
+    const next = [begin(threads, "org_a"), begin(threads, "org_a")];
+    for (const { states } of next) expect(states).toContain("waiting");
+    expect(await begin(threads, "org_a").code).toBe("overloaded");
     await threads.stop();
   });
 

@@ -62,6 +62,8 @@ type Result = BacktestFigures | Fault;
 interface Running {
   readonly org_id: string;
   readonly workers: ReadonlySet<Worker>;
+  /** Its figures were given: for its organization it is over, whose next one may come before the threads have ended. */
+  answered: boolean;
   readonly cancel: (fault: Fault) => void;
 }
 
@@ -85,7 +87,8 @@ export function createBacktestThreads(
   /** Faults: unavailable, overloaded. */
   function demandRoom(org_id: string): void {
     if (stopped) throw new Fault("unavailable");
-    const own = [...running, ...waiting].filter((each) => each.org_id === org_id).length;
+    const under_way = [...[...running].filter(({ answered }) => !answered), ...waiting];
+    const own = under_way.filter((each) => each.org_id === org_id).length;
     const full = running.size >= running_max && waiting.length >= limits.backtests_waiting_max;
     if (full || own >= limits.backtests_per_organization_max)
       throw new Fault("overloaded", { headers: { "retry-after": String(retry_after_seconds) } });
@@ -133,7 +136,9 @@ export function createBacktestThreads(
           cancel(new Fault(message.lost ? "unavailable" : "internal_error", { internal: message.text }));
         else {
           delivered = true;
-          if (parts.push(message.part) === threads) settle(joinParts(job, parts));
+          if (parts.push(message.part) < threads) return;
+          run.answered = true;
+          settle(joinParts(job, parts));
         }
       });
       worker.on("error", (error) => {
@@ -152,7 +157,7 @@ export function createBacktestThreads(
     };
     const channels = Array.from({ length: threads }, () => new MessageChannel());
     const workers = new Set<Worker>();
-    const run: Running = { org_id: job.org_id, workers, cancel };
+    const run: Running = { org_id: job.org_id, workers, answered: false, cancel };
     running.add(run);
     for (const [index, { port1: inbox }] of channels.entries()) {
       const { port2: outbox } = channels[(index + 1) % threads] as MessageChannel;
