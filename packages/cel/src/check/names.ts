@@ -93,7 +93,7 @@ function field(c: Checker, e: Select, t: Type, path: string | null, guards: Guar
       }
       const near = closest(e.field, t.fields.keys());
       if (t.rest !== null) {
-        if (near !== null) undeclaredField(c, e, t.name, near, "hint");
+        if (near !== null) undeclaredField(c, e, t.name, near, "warning");
         return t.rest;
       }
       return undeclaredField(c, e, t.name, near, "error", [...t.fields.keys()]);
@@ -120,7 +120,7 @@ function undeclaredField(
   e: Select,
   owner: string,
   near: string | null,
-  severity: "error" | "hint",
+  severity: "error" | "warning",
   known: readonly string[] = [],
 ): Type {
   const few = known.slice(0, 12).join(", ");

@@ -72,7 +72,13 @@ export type PolicyDiagnostic = Static<typeof PolicyDiagnostic>;
 
 /** Answer of POST /v1/policies/check. */
 export const PolicyCheck = Type.Object(
-  { valid: Type.Boolean(), diagnostics: Type.Array(PolicyDiagnostic) },
+  {
+    valid: Type.Boolean(),
+    diagnostics: Type.Array(PolicyDiagnostic),
+    warnings: Type.Array(PolicyDiagnostic, {
+      description: "facts whose names are close to a listed one; they refuse nothing",
+    }),
+  },
   { title: "PolicyCheck" },
 );
 export type PolicyCheck = Static<typeof PolicyCheck>;

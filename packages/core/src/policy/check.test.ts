@@ -364,6 +364,20 @@ describe("checking a policy", () => {
     ]);
   });
 
+  test("a fact of one's own whose name is close to a listed one is accepted and warned of", () => {
+    const warnings = (when: string) =>
+      checkPolicy(`${head}spec: {when: '${when}', effect: block, on_unknown: skip}`).warnings;
+    expect(warnings("facts.security.prompt_injection_detcted == true")).toMatchObject([
+      {
+        path: "/spec/when",
+        line: 4,
+        code: "undeclared_field",
+        help: expect.stringContaining("prompt_injection_detected"),
+      },
+    ]);
+    expect(warnings("facts.security.prompt_injection_detected == true && facts.security.our_own > 1.0")).toEqual([]);
+  });
+
   test("times must be in order", () => {
     const text = `${head.replace("{name: p}", "{name: p, effective_from: 2026-02-01T00:00:00Z, effective_until: 2026-01-01T00:00:00Z}")}spec: {when: 'true', effect: block}`;
     expect(places(text)).toEqual([["/metadata/effective_until", 3, expect.any(Number), "out_of_range"]]);

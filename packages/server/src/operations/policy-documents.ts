@@ -34,9 +34,9 @@ export async function refuseRedTests(document: PolicyDocument): Promise<void> {
 
 /** Diagnostics only; nothing is saved. Red cases are among them, since they refuse activation. */
 export async function checkPolicyInput(input: PolicyInput): Promise<PolicyCheck> {
-  const { document, diagnostics } = await checkInput(input);
+  const { document, diagnostics, warnings } = await checkInput(input);
   const all = document === null ? [...diagnostics] : await redTests(document);
-  return { valid: all.length === 0, diagnostics: all };
+  return { valid: all.length === 0, diagnostics: all, warnings: [...warnings] };
 }
 
 /** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */

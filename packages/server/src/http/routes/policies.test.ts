@@ -95,8 +95,15 @@ describe("saving", () => {
     expect((await api("POST", "/check", { policy: wrong })).json).toEqual({
       valid: false,
       diagnostics: json.error.details,
+      warnings: [],
     });
-    expect((await api("POST", "/check", { policy })).json).toEqual({ valid: true, diagnostics: [] });
+    expect((await api("POST", "/check", { policy })).json).toEqual({ valid: true, diagnostics: [], warnings: [] });
+    const misspelt = { ...policy, spec: { ...policy.spec, when: "facts.security.active_securty_incident == true" } };
+    expect((await api("POST", "/check", { policy: misspelt })).json).toMatchObject({
+      valid: true,
+      diagnostics: [],
+      warnings: [{ path: "/spec/when", code: "undeclared_field" }],
+    });
   });
 
   test("409 for a name that is taken, also by renaming, also by a retired policy", async () => {
