@@ -28,6 +28,9 @@ describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}
     await write("params.amount_usd > limt", "block");
     await page.getByText("1 mistake").waitFor();
     expect(await page.locator(".cm-lintRange-error").first().textContent()).toBe("limt");
+    await write("facts.security.active_securty_incident == true", "block");
+    await page.getByText("The tests pass; 1 warning").waitFor();
+    expect(await page.locator(".cm-lintRange-warning").first().textContent()).toBe("active_securty_incident");
     await write("params.amount_usd > 50.0", "block");
     await page.getByText("No mistakes; the tests pass.").waitFor();
     await page.getByRole("button", { name: "Save new version" }).click();

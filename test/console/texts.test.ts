@@ -137,7 +137,14 @@ describe("policies as text", () => {
   test.each(["*.transfer", "*transfer", "*_x"])("a name without an anchor is marked where it stands: %s", (name) => {
     const text = `spec:\n  match:\n    actions: [${name}]\n`;
     expect(readText(text)).toEqual({
-      marks: [{ from: text.indexOf("*"), to: text.indexOf("*") + 1, message: expect.stringMatching(/Quote a text/) }],
+      marks: [
+        {
+          severity: "error",
+          from: text.indexOf("*"),
+          to: text.indexOf("*") + 1,
+          message: expect.stringMatching(/Quote a text/),
+        },
+      ],
     });
   });
 
@@ -158,7 +165,7 @@ describe("policies as text", () => {
   const underlined = (text: string) => {
     const read = readText(text);
     if (!("policy" in read)) throw new Error("no YAML");
-    const [mark] = marksOf(text, read.policy, checkPolicy(read.policy).diagnostics);
+    const [mark] = marksOf(text, read.policy, checkPolicy(read.policy).diagnostics, "error");
     return text.slice(mark?.from, mark?.to);
   };
 

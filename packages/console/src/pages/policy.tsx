@@ -79,15 +79,27 @@ function useCheck(text: string): Checked {
     if ("marks" in read)
       return { marks: read.marks, valid: false, checking: settled !== text, error: null, has_comments: false };
     const sent = read.tests.length === 0 ? read.policy : { ...read.policy, tests: read.tests };
-    const found = query.data?.diagnostics ?? [];
+    const { diagnostics = [], warnings = [] } = query.data ?? {};
+    const marks = () => [
+      ...marksOf(settled, sent, diagnostics, "error"),
+      ...marksOf(settled, sent, warnings, "warning"),
+    ];
     return {
-      marks: query.isPlaceholderData ? [] : marksOf(settled, sent, found),
+      marks: query.isPlaceholderData ? [] : marks(),
       valid: query.data?.valid === true && !query.isPlaceholderData && settled === text,
       checking: settled !== text || query.isFetching,
       error: query.error,
       has_comments: read.has_comments,
     };
   }, [read, settled, text, query.data, query.isPlaceholderData, query.isFetching, query.error]);
+}
+
+function foundIn(marks: readonly Mark[]): string {
+  const warnings = marks.filter(({ severity }) => severity === "warning").length;
+  const mistakes = marks.length - warnings;
+  if (mistakes > 0) return `${mistakes} ${mistakes === 1 ? "mistake" : "mistakes"}`;
+  if (warnings > 0) return `The tests pass; ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
+  return "No mistakes; the tests pass.";
 }
 
 function lineOf(text: string, at: number): string {
@@ -159,9 +171,7 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
             ? "It could not be checked; it is checked again when it is saved."
             : checked.checking
               ? "Checking …"
-              : checked.marks.length === 0
-                ? "No mistakes; the tests pass."
-                : `${checked.marks.length} ${checked.marks.length === 1 ? "mistake" : "mistakes"}`}
+              : foundIn(checked.marks)}
         </p>
         {may && (
           <span className="row">

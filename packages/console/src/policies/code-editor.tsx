@@ -132,11 +132,11 @@ export function CodeEditor({
     if (current === null) return;
     const length = current.state.doc.length;
     const diagnostics = marks.map(
-      ({ from, to, message }): Diagnostic => ({
+      ({ from, to, message, severity }): Diagnostic => ({
         from: Math.min(from, length),
         to: Math.min(Math.max(to, from), length),
         message,
-        severity: "error",
+        severity,
       }),
     );
     current.dispatch(setDiagnostics(current.state, diagnostics));

@@ -26,7 +26,11 @@ export interface Mark {
   readonly from: number;
   readonly to: number;
   readonly message: string;
+  /** A warning refuses nothing. */
+  readonly severity: "error" | "warning";
 }
+
+const mistake = (from: number, to: number, message: string): Mark => ({ from, to, message, severity: "error" });
 
 /** What the text is: a document to send, or marks where it is no YAML. */
 export type Read =
@@ -44,13 +48,13 @@ const marks_max = 50;
 export function readText(text: string): Read {
   // Reading megabytes as YAML would keep the page from answering, and the service would not take them.
   if (text.length > limits.body_bytes_max)
-    return { marks: [{ from: 0, to: 1, message: "This is more than 1 MB: the service does not take it." }] };
+    return { marks: [mistake(0, 1, "This is more than 1 MB: the service does not take it.")] };
   const parsed = parseDocument(text, { prettyErrors: false });
   if (parsed.errors.length > 0) {
     return {
       marks: parsed.errors
         .slice(0, marks_max)
-        .map(({ pos, message }) => ({ from: pos[0], to: Math.max(pos[0] + 1, pos[1]), message })),
+        .map(({ pos, message }) => mistake(pos[0], Math.max(pos[0] + 1, pos[1]), message)),
     };
   }
   let value: unknown;
@@ -60,12 +64,12 @@ export function readText(text: string): Read {
     // Names that no anchor has (`*.transfer` without quotes is one), or that would make a short text huge.
     const at = /\*(\S+)/.exec(text)?.index ?? 0;
     return {
-      marks: [{ from: at, to: at + 1, message: `${(error as Error).message}. Quote a text that begins with *.` }],
+      marks: [mistake(at, at + 1, `${(error as Error).message}. Quote a text that begins with *.`)],
     };
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return {
-      marks: [{ from: 0, to: text.length, message: "Write one policy document: apiVersion, kind, metadata, spec." }],
+      marks: [mistake(0, text.length, "Write one policy document: apiVersion, kind, metadata, spec.")],
     };
   const { tests, ...policy } = value as Record<string, unknown>;
   return {
@@ -92,19 +96,24 @@ const partsOf = (pointer: string): string[] =>
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
 /** Where diagnostics of the API stand in the text. `sent` is what they were given for. */
-export function marksOf(text: string, sent: unknown, diagnostics: readonly PolicyDiagnostic[]): Mark[] {
+export function marksOf(
+  text: string,
+  sent: unknown,
+  diagnostics: readonly PolicyDiagnostic[],
+  severity: Mark["severity"],
+): Mark[] {
   const parsed = parseDocument(text, { prettyErrors: false });
   const sentText = JSON.stringify(sent, null, 2);
   return diagnostics.map((each) => {
-    const message = each.help === null ? each.message : `${each.message} ${each.help}`;
+    const said = { message: each.help === null ? each.message : `${each.message} ${each.help}`, severity };
     const range = rangeOf(parsed, partsOf(each.path));
-    if (range === null) return { from: 0, to: Math.min(1, text.length), message };
+    if (range === null) return { from: 0, to: Math.min(1, text.length), ...said };
     const { from, to, node } = range;
     const offset = offsetInValue(sentText, each);
-    if (!isScalar(node) || offset === null || typeof node.value !== "string") return { from, to, message };
+    if (!isScalar(node) || offset === null || typeof node.value !== "string") return { from, to, ...said };
     const at = placeInScalar(text.slice(from, to), String(node.type), node.value, offset);
-    if (at === null) return { from, to, message };
-    return { from: from + at, to: Math.min(to, Math.max(from + at + 1, endOfWord(text, from + at))), message };
+    if (at === null) return { from, to, ...said };
+    return { from: from + at, to: Math.min(to, Math.max(from + at + 1, endOfWord(text, from + at))), ...said };
   });
 }
 
