@@ -104,6 +104,7 @@ function heavy(r: Random, depth: number): string {
     () => `strings.quote(dyn(${of()}))`,
     () => `bytes(dyn(${of()}))`,
     () => `size(dyn(${of()}))`,
+    () => `optional.ofNonZeroValue(${of()}).orValue(${of()})`,
     () => `host(${of()})`,
     () => `costly(${of()}, ${of()})`,
     () => `cel.bind(y, ${of()}, [y, y, ${of()}])`,

@@ -155,6 +155,56 @@ describe("evaluation", () => {
     }
   });
 
+  it.each([
+    "a.contains(b)",
+    "a.indexOf(b) == 1",
+    "a.lastIndexOf(b) == 1",
+    "a.split(b).size() == 3",
+    "a.replace(b, 'x') == ''",
+  ])("searches a text for a long part in linear time: %s", (source) => {
+    const run = "a".repeat(50_000);
+    for (const [before, after] of [
+      [1_000, 0],
+      [0, 1_000],
+      [1_000, 10_000],
+    ] as const) {
+      const b = `${"a".repeat(before)}b${"a".repeat(after)}`;
+      expect(milliseconds(() => evaluate(source, { a: run, b }))).toBeLessThan(100);
+    }
+  });
+
+  it("finds long parts where short ones are found", () => {
+    const random = new Random(17);
+    const text = (parts: number, width: number) =>
+      Array.from({ length: parts }, () => random.pick(["a", "b"]).repeat(width)).join("");
+    for (let i = 0; i < 500; i++) {
+      const a = text(40, 20);
+      const at = random.below(700);
+      const b = random.chance(0.7) ? a.slice(at, at + 33 + random.below(60)) : text(2, 17 + random.below(20));
+      const from = random.below(a.length);
+      expect(evaluate(`[a.indexOf(b, ${from}), a.lastIndexOf(b, ${from})]`, { a, b })).toEqual({
+        kind: "value",
+        value: [a.indexOf(b, from), a.lastIndexOf(b, from)],
+      });
+      expect(evaluate("[a.contains(b), a.split(b), a.replace(b, '-')]", { a, b })).toEqual({
+        kind: "value",
+        value: [a.includes(b), a.split(b), a.replaceAll(b, "-")],
+      });
+    }
+  });
+
+  it.each(["size(b)", "b.size()", "optional.ofNonZeroValue(b).optMap(x, 1).orValue(0)"])(
+    "pays for the keys of a map whenever it counts them: %s",
+    (count) => {
+      const [a, b] = [3_000, 3_000].map((n) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 1])));
+      expect(milliseconds(() => evaluate(`a.all(x, ${count} > 0)`, { a, b }))).toBeLessThan(500);
+      expect(evaluate(`a.all(x, ${count} > 0)`, { a, b })).toEqual({
+        kind: "unknown",
+        unknowns: [{ path: "", reason: "cost" }],
+      });
+    },
+  );
+
   it("stops a result that holds one long text or key many times at the budget", () => {
     const spent = { kind: "unknown", unknowns: [{ path: "", reason: "cost" }] };
     const many = (name: string) => `[${Array(20).fill(name).join(", ")}]`;

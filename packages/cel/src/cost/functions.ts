@@ -30,7 +30,7 @@ export function libraryCall(
   const [a = SCALAR, b = SCALAR, c = SCALAR] = sizes;
   switch (name) {
     case "size":
-      return { work: a.chars / 64, size: SCALAR };
+      return { work: a.chars / 64 + a.items, size: SCALAR };
     case "startsWith":
     case "endsWith":
     case "bool":
@@ -44,8 +44,9 @@ export function libraryCall(
       return free(textOf(SCALAR_CHARS));
     case "dyn":
     case "optional.of":
-    case "optional.ofNonZeroValue":
       return free(containing([a], bounds));
+    case "optional.ofNonZeroValue":
+      return { work: a.items, size: containing([a], bounds) };
     case "optional.none":
     case "hasValue":
       return free(SCALAR);

@@ -1,5 +1,5 @@
 import { BOOL, optionalOf, parameter } from "../check/type.ts";
-import { type FunctionDeclaration, overload } from "../library.ts";
+import { type CallContext, type FunctionDeclaration, overload } from "../library.ts";
 import { Duration } from "../value/duration.ts";
 import { mapKeys } from "../value/equal.ts";
 import { Failure } from "../value/unknown.ts";
@@ -8,12 +8,15 @@ import { isMap, Optional, Uint, type Value } from "../value/value.ts";
 const A = parameter("A");
 
 /** True for the value a type starts from: false, 0, "", an empty list, null, … */
-function isZero(v: Value): boolean {
+function isZero(v: Value, call: CallContext): boolean {
   if (v === null || v === false || v === 0 || v === 0n || v === "") return true;
   if (Array.isArray(v) || v instanceof Uint8Array) return v.length === 0;
   if (v instanceof Uint) return v.unsigned === 0n;
   if (v instanceof Duration) return v.seconds === 0 && v.nanos === 0;
-  return isMap(v) && mapKeys(v).length === 0;
+  if (!isMap(v)) return false;
+  const { length } = mapKeys(v);
+  call.charge(length);
+  return length === 0;
 }
 
 /** The `optional` extension: `optional.of(x)`, `optional.ofNonZeroValue(x)`, `optional.none()`, `or`, `orValue`, `value`, `hasValue`. */
@@ -28,7 +31,7 @@ export const OPTIONAL: readonly FunctionDeclaration[] = [
     name: "optional.ofNonZeroValue",
     style: "global",
     overloads: [overload(optionalOf(A), A)],
-    implementation: (_, x: Value) => (isZero(x) ? Optional.NONE : Optional.of(x)),
+    implementation: (call, x: Value) => (isZero(x, call) ? Optional.NONE : Optional.of(x)),
   },
   { name: "optional.none", style: "global", overloads: [overload(optionalOf(A))], implementation: () => Optional.NONE },
   {

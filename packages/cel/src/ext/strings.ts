@@ -6,6 +6,7 @@ import {
   type Overload,
   overload,
 } from "../library.ts";
+import { indexIn, lastIndexIn, splitAt } from "../value/search.ts";
 import { Failure } from "../value/unknown.ts";
 import type { Value } from "../value/value.ts";
 import { format } from "./format.ts";
@@ -36,10 +37,9 @@ function find(name: string, last: boolean): FunctionDeclaration {
     const n = text.length;
     if (start !== null && (start < 0 || start > n)) return outOfRange(start);
     const at = start ?? (last ? n : 0);
-    if (typeof text === "string") return BigInt(last ? text.lastIndexOf(part, at) : text.indexOf(part, at));
-    const units = join(text.slice(0, at)).length;
-    const found = last ? s.lastIndexOf(part, units) : s.indexOf(part, units);
-    return BigInt(found < 0 ? -1 : points(s.slice(0, found)).length);
+    const units = typeof text === "string" ? at : join(text.slice(0, at)).length;
+    const found = last ? lastIndexIn(s, part, units) : indexIn(s, part, units);
+    return BigInt(found < 0 || typeof text === "string" ? found : points(s.slice(0, found)).length);
   };
   return {
     name,
@@ -72,7 +72,7 @@ function substring(s: Value, from: Value, to?: Value): Value | undefined {
 function replace(call: CallContext, s: Value, old: Value, by: Value, count?: Value): Value | undefined {
   const limit = count === undefined ? -1 : whole(count);
   if (typeof s !== "string" || typeof old !== "string" || typeof by !== "string" || limit === null) return undefined;
-  const parts = old === "" ? ["", ...Array.from(s), ""] : s.split(old);
+  const parts = old === "" ? ["", ...Array.from(s), ""] : splitAt(s, old);
   const times = limit < 0 ? parts.length - 1 : Math.min(limit, parts.length - 1);
   // Charged before it is built: the result may be far longer than the text.
   const size = s.length + times * by.length;
@@ -85,7 +85,7 @@ function split(s: Value, by: Value, count?: Value): Value | undefined {
   const limit = count === undefined ? -1 : whole(count);
   if (typeof s !== "string" || typeof by !== "string" || limit === null) return undefined;
   if (limit === 0) return [];
-  const parts = by === "" ? Array.from(s) : s.split(by);
+  const parts = by === "" ? Array.from(s) : splitAt(s, by);
   return limit < 0 || parts.length <= limit ? parts : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(by)];
 }
 

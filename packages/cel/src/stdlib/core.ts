@@ -1,6 +1,7 @@
 import { BOOL, BYTES, DYN, INT, listOf, mapOf, parameter, STRING, typeOf } from "../check/type.ts";
 import { type FunctionDeclaration, overload } from "../library.ts";
 import { codePointCount, presentKeys } from "../value/equal.ts";
+import { indexIn } from "../value/search.ts";
 import { Failure, isNonValue, type Unknown } from "../value/unknown.ts";
 import { isMap, TypeValue, type Value } from "../value/value.ts";
 import { matchCost, PATTERN_MAX, pattern } from "./regex.ts";
@@ -17,7 +18,9 @@ function size(call: { charge(n: number): void }, x: Value): number | Unknown | F
   if (Array.isArray(x) || x instanceof Uint8Array) return x.length;
   if (!isMap(x)) return undefined;
   const keys = presentKeys(x);
-  return isNonValue(keys) ? keys : keys.length;
+  if (isNonValue(keys)) return keys;
+  call.charge(keys.length);
+  return keys.length;
 }
 
 function asInt(n: number | Unknown | Failure | undefined): Value | undefined {
@@ -61,7 +64,7 @@ export const CORE: readonly FunctionDeclaration[] = [
     implementation: (call, s: Value, p: Value) => {
       if (typeof s !== "string" || typeof p !== "string") return undefined;
       call.charge(s.length >> 6);
-      return s.includes(p);
+      return indexIn(s, p) >= 0;
     },
   },
   {
