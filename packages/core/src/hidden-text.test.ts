@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hiddenTexts, withoutTexts } from "./hidden-text.ts";
+import { hiddenTexts, holdsHidden, withoutTexts } from "./hidden-text.ts";
 
 test("what policies hide stands nowhere in a text, and what is still shown stays", () => {
   const content = { ssn: "123-45-6789", account: 99887766, note: "pay rent", list: ["abcd", "shown twice"], pin: "12" };
@@ -18,4 +19,40 @@ test("what policies hide stands nowhere in a text, and what is still shown stays
 test("of two hidden texts the longer one goes first", () => {
   const hidden = hiddenTexts({ a: "12345", b: "123456" }, {});
   expect(withoutTexts("123456 12345", hidden)).toBe("[redacted] [redacted]");
+});
+
+test("of hidden texts that overlap nothing is left", () => {
+  expect(withoutTexts("xabcdefx abcd", ["abcd", "cdef"])).toBe("x[redacted]x [redacted]");
+  expect(withoutTexts("abcdabcd", ["abcd"])).toBe("[redacted][redacted]");
+});
+
+test("hidden texts are found wherever one stands, and nothing else is struck out", () => {
+  const word = fc.string({ unit: fc.constantFrom("a", "b", "🐱"), minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 8 }), fc.array(word), (hidden, words) => {
+      const text = words.join("");
+      const struck = Array.from({ length: text.length }, () => false);
+      for (const each of hidden)
+        for (let at = text.indexOf(each); at >= 0; at = text.indexOf(each, at + 1))
+          struck.fill(true, at, at + each.length);
+      const left = struck.map((gone, at) => (gone ? "" : text[at])).join("");
+      expect(withoutTexts(text, hidden).replaceAll("[redacted]", "")).toBe(left);
+      expect(holdsHidden([text], hidden)).toBe(struck.includes(true) && text.trim().length >= 4);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("many hidden texts in a long one, or in many, are found in time that grows with what was sent", () => {
+  const rows = Array.from({ length: 30_000 }, (_, i) => `row-${String(i).padStart(6, "0")}`);
+  const long = ["row-xyz ".repeat(60_000), ...Array.from({ length: 10_000 }, (_, i) => `note ${i}`)];
+  const run = "a".repeat(100_000);
+  const took = [1, 2, 3].map(() => {
+    const started = performance.now();
+    expect(withoutTexts(long, [...rows])).toEqual(long);
+    expect(holdsHidden(long, [...rows])).toBe(false);
+    expect(holdsHidden(run, [`${run.slice(0, 1_000)}b${run.slice(0, 50_000)}`])).toBe(false);
+    return performance.now() - started;
+  });
+  expect(Math.min(...took)).toBeLessThan(1_500);
 });
