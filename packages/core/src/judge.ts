@@ -241,10 +241,11 @@ function stoppersOf(
   again: readonly PlacedVote[],
   lift: ReadonlySet<string>,
 ): PlacedVote[] {
+  const gone = before.flatMap(({ vote }) => (vote.requests.length > 0 ? vote.policy.hides : none));
   return again.flatMap((each) => {
     const { placed, vote } = each;
     const planned = isPlanned(before, placed);
-    const asks = planned ? breaksBound(asked, placed, content, vote) : isNeeded(content, vote.requests);
+    const asks = planned ? breaksBound(asked, placed, content, vote, gone) : isNeeded(content, vote.requests);
     const said =
       asks && vote.effect === "approve_modified"
         ? obstructed(vote, "the action asks for it only as others modify it")
@@ -266,15 +267,19 @@ function isNeeded(content: Content | null, requests: readonly ChangeRequest[]): 
   return plan.kind === "conflict" || plan.operations.length > 0;
 }
 
-/** Whether the modified action is beyond a bound (cap or floor) of this policy that the submitted one kept. */
+/**
+ * Whether the modified action is beyond a bound (cap or floor) of this policy that the submitted one kept. What is `gone` (the
+ * places that policies remove or redact) is beyond none.
+ */
 function breaksBound(
   asked: Pick<Plan, "content" | "votes">,
   placed: PlacedPolicy,
   content: Content | null,
   { requests }: Vote,
+  gone: readonly ChangeRequest[],
 ): boolean {
   return requests.some((bound) => {
-    if ((bound.op !== "cap" && bound.op !== "floor") || !isNeeded(content, [bound])) return false;
+    if ((bound.op !== "cap" && bound.op !== "floor") || !isNeeded(content, [bound, ...gone])) return false;
     const earlier = asked.votes.flatMap((each) => (each.placed === placed ? each.vote.requests : none));
     const same = earlier.filter(({ op, path }) => op === bound.op && path === bound.path);
     return same.length > 0 && !isNeeded(asked.content, same);
