@@ -1,6 +1,5 @@
 import type { Checked } from "../check/checker.ts";
 import { DYN, type Type } from "../check/type.ts";
-import type { Overload } from "../library.ts";
 import type { Ast, Binary, Call, Expr, Fold, Literal, Logic } from "../syntax/ast.ts";
 import { libraryCall } from "./functions.ts";
 import {
@@ -95,7 +94,7 @@ class Estimator {
         const naming = operand.naming + at.units;
         return {
           units: operand.units + at.units + 1,
-          size: operand.size,
+          size: operand.entries === "text" ? textOf(operand.size.chars) : operand.size,
           naming,
           kind: operand.entries,
           entries: "any",
@@ -175,17 +174,24 @@ class Estimator {
     const parts = written.map((x) => this.visit(x, locals));
     const name = declared?.name ?? e.name;
     const isNamespaced = name.includes(".") && e.target !== null;
-    const sizes = (isNamespaced ? parts.slice(1) : parts).map((p) => p.size);
+    // Only the keys of a map are counted one by one.
+    const isListCounted = name === "size" && parts[0]?.entries !== "any";
+    const sizes = (isNamespaced ? parts.slice(1) : parts).map(({ size }) =>
+      isListCounted ? { ...size, items: 0 } : size,
+    );
     const found = libraryCall(name, sizes, isNamespaced ? e.args : written, this.bounds);
-    const kinds = new Set((declared?.overloads ?? []).map((o) => kindOf(o.result)));
-    const [kind = "any"] = kinds.size === 1 ? kinds : [];
-    if (found !== undefined && declared?.checked !== true) return plain(1 + found.work, parts, found.size, kind);
+    const [kind, entries] = [kindOf, entriesOf].map((of) => {
+      const all = new Set((declared?.overloads ?? []).map((o) => of(o.result)));
+      const [only = "any"] = all.size === 1 ? all : [];
+      return only;
+    }) as [Node["kind"], Node["kind"]];
+    if (found !== undefined && declared?.checked !== true)
+      return { ...plain(1 + found.work, parts, found.size, kind), entries };
     // What a function of the host makes is made of what it was given, and of its own tables.
     const whole = containing(sizes, this.bounds);
     const items = this.bounds.most(whole.items, whole.chars, HOST_ITEMS);
     const made = { ...whole, items, chars: whole.chars + HOST_ITEMS };
     const size = { ...made, values: whole.values + made.items + 1, text: whole.text + HOST_TEXT };
-    const entries = declared?.overloads.length === 1 ? entriesOf((declared.overloads[0] as Overload).result) : "any";
     const work = declared?.cost?.(sizes) ?? 0;
     return { ...plain(1 + work, parts, kind === "number" || kind === "bare" ? SCALAR : size, kind), entries };
   }
@@ -199,7 +205,7 @@ class Estimator {
       case "!=":
         return test(isScalar(a) || isScalar(b) ? 0 : comparing(a.size, b.size, this.bounds));
       case "in":
-        return test(b.size.items / 2 + (isScalar(a) || b.entries !== "any" ? 0 : searching(a.size, b.size)));
+        return test(b.size.items / 2 + (isScalar(a) || holdsScalars(b) ? 0 : searching(a.size, b.size)));
       case "+": {
         if (a.kind === "number" || b.kind === "number") return plain(1, [a, b], SCALAR, "number");
         const isText = a.kind === "text" || b.kind === "text";
@@ -325,6 +331,11 @@ function isScalar({ kind, scalar }: Node): boolean {
 /** A node of these parts; each may have to be named once. */
 function plain(own: number, parts: readonly Node[], size: Size, kind: Node["kind"] = "any"): Node {
   return { units: parts.reduce((sum, p) => sum + p.units + p.naming, own), size, naming: 0, kind, entries: "any" };
+}
+
+/** Its entries are texts, numbers or bools: whatever is looked for among them is not looked into. */
+function holdsScalars({ entries, size }: Node): boolean {
+  return entries !== "any" || size.scalars === true;
 }
 
 function namesOf(e: Expr): string[] | null {
