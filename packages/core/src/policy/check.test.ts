@@ -45,6 +45,19 @@ describe("checking a policy", () => {
     expect(Math.abs((first?.column ?? 0) - column)).toBeLessThanOrEqual(2);
   });
 
+  test.each([
+    "!params.flag",
+    "'pii' in data_classes",
+    "[1, 2].exists(x, x == params.a)",
+    "params.a == {'b': 1}",
+    "`a`",
+  ])("an expression that YAML reads otherwise is refused with how to write it: %s", (when) => {
+    const [first, second] = check(`  when: ${when}\n  effect: block`).diagnostics;
+    expect([first?.line, second]).toEqual([5, undefined]);
+    expect(first?.help).toContain("in single quotes, or on a line of its own below |-.");
+    if (when !== "`a`") expect(check(`  when: |-\n    ${when}\n  effect: block`).diagnostics).toEqual([]);
+  });
+
   test("the place of an expression is exact wherever white space stands in the document", () => {
     const gap = fc.constantFrom(" ", "  ", "\n      ");
     fc.assert(

@@ -70,6 +70,11 @@ function cut(text: string): string {
   return text.length <= text_max ? text : `${clipText(text, text_max - 1)}…`;
 }
 
+/** What YAML makes of expressions that are not put in quotes, and what to do then. */
+const quoting_codes: ReadonlySet<string> = new Set(["UNEXPECTED_TOKEN", "BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START"]);
+const quoting_help =
+  'In YAML, an expression that begins with a quote, !, [ or {, or that has ": " in it, stands in single quotes, or on a line of its own below |-.';
+
 /**
  * Reads one YAML or JSON document (JSON is read as YAML, of which it is a part) into plain JSON values. Everything that
  * JSON cannot say is refused with a diagnostic: anchors, tags, duplicate and `__proto__` keys, infinities. Never
@@ -106,7 +111,7 @@ export function readSource(text: string): SourceDocument {
   for (const error of parsed.errors) {
     if (findings.full()) break;
     const message = error.message.split("\n", 1)[0] ?? "";
-    const help = "The document must be one YAML or JSON document.";
+    const help = `The document must be one YAML or JSON document.${quoting_codes.has(error.code) ? ` ${quoting_help}` : ""}`;
     findings.add(() => diagnosticAt("", place(error.pos[0]), { code: "syntax", message, help }));
   }
   if (parsed.errors.length > 0) return { value: null, diagnostics: findings.list(), at };
@@ -127,11 +132,7 @@ export function readSource(text: string): SourceDocument {
     const { tag, anchor } = node as { tag?: string; anchor?: string };
     if (anchor !== undefined) return refuse(path, "Anchors are not supported.", "Write the value out.");
     if (tag !== undefined && !/^tag:yaml\.org,2002:(map|seq|str|int|float|bool|null)$/.test(tag)) {
-      return refuse(
-        path,
-        `The tag ${tag} is not supported.`,
-        "Only what JSON can say: objects, lists, texts, numbers, true, false, null.",
-      );
+      return refuse(path, `The tag ${tag} is not supported.`, quoting_help);
     }
     if (isMap(node)) return readMap(node.items as Pair[], path, depth);
     if (isSeq(node)) return node.items.map((item, index) => read(item, `${path}/${index}`, depth + 1));
