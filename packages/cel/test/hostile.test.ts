@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CelSyntaxError } from "../src/diagnostics.ts";
 import { DYN, environment, parse } from "../src/index.ts";
+import { pattern } from "../src/stdlib/regex.ts";
 import { BINDINGS, expression } from "./expressions.ts";
 import { garbage, mutated } from "./garbage.ts";
 import { Random } from "./random.ts";
@@ -36,6 +37,12 @@ describe("a pattern", () => {
   it("whose repetitions would be written out to megabytes is refused, as a literal and as a value", () => {
     expect(() => evaluate(`"a".matches("${many}")`)).toThrow(/repetitions/);
     expect(evaluate("a.matches(b)", { a: "a", b: many.slice(0, 900) }).kind).toBe("error");
+  });
+
+  it("stays compiled while a thousand are in use in turns", () => {
+    const sources = Array.from({ length: 1_000 }, (_, i) => `^user-${i}@[a-z]+$`);
+    const compiled = sources.map(pattern);
+    expect(sources.map(pattern).every((again, i) => again === compiled[i])).toBe(true);
   });
 
   it("may repeat what people repeat", () => {
