@@ -21,6 +21,12 @@ test("of two hidden texts the longer one goes first", () => {
   expect(withoutTexts("123456 12345", hidden)).toBe("[redacted] [redacted]");
 });
 
+test("a list of as many entries as a request may have is looked through", () => {
+  const rows = Array.from({ length: 250_000 }, () => 1);
+  expect(hiddenTexts({ rows, ssn: "123-45-6789" }, { rows })).toEqual(["123-45-6789"]);
+  expect(holdsHidden([rows, "for 123-45-6789"], ["123-45-6789"])).toBe(true);
+});
+
 test("of hidden texts that overlap nothing is left", () => {
   expect(withoutTexts("xabcdefx abcd", ["abcd", "cdef"])).toBe("x[redacted]x [redacted]");
   expect(withoutTexts("abcdabcd", ["abcd"])).toBe("[redacted][redacted]");

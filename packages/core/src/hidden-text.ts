@@ -62,8 +62,10 @@ function collect(value: unknown, into: Set<string>): void {
   const queue = [value];
   while (queue.length > 0) {
     const at = queue.pop();
-    if (typeof at === "object" && at !== null) queue.push(...Object.values(at));
-    else if (typeof at === "string" || typeof at === "number") {
+    if (typeof at === "object" && at !== null) {
+      // One by one: as arguments of one call, more than some 100,000 do not fit the stack.
+      for (const inside of Object.values(at)) queue.push(inside);
+    } else if (typeof at === "string" || typeof at === "number") {
       const text = String(at);
       if (text.trim().length >= chars_min) into.add(text);
     }
