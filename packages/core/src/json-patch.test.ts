@@ -30,6 +30,22 @@ test.each([
   expect(applyPatch<object>(document, [operation])).toMatchObject({ ok: false, index: 0 });
 });
 
+test("what no operation leads through is shared, and nothing of the document is changed", () => {
+  const document = { rows: [1, 2], a: { b: [{ c: 1 }, { d: 1 }], e: {} } };
+  const before = JSON.stringify(document);
+  const patched = applyPatch<typeof document>(document, [
+    { op: "replace", path: "/a/b/0/c", value: 2 },
+    { op: "add", path: "/a/b/1", value: { c: 3 } },
+    { op: "replace", path: "/a/b/1/c", value: 4 },
+    { op: "remove", path: "/a/b/2/d" },
+  ]);
+  if (!patched.ok) throw new Error(patched.message);
+  expect(patched.document).toEqual({ rows: [1, 2], a: { b: [{ c: 2 }, { c: 4 }, {}], e: {} } });
+  expect(patched.document.rows).toBe(document.rows);
+  expect(patched.document.a.e).toBe(document.a.e);
+  expect(JSON.stringify(document)).toBe(before);
+});
+
 test("inherited names and list properties are not there", () => {
   expect(valueAt({ a: [1] }, pointerNames("/a/length"))).toBe(nothing);
   expect(valueAt({}, pointerNames("/constructor"))).toBe(nothing);

@@ -44,29 +44,50 @@ export type Patched<T> =
   | { readonly ok: true; readonly document: T }
   | { readonly ok: false; readonly index: number; readonly message: string };
 
-/**
- * Applies operations in order to a copy; `document` itself is never changed. The whole document ("") cannot be operated
- * on, and no operation may name `__proto__`. The first operation that cannot be applied ends it, as RFC 6902 asks.
- */
-export function applyPatch<T>(document: T, operations: readonly PatchOperation[]): Patched<T> {
-  const copy = structuredClone(document);
-  for (const [index, operation] of operations.entries()) {
-    const message = applyOne(copy, operation);
-    if (message !== null) return { ok: false, index, message };
-  }
-  return { ok: true, document: copy };
+/** Where a document stands while it is patched, and the parts of it that are copies already. */
+interface Draft {
+  document: unknown;
+  readonly own: Set<unknown>;
 }
 
-function applyOne(document: unknown, operation: PatchOperation): string | null {
+/**
+ * Applies operations in order to a copy; `document` itself is never changed, and the copy shares with it what no operation
+ * leads through: 32 changes of a content of 0.7 MB took a second with a whole copy for each. The whole document ("") cannot be
+ * operated on, and no operation may name `__proto__`. The first operation that cannot be applied ends it, as RFC 6902 asks.
+ */
+export function applyPatch<T>(document: T, operations: readonly PatchOperation[]): Patched<T> {
+  const draft: Draft = { document, own: new Set() };
+  for (const [index, operation] of operations.entries()) {
+    const message = applyOne(draft, operation);
+    if (message !== null) return { ok: false, index, message };
+  }
+  return { ok: true, document: draft.document as T };
+}
+
+function applyOne(draft: Draft, operation: PatchOperation): string | null {
   const names = pointerNames(operation.path);
   const last = names.pop();
   if (last === undefined || !pointer.test(operation.path)) return `${operation.path} is not a place in the content`;
   if (last === "__proto__" || names.includes("__proto__")) return "__proto__ is never a field";
-  const parent = valueAt(document, names);
-  if (typeof parent !== "object" || parent === null) return `nothing stands at the parent of ${operation.path}`;
-  return Array.isArray(parent)
-    ? applyToList(parent, last, operation)
-    : applyToObject(parent as Record<string, unknown>, last, operation);
+  const found = valueAt(draft.document, names);
+  if (typeof found !== "object" || found === null) return `nothing stands at the parent of ${operation.path}`;
+  const parent = ownAt(draft, names);
+  return Array.isArray(parent) ? applyToList(parent, last, operation) : applyToObject(parent, last, operation);
+}
+
+/** The object or list at a place of a draft, which is there; it and what is above it are copies from now on. */
+function ownAt(draft: Draft, names: readonly string[]): Record<string, unknown> {
+  let holder = draft as unknown as Record<string, unknown>;
+  for (const key of ["document", ...names]) {
+    let at = holder[key] as Record<string, unknown>;
+    if (!draft.own.has(at)) {
+      at = (Array.isArray(at) ? [...at] : { ...at }) as Record<string, unknown>;
+      draft.own.add(at);
+      holder[key] = at;
+    }
+    holder = at;
+  }
+  return holder;
 }
 
 function applyToObject(parent: Record<string, unknown>, name: string, operation: PatchOperation): string | null {
