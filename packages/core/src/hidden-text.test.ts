@@ -49,6 +49,22 @@ test("hidden texts are found wherever one stands, and nothing else is struck out
   );
 });
 
+test("a hidden text that is longer than what is searched costs nothing, and is found where it is not", () => {
+  const long = "ab c".repeat(200_000);
+  const hidden = [long, "abcd", "x".repeat(50)];
+  const took = [1, 2, 3].map(() => {
+    const started = performance.now();
+    expect(withoutTexts(["to abcd", "x".repeat(51)], [...hidden])).toEqual(["to [redacted]", "[redacted]"]);
+    return performance.now() - started;
+  });
+  expect(Math.min(...took)).toBeLessThan(20);
+  expect(withoutTexts(["abcd", `see ${long}`, "x".repeat(50)], hidden)).toEqual([
+    "[redacted]",
+    "see [redacted]",
+    "[redacted]",
+  ]);
+});
+
 test("many hidden texts in a long one, or in many, are found in time that grows with what was sent", () => {
   const rows = Array.from({ length: 30_000 }, (_, i) => `row-${String(i).padStart(6, "0")}`);
   const long = ["row-xyz ".repeat(60_000), ...Array.from({ length: 10_000 }, (_, i) => `note ${i}`)];

@@ -9,19 +9,41 @@ interface Span {
  * agent may send ten thousand texts that a policy hides, and one of half a megabyte to look for them in. None is empty.
  */
 export class TextFinder {
+  /** Shortest first. */
+  private readonly texts: readonly string[];
+  /** How many of them are looked for so far, and their length together. */
+  private taken = 0;
+  private chars = 0;
   /** Nodes by the node above and the UTF-16 unit that leads on from it, hashed; 0 (the root) where there is none. */
-  private readonly children: Int32Array;
-  private readonly above: Int32Array;
-  private readonly units: Uint16Array;
+  private children = new Int32Array(1);
+  private above = new Int32Array(1);
+  private units = new Uint16Array(1);
   /** The node of the longest beginning of a text that what leads to a node ends with. */
-  private readonly fallbacks: Int32Array;
+  private fallbacks = new Int32Array(1);
   /** Length of the longest text that what leads to a node ends with. */
-  private readonly lengths: Int32Array;
-  private readonly least: number;
+  private lengths = new Int32Array(1);
 
   constructor(texts: readonly string[]) {
-    const nodes = texts.reduce((sum, text) => sum + text.length, 1);
-    this.least = texts.reduce((least, text) => Math.min(least, text.length), Number.POSITIVE_INFINITY);
+    this.texts = [...texts].sort((a, b) => a.length - b.length);
+  }
+
+  /**
+   * Takes in the texts that can stand in one of this length: the longest hidden one is often longer than all that is searched.
+   * Each time twice as much as before, if there is as much, so that all times together cost no more than the last two.
+   */
+  private takeUpTo(length: number): void {
+    if ((this.texts[this.taken]?.length ?? Number.POSITIVE_INFINITY) > length) return;
+    const enough = this.chars * 2;
+    for (let text = this.texts[this.taken]; text !== undefined; text = this.texts[this.taken]) {
+      if (text.length > length && this.chars + text.length > enough) break;
+      this.chars += text.length;
+      this.taken++;
+    }
+    this.build(this.texts.slice(0, this.taken));
+  }
+
+  private build(texts: readonly string[]): void {
+    const nodes = this.chars + 1;
     this.children = new Int32Array(2 ** Math.ceil(Math.log2(nodes * 2)));
     this.above = new Int32Array(nodes);
     this.units = new Uint16Array(nodes);
@@ -79,7 +101,8 @@ export class TextFinder {
 
   /** Tells of the longest of the texts at each place where one ends, until `seen` says that this will do. */
   private scan(text: string, seen: (found: Span) => boolean): boolean {
-    if (text.length < this.least) return false;
+    this.takeUpTo(text.length);
+    if (this.taken === 0) return false;
     let node = 0;
     for (let i = 0; i < text.length; i++) {
       node = this.after(node, text.charCodeAt(i));
