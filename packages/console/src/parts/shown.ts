@@ -49,8 +49,9 @@ function textsOf(value: unknown): Set<string> {
   const queue = [value];
   while (queue.length > 0) {
     const at = queue.pop();
-    if (typeof at === "object" && at !== null) queue.push(...Object.values(at));
-    else if ((typeof at === "string" || typeof at === "number") && String(at).trim().length >= chars_min)
+    if (typeof at === "object" && at !== null) {
+      for (const item of Object.values(at)) queue.push(item);
+    } else if ((typeof at === "string" || typeof at === "number") && String(at).trim().length >= chars_min)
       texts.add(String(at));
   }
   return texts;
