@@ -18,12 +18,12 @@ describe("what is withheld", () => {
     const value = fc.oneof(
       fc.stringMatching(/^[a-c4 ]{0,8}$/),
       fc.integer(),
-      fc.constantFrom<unknown>(true, null, [44_444, "abcab"]),
+      fc.constantFrom<unknown>(true, null, [44_444, "abcab"], { "a b-4444": "abc", field: "4444", 'ab"c': 1 }),
     );
     const content = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), value, { noNullPrototype: true });
     fc.assert(
       fc.property(content, fc.subarray(["a", "b", "c"]), fc.array(value, { maxLength: 4 }), (all, gone, said) => {
-        const text = [...said, ...Object.values(all)].join(" ");
+        const text = [...said, ...Object.values(all)].map((each) => JSON.stringify(each)).join(" ");
         const there = gone.filter((name) => Object.hasOwn(all, name));
         const left = Object.fromEntries(Object.entries(all).filter(([name]) => !there.includes(name)));
         const hidden = hiddenTexts(all, left);

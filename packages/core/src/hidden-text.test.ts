@@ -16,6 +16,18 @@ test("what policies hide stands nowhere in a text, and what is still shown stays
   expect(hiddenTexts(content, content)).toEqual([]);
 });
 
+test("names of hidden members that are somebody's data are hidden, in paths too, and names of fields are not", () => {
+  const names = ["123-45-6789", "ann@example.com", "MRN00412", 'Ann "Al" Ox'];
+  const patients = Object.fromEntries(names.map((name) => [name, { consent: true, address_line_1: null }]));
+  const hidden = hiddenTexts({ patients, rooms: { "12-34": 1 } }, { rooms: { "12-34": 1 } });
+  for (const name of names) {
+    const told = withoutTexts([`params.patients[${JSON.stringify(name)}].consent is missing`, `see ${name}`], hidden);
+    expect(told).toEqual(['params.patients["[redacted]"].consent is missing', "see [redacted]"]);
+  }
+  const plain = "consent and address_line_1 of patients, room 12-34";
+  expect(withoutTexts(plain, hidden)).toBe(plain);
+});
+
 test("of two hidden texts the longer one goes first", () => {
   const hidden = hiddenTexts({ a: "12345", b: "123456" }, {});
   expect(withoutTexts("123456 12345", hidden)).toBe("[redacted] [redacted]");

@@ -6,9 +6,12 @@ export const redacted_text = "[redacted]";
 /** Shorter values stand in ordinary words and dates too often for anybody to be hidden behind them. */
 const chars_min = 4;
 
+/** A name that a form's author chose. Any other ("123-45-6789", "ann@example.com") is somebody's data, as a value is. */
+const field_name = /^(?!.*\d{4})[A-Za-z_]\w*$/;
+
 /**
  * Texts that `content` holds and `shown` no longer does: what policies removed or redacted, longest first. Numbers count as
- * they are written.
+ * they are written, and names of members that are data count too: a reason tells the path of what it misses.
  */
 export function hiddenTexts(content: unknown, shown: unknown): string[] {
   if (content === shown) return [];
@@ -62,9 +65,15 @@ function collect(value: unknown, into: Set<string>): void {
   const queue = [value];
   while (queue.length > 0) {
     const at = queue.pop();
-    if (typeof at === "object" && at !== null) {
+    if (Array.isArray(at)) {
       // One by one: as arguments of one call, more than some 100,000 do not fit the stack.
-      for (const inside of Object.values(at)) queue.push(inside);
+      for (const item of at) queue.push(item);
+    } else if (typeof at === "object" && at !== null) {
+      for (const [name, item] of Object.entries(at)) {
+        queue.push(item);
+        // As it is, and as paths have it.
+        if (!field_name.test(name)) queue.push(name, JSON.stringify(name).slice(1, -1));
+      }
     } else if (typeof at === "string" || typeof at === "number") {
       const text = String(at);
       if (text.trim().length >= chars_min) into.add(text);

@@ -6,6 +6,7 @@ const withheld_text = "(withheld: a rule removes or redacts this)";
 
 /** Shorter values stand in ordinary words too often. As the service does it for escalations; a test holds them together. */
 const chars_min = 4;
+const field_name = /^(?!.*\d{4})[A-Za-z_]\w*$/;
 
 /** The answer without what is withheld in either half of it. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
@@ -43,14 +44,19 @@ function without(value: unknown, places: readonly string[]): unknown {
   return places.reduce((rest, path) => withPointer(rest, path, withheld_text), value);
 }
 
-/** The texts in a JSON value; numbers count as they are written. */
+/** The texts in a JSON value, names of members that are data among them; numbers count as they are written. */
 function textsOf(value: unknown): Set<string> {
   const texts = new Set<string>();
   const queue = [value];
   while (queue.length > 0) {
     const at = queue.pop();
-    if (typeof at === "object" && at !== null) {
-      for (const item of Object.values(at)) queue.push(item);
+    if (Array.isArray(at)) {
+      for (const item of at) queue.push(item);
+    } else if (typeof at === "object" && at !== null) {
+      for (const [name, item] of Object.entries(at)) {
+        queue.push(item);
+        if (!field_name.test(name)) queue.push(name, JSON.stringify(name).slice(1, -1));
+      }
     } else if ((typeof at === "string" || typeof at === "number") && String(at).trim().length >= chars_min)
       texts.add(String(at));
   }
