@@ -24,22 +24,36 @@ test.each(vectors.sequences)("recorded sequence: $name", ({ limit, steps }) => {
   }
 });
 
-/** The definition, word for word: all counted times, filtered anew at every step. */
-function byDefinition(steps: readonly { gap_ms: number; refund: boolean; limit: number }[]) {
+type Asked = "take" | "look" | "refund";
+
+/**
+ * The definition, word for word: all counted times, filtered anew at every step. A refund takes back one request that was
+ * let in, the `which`-th of those not taken back yet, whether or not it still counts.
+ */
+function byDefinition(steps: readonly { gap_ms: number; asked: Asked; which: number; limit: number }[]) {
   let now = 1_767_225_600_000;
   let log: number[] = [];
-  return steps.map(({ gap_ms, refund, limit }) => {
+  const let_in: number[] = [];
+  return steps.map(({ gap_ms, asked, which, limit }) => {
     now += gap_ms;
     log = log.filter((at) => at + 60_000 > now);
-    const allowed = log.length < limit;
-    if (allowed && !refund) log.push(now);
+    const [back] = asked === "refund" && let_in.length > 0 ? let_in.splice(which % let_in.length, 1) : [];
+    if (back !== undefined && log.includes(back)) log.splice(log.indexOf(back), 1);
+    const allowed = back !== undefined || log.length < limit;
+    if (allowed && asked === "take") {
+      log.push(now);
+      let_in.push(now);
+    }
     const freeing = log[Math.max(0, log.length - limit)] ?? now;
     return {
       now,
-      allowed,
-      remaining: Math.max(0, limit - log.length),
-      reset_unix: Math.ceil((freeing + 60_000) / 1000),
-      retry_after: Math.max(1, Math.ceil((freeing + 60_000 - now) / 1000)),
+      back,
+      expected: {
+        allowed,
+        remaining: Math.max(0, limit - log.length),
+        reset_unix: Math.ceil((freeing + 60_000) / 1000),
+        retry_after: Math.max(1, Math.ceil((freeing + 60_000 - now) / 1000)),
+      },
     };
   });
 }
@@ -47,18 +61,23 @@ function byDefinition(steps: readonly { gap_ms: number; refund: boolean; limit: 
 describe("RateWindow", () => {
   const step = fc.record({
     gap_ms: fc.oneof(fc.constant(0), fc.nat(20), fc.nat(30_000), fc.constant(60_000)),
-    refund: fc.boolean(),
+    asked: fc.constantFrom<Asked[]>("take", "take", "look", "refund"),
+    which: fc.nat(20),
     limit: fc.constantFrom(1, 3, 5, 5, 5),
   });
 
-  test("equals the definition, also with refunds and with a limit that changes", () => {
+  test("equals the definition, also with looks, with refunds of any request, and with a limit that changes", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const window = new RateWindow();
-        byDefinition(steps).forEach(({ now, ...expected }, index) => {
-          const { limit, refund } = steps[index] as (typeof steps)[number];
-          const taken = window.take(limit, now);
-          const answer = taken.allowed && refund ? window.refund(limit, taken.at_ms, now) : taken;
+        byDefinition(steps).forEach(({ now, back, expected }, index) => {
+          const { limit, asked } = steps[index] as (typeof steps)[number];
+          const answer =
+            back !== undefined
+              ? window.refund(limit, back, now)
+              : asked === "take"
+                ? window.take(limit, now)
+                : window.look(limit, now);
           expect(answer).toMatchObject(expected);
         });
       }),

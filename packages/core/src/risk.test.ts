@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { combineRisk } from "./risk.ts";
+import { combineRisk, riskScore } from "./risk.ts";
 
 const contribution = fc.record({
   source: fc.constantFrom("a", "b", "c", "d"),
@@ -31,6 +31,7 @@ describe("risk", () => {
     fc.assert(
       fc.property(shuffled, contribution, ([all, other], added) => {
         expect(JSON.stringify(combineRisk(other))).toBe(JSON.stringify(combineRisk(all)));
+        expect(riskScore(other)).toBe(combineRisk(all).score);
         expect(combineRisk([...all, added]).score).toBeGreaterThanOrEqual(combineRisk(all).score);
         expect(combineRisk(all).score).toBeLessThanOrEqual(1);
       }),

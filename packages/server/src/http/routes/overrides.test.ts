@@ -30,6 +30,8 @@ const override = (org: Reviewed, intent_id: string, key = org.operator, node = 0
   post(`/v1/intents/${intent_id}/override`, key, { reason: "seen it" }, node, headers);
 const retry = async (org: Reviewed, body: object = plain, node = 0, key = org.agent) =>
   (await post("/v1/intents", key, body, node)).json.decision;
+const revoke = (key: string, override_id: string) =>
+  call(urls[1] ?? "", "DELETE", `/v1/overrides/${override_id}`, { key });
 const audit = async (org: Reviewed, intent_id: string) =>
   (await get(`/v1/intents/${intent_id}/audit`, org.admin)).json.audit.map((row: { type: string }) => row.type);
 
@@ -129,6 +131,7 @@ describe("an override", () => {
     await shift("0 s");
     expect((await retry(org)).verdict).toBe("block");
     expect((await get("/v1/overrides", org.reviewer)).json.overrides[0].status).toBe("expired");
+    expect((await revoke(org.operator, json.override.override_id)).json.error.code).toBe("state_conflict");
     await shift("60 s");
     expect((await retry(org)).verdict).toBe("approve");
   });
@@ -218,6 +221,36 @@ describe("who and what", () => {
     expect((await retry(org, blockedBody)).human_override_id).toBe(second.json.override.override_id);
   });
 
+  test("two_person: the second is waited for for 24 hours, and what both gave is good for 24 hours from then on", async () => {
+    const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["security"] });
+    const intent_id = await blocked(org, blockedBody);
+    const begunAgo = (override_id: string, interval: string) =>
+      db.system((query) =>
+        query("update overrides set created_at = clock_timestamp() - $2::interval where override_id = $1", [
+          override_id,
+          interval,
+        ]),
+      );
+    const listed = async (at: number) => (await get("/v1/overrides", org.reviewer)).json.overrides[at];
+
+    const lapsed = (await override(org, intent_id)).json.override.override_id;
+    await begunAgo(lapsed, "24 hours");
+    expect(await listed(0)).toMatchObject({ override_id: lapsed, status: "expired" });
+    expect((await revoke(org.operator, lapsed)).json.error.code).toBe("state_conflict");
+    const first = await override(org, intent_id, org.admin);
+    expect([first.status, first.json.override.status]).toEqual([202, "pending_second"]);
+    const { override_id } = first.json.override;
+    expect(override_id).not.toBe(lapsed);
+
+    await begunAgo(override_id, "23:59:00");
+    const { approved_at, expires_at } = (await override(org, intent_id)).json.override;
+    expect(Date.parse(expires_at) - Date.parse(approved_at)).toBe(86_400_000);
+    await begunAgo(override_id, "25 hours");
+    expect((await override(org, intent_id)).json.error.code).toBe("state_conflict");
+    expect(await listed(0)).toMatchObject({ override_id, status: "active" });
+    expect((await retry(org, blockedBody)).human_override_id).toBe(override_id);
+  });
+
   test("override: never answers 409 naming the policy; so does what is no enforced block", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["account"] });
     const intent = {
@@ -264,12 +297,11 @@ describe("who and what", () => {
     const org = await blocking();
     const intent_id = await blocked(org);
     const { override_id } = (await override(org, intent_id)).json.override;
-    const revoke = (key: string, id = override_id) => call(urls[1] ?? "", "DELETE", `/v1/overrides/${id}`, { key });
-    expect((await revoke(org.reviewer)).status).toBe(403);
-    expect((await revoke((await blocking()).operator)).status).toBe(404);
+    expect((await revoke(org.reviewer, override_id)).status).toBe(403);
+    expect((await revoke((await blocking()).operator, override_id)).status).toBe(404);
     expect((await revoke(org.operator, "ovr_00000000000000000000000000")).status).toBe(404);
-    expect((await revoke(org.operator)).status).toBe(204);
-    expect((await revoke(org.operator)).json.error.code).toBe("state_conflict");
+    expect((await revoke(org.operator, override_id)).status).toBe(204);
+    expect((await revoke(org.operator, override_id)).json.error.code).toBe("state_conflict");
     expect((await retry(org)).verdict).toBe("block");
     expect(await audit(org, intent_id)).toEqual(["submitted", "decided", "overridden", "override_revoked"]);
     expect((await override(org, intent_id)).status).toBe(201);
