@@ -41,11 +41,25 @@ export function replayIntent(
 }
 
 function replayed(input: DecideInput, judgement: Judgement): ReplayedDecision {
+  const reasons = () => inWords(input, judgement).content.reasons;
   return {
     verdict: judgement.verdict,
-    said: () => saidBy(judgement),
-    reasons: () => inWords(input, judgement).content.reasons,
+    said() {
+      const said = saidBy(judgement);
+      if (!hides(judgement) || said.every(({ paths }) => paths.length === 0)) return said;
+      // A path may have a hidden text in it; in reasons it has none.
+      return reasons().map(({ policy, effect, unknown_facts }) => ({
+        policy,
+        effect,
+        paths: unknown_facts.map(({ path }) => path),
+      }));
+    },
+    reasons,
   };
+}
+
+function hides({ round, modified }: Judgement): boolean {
+  return [round, modified?.round].some((each) => each?.votes.some(({ vote }) => vote.policy.hides.length > 0));
 }
 
 function goesThrough({ verdict }: Judgement): boolean {

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { decide } from "../decide.ts";
+import { inputOf } from "../testing/deciding.ts";
+import { replayIntent } from "./replay.ts";
+
+test("what is counted of a replayed decision holds no text that a policy hides, as its reasons do not", () => {
+  const consent = "params.patients.exists(k, params.patients[k].consent == false)";
+  const policies = [
+    { name: "consent", spec: { when: consent, effect: "block", on_unknown: "escalate" } },
+    {
+      name: "hidden",
+      spec: { when: "true", effect: "approve_modified", modify: [{ op: "redact", path: "/patients" }] },
+    },
+  ];
+  const content = { patients: { "123-45-6789": { name: "Ann" } } };
+  for (const [set, path] of [
+    [policies, 'params.patients["[redacted]"].consent'],
+    [policies.slice(0, 1), 'params.patients["123-45-6789"].consent'],
+  ] as const) {
+    const input = inputOf(set, { intent: { content } });
+    const replayed = replayIntent({ ...input, attested: false, lifts: null }, input);
+    const said = replayed.said().map(({ policy, effect, paths }) => [policy, effect, paths]);
+    expect(said).toContainEqual(["consent", "escalate", [path]]);
+    expect(said).toHaveLength(set.length);
+    expect(replayed.reasons()).toEqual(decide(input).content.reasons);
+  }
+});
