@@ -168,9 +168,11 @@ export function reasonOf(given: Vote, scene: Scene, hidden: readonly string[]): 
 export function unknownFacts({ unknowns, lacking }: Vote, hidden: readonly string[] = []): Reason["unknown_facts"] {
   const all = lacking.length === 0 ? unknowns : mergeCauses(unknowns, lacking);
   if (all.length === 0) return [];
-  return all
-    .slice(0, 64)
-    .map(({ path, reason }) => ({ path: clipText(withoutTexts(path, hidden), 256), reason: clipText(reason, 64) }));
+  return all.slice(0, 64).map(({ path, reason }) => ({
+    path: clipText(withoutTexts(path, hidden), 256),
+    // Without a path it is an error's message, which may have a value in it.
+    reason: clipText(path === "" ? withoutTexts(reason, hidden) : reason, 64),
+  }));
 }
 
 /** What is missing after the context source gave nothing may be missing because of that. */
