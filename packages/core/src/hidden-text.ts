@@ -72,7 +72,9 @@ function collect(value: unknown, into: Set<string>): void {
       for (const [name, item] of Object.entries(at)) {
         queue.push(item);
         // As it is, and as paths have it.
-        if (!field_name.test(name)) queue.push(name, JSON.stringify(name).slice(1, -1));
+        if (field_name.test(name)) continue;
+        queue.push(name);
+        if (/["\\\p{Cc}]/u.test(name)) queue.push(JSON.stringify(name).slice(1, -1));
       }
     } else if (typeof at === "string" || typeof at === "number") {
       const text = String(at);

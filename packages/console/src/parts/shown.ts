@@ -55,7 +55,9 @@ function textsOf(value: unknown): Set<string> {
     } else if (typeof at === "object" && at !== null) {
       for (const [name, item] of Object.entries(at)) {
         queue.push(item);
-        if (!field_name.test(name)) queue.push(name, JSON.stringify(name).slice(1, -1));
+        if (field_name.test(name)) continue;
+        queue.push(name);
+        if (/["\\\p{Cc}]/u.test(name)) queue.push(JSON.stringify(name).slice(1, -1));
       }
     } else if ((typeof at === "string" || typeof at === "number") && String(at).trim().length >= chars_min)
       texts.add(String(at));
