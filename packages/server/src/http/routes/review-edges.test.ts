@@ -2,6 +2,7 @@
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
+import { markRevoked } from "../../store/keys.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
 import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
@@ -197,6 +198,39 @@ describe("who overrides", () => {
     expect((await post(`/v1/intents/${await blocked(one)}/override`, one.operator, { reason: "x" })).status).toBe(201);
     expect((await post("/v1/intents", two.agent, plain)).json.decision.verdict).toBe("block");
     expect((await post("/v1/intents", one.agent, plain)).json.decision.verdict).toBe("approve");
+  });
+});
+
+describe("a key that is revoked while its request waits for the organization's head", () => {
+  const live = { default_verdict: "escalate", packs: [] };
+  const blocks = { default_verdict: "block", packs: [] };
+  const overridden = async (of: Reviewed) => {
+    const { json } = await post(`/v1/intents/${await blocked(of)}/override`, of.admin, { reason: "seen" });
+    return `/v1/overrides/${json.override.override_id}`;
+  };
+  const reviewers = [{ type: "role", id: "admin" }];
+  test.each<[string, object, string, (of: Reviewed) => Promise<string>, object | undefined]>([
+    ["decides nothing", live, "POST", async (of) => `${(await held(of, plain)).path}/decision`, { outcome: "approve" }],
+    ["cancels nothing", live, "POST", async (of) => `${(await held(of, plain)).path}/cancel`, {}],
+    ["hands nothing on", live, "POST", async (of) => `${(await held(of, plain)).path}/reassign`, { reviewers }],
+    ["overrides nothing", blocks, "POST", async (of) => `/v1/intents/${await blocked(of)}/override`, { reason: "x" }],
+    ["revokes no override", blocks, "DELETE", overridden, undefined],
+  ])("%s", async (_title, settings, method, pathOf, body) => {
+    const own = await reviewedOrganization(db, url, settings);
+    const { api_key, key_id } = await own.org.key({ role: "operator" });
+    const path = await pathOf(own);
+    let answer: ReturnType<typeof call> | undefined;
+    await db.system(async (query) => {
+      await query("select from org_heads where org_id = $1 for update", [own.org.org_id]);
+      const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      answer = call(url, method, path, { key: api_key, ...(body && { body }) });
+      const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
+      await expect.poll(async () => (await db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
+      expect(await markRevoked(query, own.org.org_id, key_id, new Date().toISOString())).toBe(true);
+      await query("update org_heads set auth_epoch = auth_epoch + 1 where org_id = $1", [own.org.org_id]);
+    });
+    const { status, json } = (await answer) as Awaited<ReturnType<typeof call>>;
+    expect([status, json?.error.code]).toEqual([401, "invalid_api_key"]);
   });
 });
 
