@@ -269,6 +269,28 @@ describe("who and what", () => {
     expect((await override(other, shadow)).json.error.code).toBe("override_not_allowed");
   });
 
+  test("a policy that forbids it now forbids it on every node, also where the block was decided before", async () => {
+    const org = await reviewedOrganization(db, urls[0] ?? "", { packs: [] });
+    const policy = (override: string) => ({
+      policy: {
+        apiVersion: "countersign/v1",
+        kind: "Policy",
+        metadata: { name: "no-mails" },
+        spec: { when: "true", effect: "block", override },
+      },
+    });
+    const { policy_id } = (await post("/v1/policies", org.admin, policy("reviewer"))).json.policy;
+    const activate = (node: number) => post(`/v1/policies/${policy_id}/activate`, org.admin, { mode: "live" }, node);
+    expect((await activate(0)).status).toBe(200);
+    const intent_id = await blocked(org);
+    const changed = await call(urls[1] ?? "", "PUT", `/v1/policies/${policy_id}`, {
+      key: org.admin,
+      body: policy("never"),
+    });
+    expect([changed.status, (await activate(1)).status]).toEqual([200, 200]);
+    expect((await override(org, intent_id)).json.error.code).toBe("override_not_allowed");
+  });
+
   test("403 for the submitter and below operator, 404 for another organization's, 409 twice, 400 without a reason", async () => {
     const org = await blocking();
     const intent_id = await blocked(org);
