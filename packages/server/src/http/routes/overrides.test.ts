@@ -209,8 +209,10 @@ describe("who and what", () => {
   test("two_person: 202 first, a different person completes it, and only then a retry passes", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["security"] });
     const intent_id = await blocked(org, blockedBody);
+    await listen(db, org.org.org_id);
     const first = await override(org, intent_id);
     expect(first.status).toBe(202);
+    expect(await told(db, org.org.org_id)).toEqual([]);
     expect(first.json.override).toMatchObject({ status: "pending_second", approved_at: null, expires_at: null });
     expect((await override(org, intent_id)).json.error.code).toBe("state_conflict");
     expect((await retry(org, blockedBody)).verdict).toBe("block");
@@ -218,6 +220,8 @@ describe("who and what", () => {
     expect(second.status).toBe(201);
     expect(second.json.override).toMatchObject({ status: "active", approved_by: first.json.override.approved_by });
     expect(second.json.override.seconded_by).not.toBe(second.json.override.approved_by);
+    const events = await told<{ event_type: string }>(db, org.org.org_id);
+    expect(events.map((each) => each.event_type)).toEqual(["decision.blocked", "decision.overridden"]);
     expect((await retry(org, blockedBody)).human_override_id).toBe(second.json.override.override_id);
   });
 
