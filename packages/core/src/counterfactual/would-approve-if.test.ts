@@ -169,6 +169,14 @@ describe("what is not offered", () => {
     expect(offered([rule], { ...alarm, as_of: { security: "2026-01-01T00:00:00Z" } })).toBeNull();
   });
 
+  test("anything beside so many parameters that their copies alone are past the budget", () => {
+    const beside = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n]));
+    const on = (count: number) => ({ intent: { content: { ...beside(count), amount: 700 } } });
+    const rule = block("a", "params.amount > 500");
+    expect(offered([rule], on(1_000))).toEqual([{ path: "params.amount", op: "at_most", value: 500 }]);
+    expect(offered([rule], on(60_000))).toBeNull();
+  });
+
   test("anything past the cost budget", () => {
     const input = inputOf([block("a", "params.amount > 500")], { ...amount(700), cost_budget: 6 });
     const decided = decide(input);

@@ -78,7 +78,7 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
   let left = decisions_max;
   const approves = (set: ChangeSet): boolean => {
     left -= 1;
-    const changed = applyChanges(trial, set);
+    const changed = changedWithin(trial, set);
     if (changed === null) return false;
     const { verdict } = judge(changed);
     return (verdict === "approve" || verdict === "approve_modified") && (trial.budget?.left ?? 0) >= 0;
@@ -96,6 +96,17 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
     return isSpent() ? null : set.map(({ change }) => change);
   }
   return null;
+}
+
+/**
+ * The changed input; null also where the budget is used up. Each change copies the parameters, and takes as much as there are:
+ * beside 60,000 of them the few dozen copies of one answer took a second.
+ */
+function changedWithin(trial: DecideInput, set: ChangeSet): DecideInput | null {
+  const { budget, intent } = trial;
+  if (budget !== undefined && budget.left >= 0)
+    budget.left -= set.length * Object.keys(intent.payload?.content ?? {}).length;
+  return budget !== undefined && budget.left < 0 ? null : applyChanges(trial, set);
 }
 
 /** All but the empty one and the set itself, smallest first. */
@@ -135,7 +146,7 @@ function situationOf(
       const key = textOf(changes);
       let scene = scenes.get(key);
       if (scene === undefined) {
-        const changed = applyChanges(trial, changes);
+        const changed = changedWithin(trial, changes);
         if (changed === null) return null;
         scene = scenesOf(changed, prepared, action, attestedContent(changed));
         scenes.set(key, scene);
