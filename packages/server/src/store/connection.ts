@@ -44,9 +44,12 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
+/** Silence of a session after which its server is asked whether it is there; Node gives up after ten questions, one a second. */
+const silent_ms_max = 10_000;
+
 /** What every session of ours has in common, for pools and single clients. */
 export function sessionConfig(connection: ConnectionOptions, application_name: string): pg.ClientConfig {
-  return { ...connection, application_name, types, keepAlive: true };
+  return { ...connection, application_name, types, keepAlive: true, keepAliveInitialDelayMillis: silent_ms_max };
 }
 
 /** The settings that values depend on; sent after connecting because connection poolers refuse start-up options. */
@@ -106,9 +109,14 @@ export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof CommitLost) return true;
   if ("code" in error && typeof error.code === "string" && socket_errors.has(error.code)) return true;
-  return /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/.test(
-    error.message,
+  return (
+    isUnanswered(error) || /^(?:Connection terminated|Client has encountered a connection error)/.test(error.message)
   );
+}
+
+/** Whether we have waited as long as we do: for a session, or for the answer to a statement. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && /^(?:timeout e|Query read timeout$)/.test(error.message);
 }
 
 /**

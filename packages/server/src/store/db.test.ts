@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
+import { openNetwork } from "../testing/network.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { isConnectionLost, isOutOfService, openClient, sqlState } from "./connection.ts";
 import { type Database, openDb } from "./db.ts";
@@ -228,6 +229,20 @@ describe("transactions", () => {
     onTestFinished(() => hasty.close());
     expect(sqlState(await hasty.query("select pg_sleep(10)").catch((e: unknown) => e))).toBe("57014");
   });
+});
+
+test("a network that carries nothing any more keeps nobody waiting, and the next question goes by another session", async () => {
+  const network = await openNetwork(connection);
+  const far = openDb(network.connection, silentLog, { tenant_sessions_max: 1, answer_timeout_ms: 300 });
+  onTestFinished(() => network.close().then(() => far.close()));
+  const ask = () => far.tenant("org_a", (query) => query(orgs));
+  await ask();
+  network.swallow();
+  expect(await ask()).toEqual([{ org_id: "org_a" }]);
+  await far.query("select 1");
+  network.swallow();
+  const unanswered = await far.query("select 1").catch((error: unknown) => error);
+  expect(isConnectionLost(unanswered)).toBe(true);
 });
 
 describe("a database that is not to be had", () => {

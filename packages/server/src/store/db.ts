@@ -8,6 +8,7 @@ import {
   isConflict,
   isConnectionLost,
   isSessionUseless,
+  isUnanswered,
   isUncommitted,
   session_settings,
   sessionConfig,
@@ -45,6 +46,11 @@ export interface DbOptions {
   readonly queue_sessions_max?: number;
   /** A statement that runs longer is cancelled by the server (30,000). */
   readonly statement_timeout_ms?: number;
+  /**
+   * How long a statement waits for an answer (5,000 more than the server gives it): after that the network or the machine at
+   * its other end is gone without a word. The kernel alone would send the question again for a quarter of an hour.
+   */
+  readonly answer_timeout_ms?: number;
   /** How long a caller waits for a free session (5,000). */
   readonly acquire_timeout_ms?: number;
   /** How long callers wait for a server that is just starting or restarting (10,000). */
@@ -85,7 +91,8 @@ const goodbye_ms_max = 1_000;
  */
 export function openDb(connection: ConnectionOptions, log: Log, options: DbOptions = {}): Database {
   const restart_pauses_max = Math.ceil((options.restart_wait_ms ?? 10_000) / retry_pause_ms);
-  const timeouts = `set statement_timeout = ${options.statement_timeout_ms ?? 30_000}; set idle_in_transaction_session_timeout = 60000`;
+  const { statement_timeout_ms = 30_000, acquire_timeout_ms = 5_000 } = options;
+  const timeouts = `set statement_timeout = ${statement_timeout_ms}; set idle_in_transaction_session_timeout = 60000`;
 
   /** One for each session that is open. */
   const ends = new Set<Promise<void>>();
@@ -94,7 +101,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     const pool = new pg.Pool({
       ...sessionConfig(connection, "countersign"),
       max,
-      connectionTimeoutMillis: options.acquire_timeout_ms ?? 5_000,
+      query_timeout: options.answer_timeout_ms ?? statement_timeout_ms + 5_000,
+      connectionTimeoutMillis: acquire_timeout_ms,
       idleTimeoutMillis: 30_000,
       onConnect: async (client: pg.ClientBase) => {
         // A borrowed session can die between two statements; unheard, that event would end the process. The next statement tells.
@@ -102,7 +110,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
         const ended = new Promise<void>((resolve) => client.once("end", resolve));
         ends.add(ended);
         void ended.then(() => ends.delete(ended));
-        await client.query(`${session_settings}; ${timeouts}; ${scope}; ${step_down}`);
+        const text = `${session_settings}; ${timeouts}; ${scope}; ${step_down}`;
+        await client.query({ text, query_timeout: acquire_timeout_ms } as pg.QueryConfig);
       },
     } as pg.PoolConfig);
     // An idle session that dies (server restart, network) is dropped by the pool; unheard, the event would end the process.
@@ -119,12 +128,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       try {
         return await pool.connect();
       } catch (error) {
-        if (
-          !isConnectionLost(error) ||
-          /^timeout exceeded/.test((error as Error).message) ||
-          pauses >= restart_pauses_max
-        )
-          throw error;
+        if (!isConnectionLost(error) || isUnanswered(error) || pauses >= restart_pauses_max) throw error;
         await pause(retry_pause_ms);
       }
     }

@@ -1,7 +1,7 @@
 /** Where the database comes from: the one given, else a real PostgreSQL of our own. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../ports.ts";
-import { type ConnectionOptions, isConnectionLost, openClient } from "./connection.ts";
+import { type ConnectionOptions, isConnectionLost, isUnanswered, openClient } from "./connection.ts";
 import { type EmbeddedOptions, startEmbedded } from "./embedded-postgres/index.ts";
 import { StartRefused } from "./start-refused.ts";
 
@@ -58,7 +58,7 @@ async function awaitAnswer(
       const where = connection.connectionString.replace(/\/\/[^/]*@/, "//***@").replace(/\?.*/, "");
       const reason =
         error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
-      if (!isConnectionLost(error) || waited_ms >= wait_ms)
+      if (!isConnectionLost(error) || isUnanswered(error) || waited_ms >= wait_ms)
         throw new StartRefused(`DATABASE_URL: no session with ${where}: ${reason}`);
       if (waited_ms === 0) log.warn({ database: where, reason }, "the database does not answer yet");
       await pause(first_answer_poll_ms);

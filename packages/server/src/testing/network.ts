@@ -1,0 +1,53 @@
+/** A network between a session and its database that a test can break. */
+import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import { join } from "node:path";
+import type { ConnectionOptions } from "../store/connection.ts";
+
+/** The network. */
+export interface Network {
+  /** The way to the database over this network. */
+  readonly connection: ConnectionOptions;
+  /** From now on nothing is carried on the connections that are open, and neither end is told; new ones work. */
+  swallow(): void;
+  close(): Promise<void>;
+}
+
+/** Opens a network in front of a database. */
+export async function openNetwork(connection: ConnectionOptions): Promise<Network> {
+  const ends = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(targetOf(connection));
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(from);
+      from.on("error", () => undefined).on("close", () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    connection: through(connection, (server.address() as AddressInfo).port),
+    swallow() {
+      for (const end of ends) end.unpipe().pause();
+    },
+    close() {
+      for (const end of ends) end.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function targetOf(connection: ConnectionOptions): NetConnectOpts {
+  if (!("connectionString" in connection)) return { path: join(connection.host, `.s.PGSQL.${connection.port}`) };
+  const { hostname, port } = new URL(connection.connectionString);
+  return { host: hostname, port: Number(port === "" ? 5432 : port) };
+}
+
+function through(connection: ConnectionOptions, port: number): ConnectionOptions {
+  if (!("connectionString" in connection)) return { ...connection, host: "127.0.0.1", port };
+  const url = new URL(connection.connectionString);
+  url.host = `127.0.0.1:${port}`;
+  return { connectionString: url.href };
+}
