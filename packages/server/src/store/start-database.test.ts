@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { emptyDatabase } from "../testing/database.ts";
 import { temporaryDir } from "../testing/embedded.ts";
 import { silentLog } from "../testing/silent-log.ts";
-import { startDatabase } from "./start-database.ts";
+import { sharesSessions, startDatabase } from "./start-database.ts";
 import { StartRefused } from "./start-refused.ts";
 
 async function databaseUrl(): Promise<string> {
@@ -46,4 +46,15 @@ test("a database that does not exist is refused at once with the server's words"
   await expect(startDatabase({ database_url, data_dir: "/nowhere" }, silentLog)).rejects.toThrow(
     'database "no_such_database" does not exist',
   );
+});
+
+test("a pooler that gives one session of the server to two of ours is noticed, in either order", async () => {
+  const sessionsOf = (...pids: number[]) =>
+    sharesSessions(async () => ({
+      query: async (text) => ({ rows: text === "begin" ? [] : [{ pid: pids.shift() as number }] }),
+      end: async () => undefined,
+    }));
+  expect(await sessionsOf(1, 1)).toBe(true);
+  expect(await sessionsOf(1, 2, 3)).toBe(true);
+  expect(await sessionsOf(1, 2, 1)).toBe(false);
 });

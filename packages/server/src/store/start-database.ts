@@ -52,9 +52,12 @@ async function awaitAnswer(
 ): Promise<void> {
   for (let waited_ms = 0; ; waited_ms += first_answer_poll_ms) {
     try {
-      await (await openClient(connection, "countersign start")).end();
-      return;
+      if (!(await sharesSessions(() => openClient(connection, "countersign start")))) return;
+      throw new StartRefused(
+        "DATABASE_URL: this pooler hands every transaction to another session of the database (transaction pooling), where row-level security and the guarantee that answers are on disk cannot hold: name the database itself, or a pooler in session mode",
+      );
     } catch (error) {
+      if (error instanceof StartRefused) throw error;
       const where = connection.connectionString.replace(/\/\/[^/]*@/, "//***@").replace(/\?.*/, "");
       const reason =
         error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
@@ -63,5 +66,32 @@ async function awaitAnswer(
       if (waited_ms === 0) log.warn({ database: where, reason }, "the database does not answer yet");
       await pause(first_answer_poll_ms);
     }
+  }
+}
+
+/** What of a session tells which one of the server's it is. */
+interface Session {
+  query(text: string): Promise<{ readonly rows: readonly { readonly pid?: number }[] }>;
+  end(): Promise<void>;
+}
+
+/**
+ * Whether two sessions of ours are not two of the server's all the time: what one sets (scope, durability, prepared
+ * statements) would hold for others. A pooler gives the session that it used last to whoever asks next.
+ */
+export async function sharesSessions(open: () => Promise<Session>): Promise<boolean> {
+  const pidOf = async (session: Session) => (await session.query("select pg_backend_pid() as pid")).rows[0]?.pid;
+  const one = await open();
+  try {
+    const pid = await pidOf(one);
+    const other = await open();
+    try {
+      await other.query("begin");
+      return (await pidOf(other)) === pid || (await pidOf(one)) !== pid;
+    } finally {
+      await other.end();
+    }
+  } finally {
+    await one.end();
   }
 }
