@@ -64,6 +64,30 @@ describe("migrate", () => {
     expect(await migrating).toBe(1);
   });
 
+  test("gets through although it locks tables in another order than the decisions that go on beside it", async () => {
+    const database = await emptyDatabase();
+    const tables = "create table org_heads (n int); create table one (n int); create table two (n int);";
+    const slow = "create index on one (n);\nselect pg_sleep(1.2);\ncreate index on two (n);";
+    await migrate(database, silentLog, await filesOf({ "0001-first.sql": tables }));
+    const writer = await openClient(database, "test");
+    onTestFinished(() => writer.end());
+    let done = false;
+    const deciding = (async () => {
+      while (!done) {
+        await writer.query(
+          "begin; select from org_heads for update; insert into two values (1); select pg_sleep(0.05)",
+        );
+        await writer.query("insert into one values (1); commit");
+      }
+    })();
+    const again: unknown[] = [];
+    const log = { ...silentLog, warn: (_: object, text: string) => void again.push(text) };
+    const files = await filesOf({ "0001-first.sql": tables, "0002-slow.sql": slow });
+    expect(await migrate(database, log, files).finally(() => (done = true))).toBe(2);
+    await deciding;
+    expect(again).toEqual([expect.stringMatching(/got in the way of other nodes' work/)]);
+  });
+
   test("leaves nothing behind of a migration that fails, and keeps those before it", async () => {
     const database = await emptyDatabase();
     const broken = await filesOf({ ...one, "0002-broken.sql": "create table half (n int);\nselect 1 / 0;" });

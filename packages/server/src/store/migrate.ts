@@ -1,10 +1,11 @@
 /** Brings a database to this program's schema: numbered forward-only SQL files, each applied exactly once. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import type { Log } from "../ports.ts";
-import { type ConnectionOptions, openClient, sqlState } from "./connection.ts";
+import { type ConnectionOptions, isConflict, openClient, sqlState } from "./connection.ts";
 import { app_role } from "./db.ts";
 import { StartRefused } from "./start-refused.ts";
 
@@ -87,9 +88,37 @@ async function createLedger(client: pg.Client): Promise<void> {
 }
 
 const lock_told_after = "2s";
+/** Nothing where the migration is the one that makes the table. */
+const decisions_wait = `do $$ begin
+  if to_regclass('org_heads') is not null then lock table org_heads in exclusive mode; end if;
+end $$`;
 
-/** Applies the first missing migration under the lock; false when there is none. */
+/** Runs of a migration before its deadlock is given to the caller. */
+const runs_max = 10;
+
+/**
+ * Applies the first missing migration under the lock; false when there is none. One that changes two tables in another order
+ * than the decisions of nodes at work is given up by the server (deadlock); then it begins with the table that every
+ * decision begins with, and they wait for it.
+ */
 async function applyNext(client: pg.Client, migrations: readonly Migration[], log: Log): Promise<boolean> {
+  for (let run = 1; ; run += 1) {
+    try {
+      return await applyOnce(client, migrations, log, run > 1);
+    } catch (error) {
+      if (!isConflict(error) || run >= runs_max) throw error;
+      log.warn({ error }, "a migration got in the way of other nodes' work and was undone: it is run again");
+      await pause(run * 100);
+    }
+  }
+}
+
+async function applyOnce(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  log: Log,
+  alone: boolean,
+): Promise<boolean> {
   await client.query(
     "begin; set local app.org = '*'; set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0",
   );
@@ -101,6 +130,7 @@ async function applyNext(client: pg.Client, migrations: readonly Migration[], lo
     refuseForeignSchema(applied.rows, migrations, log);
     const next = migrations[applied.rows.length];
     if (next !== undefined) {
+      if (alone) await client.query(decisions_wait);
       await client.query(next.text);
       await client.query("insert into schema_migrations values ($1::int, $2, $3, $4, clock_timestamp())", [
         next.version,
