@@ -130,6 +130,14 @@ describe("migrate", () => {
     expect(await migrate(database, silentLog, await filesOf(one))).toBe(1);
   });
 
+  test("says in one line what the database's owner has to grant", async () => {
+    const database = await emptyDatabase();
+    const files = await filesOf({ "0001-first.sql": "do $$ begin raise insufficient_privilege; end $$;" });
+    const refused = migrate(database, silentLog, files);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(/\(insufficient_privilege\): let the role of DATABASE_URL own the database/);
+  });
+
   test("takes line ends as the checkout made them", async () => {
     const [unix] = await filesOf(two);
     const [windows] = await filesOf({ "0001-first.sql": two["0001-first.sql"].replaceAll("\n", "\r\n") });

@@ -52,6 +52,8 @@ export async function migrate(connection: ConnectionOptions, log: Log, files?: r
     await createLedger(client);
     while (await applyNext(client, migrations, log));
     return migrations.length;
+  } catch (error) {
+    throw refusal(error);
   } finally {
     await client.end();
   }
@@ -69,8 +71,15 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
 }
 
 async function createLedger(client: pg.Client): Promise<void> {
-  const exists = await client.query("select to_regclass('schema_migrations') is not null as yes");
-  if (exists.rows[0].yes) return;
+  const { rows } = await client.query(
+    "select to_regclass('schema_migrations') is not null as exists, current_setting('server_encoding') as encoding",
+  );
+  if (rows[0].exists) return;
+  if (rows[0].encoding !== "UTF8") {
+    throw new StartRefused(
+      `the database is encoded in ${rows[0].encoding}, which cannot hold every text: make one with encoding 'UTF8' (template template0)`,
+    );
+  }
   try {
     await client.query(`create table if not exists schema_migrations (
         version    integer primary key,
@@ -186,13 +195,45 @@ function refuseForeignSchema(applied: readonly Applied[], known: readonly Migrat
     log.warn({ migrations: newer.map((row) => row.name) }, "the database is newer than this program, compatibly");
 }
 
-/** Where the connecting user would bypass row-level security, its sessions step down to `app_role`, which needs its rights. */
-const grants = `do $$ begin
-  if not (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) then return; end if;
-  begin
-    create role ${app_role} nologin;
-  exception when duplicate_object or unique_violation then null;
-  end;
-  grant usage on schema public to ${app_role};
-  grant select, insert, update, delete on all tables in schema public to ${app_role};
+/** What may be in the way of whoever runs the service, by SQLSTATE. */
+const advices = new Map([
+  [
+    "42501",
+    "let the role of DATABASE_URL own the database, or grant it CREATE and USAGE on the schema; one with BYPASSRLS needs CREATEROLE, too",
+  ],
+  ["3F000", "let the search_path of the role of DATABASE_URL name a schema that exists"],
+  ["25006", "end the standby or default_transaction_read_only, or name the primary in DATABASE_URL"],
+  ["53100", "make room on the disk of the database server"],
+]);
+
+/** One line where the server refuses for a reason outside the program. */
+function refusal(error: unknown): unknown {
+  const advice = advices.get(sqlState(error) ?? "");
+  if (advice === undefined) return error;
+  return new StartRefused(
+    `the database's schema cannot be made or brought up to date (${(error as Error).message}): ${advice}`,
+  );
+}
+
+/**
+ * Where the connecting user would bypass row-level security, its sessions step down to `app_role`, which needs its rights. A
+ * user who is no superuser must be a member to step down, and whoever makes a role may make themselves one.
+ */
+const grants = `do $$ declare is_super boolean; bypasses boolean; begin
+  select rolsuper, rolbypassrls into is_super, bypasses from pg_roles where rolname = current_user;
+  if not (is_super or bypasses) then return; end if;
+  if to_regrole('${app_role}') is null then
+    begin
+      create role ${app_role} nologin;
+    exception when duplicate_object or unique_violation then null;
+    end;
+  end if;
+  if not is_super then
+    begin
+      execute format('grant ${app_role} to %I', current_user);
+    exception when insufficient_privilege then null; -- Somebody else made the role, and has to have granted it.
+    end;
+  end if;
+  execute format('grant usage on schema %I to ${app_role}', current_schema());
+  execute format('grant select, insert, update, delete on all tables in schema %I to ${app_role}', current_schema());
 end $$`;
