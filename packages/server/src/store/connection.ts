@@ -129,18 +129,22 @@ export function isSessionUseless(error: unknown): boolean {
 
 const read_only = "25006";
 
+/** Out of disk, memory or sessions; and a disk that fails. */
+const out_of_means = /^(?:53|58030$)/;
+
 /**
- * Whether the server takes no sessions of ours, or no changes: its database is closed or gone, the password was changed, or
- * after a failover it is the copy that may only be read.
+ * Whether the server takes no sessions of ours, or no changes: its database is closed or gone, the password was changed, its
+ * disk or memory is full, or after a failover it is the copy that may only be read.
  */
 export function isOutOfService(error: unknown): boolean {
   const state = sqlState(error);
-  return state !== null && ([read_only, "3D000", "55000"].includes(state) || state.startsWith("28"));
+  if (state === null) return false;
+  return [read_only, "3D000", "55000"].includes(state) || state.startsWith("28") || out_of_means.test(state);
 }
 
-/** Whether the server broke a statement off because it took too long. */
+/** Whether the server broke a statement off because it took too long, or waited too long for a lock. */
 export function isOutOfTime(error: unknown): boolean {
-  return sqlState(error) === "57014";
+  return ["57014", "55P03"].includes(sqlState(error) ?? "");
 }
 
 /** Whether the server gave up a transaction only because of others; running it again may succeed. */

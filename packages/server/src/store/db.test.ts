@@ -274,6 +274,13 @@ describe("a database that is not to be had", () => {
     expect([isOutOfService(read_only), isConnectionLost(read_only)]).toEqual([true, false]);
     expect(isOutOfService(await db.query("select 1/0").catch((error: unknown) => error))).toBe(false);
   });
+
+  test("is one whose disk or memory is full", async () => {
+    for (const state of ["disk_full", "out_of_memory", "io_error"]) {
+      const full = await db.query(`do $$ begin raise ${state}; end $$`).catch((error: unknown) => error);
+      expect([state, isOutOfService(full), isConnectionLost(full)]).toEqual([state, true, false]);
+    }
+  });
 });
 
 test("a session that may not write any more is not kept: the next one may again", async () => {
