@@ -235,3 +235,19 @@ test("a Redis that takes connections and never answers costs a request at most 5
   for (let i = 0; i < 50; i++) expect((await windows.take("slow", 100, 1_000 + i)).allowed).toBe(true);
   expect(performance.now() - started).toBeLessThan(1_000);
 });
+
+test("the log says why there is no connection, so that a wrong password is not looked for in the network", async () => {
+  let sessions = 0;
+  const refusing = createServer((socket) => {
+    sessions += 1;
+    socket.on("error", () => undefined).on("data", () => socket.end("-WRONGPASS invalid username-password pair\r\n"));
+  });
+  const at = (await listening(refusing)).replace("//", "//:secret@");
+  const error = vi.fn();
+  const windows = await windowsAt(at, { log: { ...silentLog, error } });
+  await vi.waitUntil(() => sessions >= 2);
+  await windows.take("key", 1, 0);
+  expect(error.mock.calls).toEqual([
+    [{ reason: "not connected: WRONGPASS invalid username-password pair" }, expect.any(String)],
+  ]);
+});

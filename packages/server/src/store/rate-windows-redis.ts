@@ -71,7 +71,13 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   redis.defineCommand("rateTake", { numberOfKeys: 2, lua: takeScript });
   redis.defineCommand("rateLook", { numberOfKeys: 2, lua: lookScript });
   redis.defineCommand("rateRefund", { numberOfKeys: 2, lua: refundScript });
-  redis.on("error", (error) => log.debug({ error }, "redis connection failed"));
+  /** Why there is no connection, as far as it is known: a wrong password, a certificate, an address. */
+  let reason = "not connected";
+  redis.on("error", ({ message }: Error) => {
+    // The words only: the error also holds the command that failed, which may be the one with the password.
+    reason = `not connected: ${message}`;
+    log.debug({ reason }, "redis connection failed");
+  });
 
   const own = new NodeRateWindows();
   /** What was counted for an answer, here and in Redis; absent: here only. */
@@ -87,7 +93,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
 
   function usable(now_ms: number): boolean {
     if (redis.status !== "ready") {
-      degrade({ reason: "not connected" });
+      degrade({ reason });
       return false;
     }
     if (!degraded) return true;
