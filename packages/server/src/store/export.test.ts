@@ -7,7 +7,7 @@ import { createGunzip, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { emptyDatabase, testDatabase } from "../testing/database.ts";
 import { silentLog } from "../testing/silent-log.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { type ConnectionOptions, openClient } from "./connection.ts";
 import { type Database, openDb } from "./db.ts";
 import { exportDump, restoreDump } from "./export.ts";
 import { migrate } from "./migrate.ts";
@@ -80,6 +80,29 @@ describe("a dump", () => {
     const target = await emptyDatabase();
     await restoreDump(target, Readable.from([text]), silentLog);
     expect(await contents(opened(target))).toEqual(await contents(source));
+  });
+
+  test("of a schema with another name holds every row, and goes back into one", async () => {
+    const text = await dump();
+    const elsewhere = async () => {
+      const connection = await emptyDatabase();
+      const owner = await openClient(connection, "owner");
+      await owner.query("create schema ours");
+      await owner.query(
+        "do $$ begin execute format('alter database %I set search_path = ours', current_database()); end $$",
+      );
+      await owner.end();
+      return connection;
+    };
+    const first = await elsewhere();
+    await restoreDump(first, Readable.from([text]), silentLog);
+    const { output, pieces } = collector();
+    await exportDump(opened(first), output);
+    const rowsOf = (dumped: string) => dumped.split("\n").slice(1).join("\n");
+    expect(rowsOf(pieces.join(""))).toBe(rowsOf(text));
+    const second = await elsewhere();
+    await restoreDump(second, Readable.from(pieces), silentLog);
+    expect(await opened(second).query("select count(*)::integer as n from ours.audit")).toEqual([{ n: 2500 }]);
   });
 
   test("restored has statistics of its tables, so that its lists are read along their indexes from the first request on", async () => {

@@ -19,6 +19,9 @@ const fetch_rows_max = 1_000;
 const first_line = /^-- Countersign dump 1, schema (\d+) /;
 const last_line = "-- end of dump";
 
+/** Our tables are where the role's `search_path` put them, which need not be in `public`. */
+const in_our_schema = "relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass)";
+
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
@@ -105,7 +108,7 @@ async function readTables(query: Query): Promise<Table[]> {
         join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum where i.indrelid = c.oid and i.indisprimary order by k.place) as key,
       array(select distinct confrelid::regclass::text from pg_constraint where conrelid = c.oid and contype = 'f' and confrelid <> c.oid) as parents
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'schema_migrations'
+    where c.${in_our_schema} and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'schema_migrations'
     order by 1`);
   const ordered: typeof tables = [];
   for (let left = tables; left.length > 0; ) {
@@ -173,7 +176,7 @@ async function gatherStatistics(connection: ConnectionOptions): Promise<void> {
   try {
     const { rows } = await client.query(
       `select string_agg(oid::regclass::text, ', ') as tables from pg_class
-       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
+       where ${in_our_schema} and relkind in ('r', 'p')`,
     );
     await client.query("set statement_timeout = 0");
     await client.query(`analyze ${rows[0].tables}`);
