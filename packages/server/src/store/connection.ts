@@ -52,8 +52,13 @@ export function sessionConfig(connection: ConnectionOptions, application_name: s
   return { ...connection, application_name, types, keepAlive: true, keepAliveInitialDelayMillis: silent_ms_max };
 }
 
-/** The settings that values depend on; sent after connecting because connection poolers refuse start-up options. */
-export const session_settings = "set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set client_min_messages = warning";
+/**
+ * The settings that values and our statements depend on, whatever the role or the database has for other programs; sent after
+ * connecting because connection poolers refuse start-up options.
+ */
+export const session_settings =
+  "set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set client_min_messages = warning; " +
+  "set standard_conforming_strings = on; set row_security = on; set default_transaction_isolation = 'read committed'";
 
 /** A single session with the rights of the connecting user, for migrations and supervision; the caller ends it. */
 export async function openClient(connection: ConnectionOptions, application_name: string): Promise<pg.Client> {
