@@ -26,8 +26,8 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
   if (withheld.length === 0) return intent;
   const content = without(payload?.content, withheld) as Record<string, unknown>;
   const kept = textsOf(content);
-  const hidden = [...textsOf(payload?.content)].filter((text) => !kept.has(text)).sort((a, b) => b.length - a.length);
-  const clean = (text: string) => hidden.reduce((rest, each) => rest.replaceAll(each, "[redacted]"), text);
+  const hidden = [...textsOf(payload?.content)].filter((text) => !kept.has(text));
+  const clean = (text: string) => struckOut(text, hidden);
   const target = Object.entries(action.target ?? {}).map(([name, text]) => [name, clean(text)]);
   return {
     ...intent,
@@ -38,6 +38,22 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
       ...(payload?.summary === undefined ? {} : { summary: clean(payload.summary) }),
     },
   };
+}
+
+/** The text with one mark for each of the hidden texts in it, and one for those that overlap. */
+function struckOut(text: string, hidden: readonly string[]): string {
+  const spans: { start: number; end: number }[] = [];
+  for (const each of hidden)
+    for (let start = text.indexOf(each); start >= 0; start = text.indexOf(each, start + 1))
+      spans.push({ start, end: start + each.length });
+  spans.sort((a, b) => a.start - b.start);
+  let shown = "";
+  let at = 0;
+  for (const { start, end } of spans) {
+    if (start >= at) shown += `${text.slice(at, start)}[redacted]`;
+    at = Math.max(at, end);
+  }
+  return shown + text.slice(at);
 }
 
 function without(value: unknown, places: readonly string[]): unknown {
