@@ -1,7 +1,6 @@
 /** Recorded agent calls: a file of JSON lines, plain or gzip. */
 import { stat } from "node:fs/promises";
 import type { IntentSubmission } from "@countersign/contract";
-import { linesOf } from "@countersign/core";
 import { CommandFailed } from "../command-failed.ts";
 import { openText } from "../open-text.ts";
 
@@ -16,6 +15,8 @@ export interface RecordedCall {
  * its line's number (from 0) as its call. Throws `CommandFailed` that names the file and line of whatever is neither.
  */
 export async function* readRecording(path: string): AsyncGenerator<RecordedCall> {
+  // Loaded only here: with it every command, `--help` too, started twice as slowly.
+  const { linesOf } = await import("@countersign/core");
   let line = 0;
   try {
     for await (const each of linesOf(await openText(path))) {
