@@ -1,5 +1,4 @@
 /** What `countersign doctor` wants to know of a database and of Redis, without changing either. */
-import { Redis } from "ioredis";
 import { type ConnectionOptions, openClient } from "./connection.ts";
 import { readMigrations } from "./migrate.ts";
 
@@ -48,6 +47,7 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
 
 /** The version of the Redis or Valkey behind this URL. Rejects when it cannot be reached within two seconds. */
 export async function inspectRedis(url: string): Promise<string> {
+  const { Redis } = await import("ioredis");
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: 2_000,
