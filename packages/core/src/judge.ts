@@ -241,7 +241,10 @@ function stoppersOf(
   again: readonly PlacedVote[],
   lift: ReadonlySet<string>,
 ): PlacedVote[] {
-  const gone = before.flatMap(({ vote }) => (vote.requests.length > 0 ? vote.policy.hides : none));
+  // Where the next entry of a list came to stand in the place of a removed one, that place is not gone.
+  const gone = before
+    .flatMap(({ vote }) => (vote.requests.length > 0 ? vote.policy.hides : none))
+    .filter((hide) => !isNeeded(content, [hide]));
   return again.flatMap((each) => {
     const { placed, vote } = each;
     const planned = isPlanned(before, placed);
