@@ -212,6 +212,14 @@ describe("evaluation", () => {
     },
   );
 
+  it("pays for the keys of a map that it looks for among others, also where they are fewer", () => {
+    const meta = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`k${i}`, 1]));
+    const spent = { kind: "unknown", unknowns: [{ path: "", reason: "cost" }] };
+    const rows = Array.from({ length: 3_000 }, () => ({ a: 1 }));
+    for (const source of ["a in b", "[a] in b.map(x, [x])", "b.exists(x, a.transformMap(k, v, v) == x)"])
+      expect(evaluate(source, { a: meta, b: rows }), source).toEqual(spent);
+  });
+
   it("stops a result that holds one long text or key many times at the budget", () => {
     const spent = { kind: "unknown", unknowns: [{ path: "", reason: "cost" }] };
     const many = (name: string) => `[${Array(20).fill(name).join(", ")}]`;

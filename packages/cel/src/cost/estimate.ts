@@ -345,14 +345,14 @@ function namesOf(e: Expr): string[] | null {
   return before === null ? null : [...before, e.field];
 }
 
-/** Containers are looked through for what is unknown in them, then compared by element. */
+/** Containers are looked through for what is unknown in them, then compared by element; a map's keys are counted first. */
 function comparing(a: Size, b: Size, { least }: Bounds): number {
-  return a.values + b.values + least(a.values, b.values) + least(a.text, b.text) / 16;
+  return a.values * 2 + b.values + least(a.text, b.text) / 16;
 }
 
-/** What is looked for is looked through once, every entry once, and compared. */
+/** What is looked for is looked through once and compared with every entry, which is looked through once. */
 function searching(a: Size, b: Size): number {
-  return a.values + b.values * 2 + b.text / 16;
+  return a.values * (1 + b.items) + b.values + b.text / 16;
 }
 
 function adding(a: Size, b: Size): number {
