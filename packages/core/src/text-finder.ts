@@ -6,7 +6,8 @@ interface Span {
 
 /**
  * Finds where any of many texts stands in another, in time that grows with all their lengths together (Aho and Corasick): an
- * agent may send ten thousand texts that a policy hides, and one of half a megabyte to look for them in. None is empty.
+ * agent may send ten thousand texts that a policy hides, and one of half a megabyte to look for them in. Nothing is hashed:
+ * who chooses the texts would choose those that collide. None is empty.
  */
 export class TextFinder {
   /** Shortest first. */
@@ -14,9 +15,11 @@ export class TextFinder {
   /** How many of them are looked for so far, and their length together. */
   private taken = 0;
   private chars = 0;
-  /** Nodes by the node above and the UTF-16 unit that leads on from it, hashed; 0 (the root) where there is none. */
-  private children = new Int32Array(1);
-  private above = new Int32Array(1);
+  /**
+   * Nodes by number, the root 0, those near to it first. Those below one stand side by side, from `below[node]` up to
+   * `below[node + 1]`, by the UTF-16 unit that leads to each.
+   */
+  private below = new Int32Array(2);
   private units = new Uint16Array(1);
   /** The node of the longest beginning of a text that what leads to a node ends with. */
   private fallbacks = new Int32Array(1);
@@ -39,38 +42,40 @@ export class TextFinder {
       this.chars += text.length;
       this.taken++;
     }
-    this.build(this.texts.slice(0, this.taken));
+    this.build(this.texts.slice(0, this.taken).sort());
   }
 
+  /** `texts` in order, so that those which begin alike stand side by side. */
   private build(texts: readonly string[]): void {
     const nodes = this.chars + 1;
-    this.children = new Int32Array(2 ** Math.ceil(Math.log2(nodes * 2)));
-    this.above = new Int32Array(nodes);
+    this.below = new Int32Array(nodes + 1);
     this.units = new Uint16Array(nodes);
     this.fallbacks = new Int32Array(nodes);
     this.lengths = new Int32Array(nodes);
-    const depths = new Int32Array(nodes);
     let count = 1;
-    for (const text of texts) {
-      let node = 0;
-      for (let i = 0; i < text.length; i++) {
-        const slot = this.slotOf(node, text.charCodeAt(i));
-        if (this.children[slot] === 0) {
-          this.children[slot] = count;
-          this.above[count] = node;
-          this.units[count] = text.charCodeAt(i);
-          depths[count] = i;
+    let above = 0;
+    this.below[0] = count;
+    // All texts unit by unit, each with the node that it has come to.
+    let going = texts.map((text) => ({ text, node: 0 }));
+    for (let depth = 0; going.length > 0; depth++) {
+      let [parent, unit] = [-1, -1];
+      for (const each of going) {
+        const next = each.text.charCodeAt(depth);
+        if (each.node !== parent || next !== unit) {
+          [parent, unit] = [each.node, next];
+          while (above < parent) this.below[++above] = count;
+          const fallback = parent === 0 ? 0 : this.after(this.fallbacks[parent] as number, unit);
+          this.units[count] = unit;
+          this.fallbacks[count] = fallback;
+          this.lengths[count] = this.lengths[fallback] as number;
           count++;
         }
-        node = this.children[slot] as number;
+        each.node = count - 1;
+        if (each.text.length === depth + 1) this.lengths[each.node] = depth + 1;
       }
-      this.lengths[node] = text.length;
+      going = going.filter(({ text }) => text.length > depth + 1);
     }
-    for (const node of byDepth(depths.subarray(0, count))) {
-      const from = this.above[node] as number;
-      if (from !== 0) this.fallbacks[node] = this.after(this.fallbacks[from] as number, this.units[node] as number);
-      this.lengths[node] ||= this.lengths[this.fallbacks[node] as number] as number;
-    }
+    this.below.fill(count, above + 1);
   }
 
   /** Whether one of the texts stands in this one. */
@@ -114,35 +119,21 @@ export class TextFinder {
 
   private after(from: number, unit: number): number {
     for (let node = from; ; node = this.fallbacks[node] as number) {
-      const next = this.children[this.slotOf(node, unit)] as number;
+      const next = this.child(node, unit);
       if (next !== 0 || node === 0) return next;
     }
   }
 
-  /** Where the child of a node stands among `children`, or would stand. */
-  private slotOf(node: number, unit: number): number {
-    const mask = this.children.length - 1;
-    let hash = Math.imul(node, 0x9e3779b1) ^ Math.imul(unit + 1, 0x85ebca6b);
-    hash ^= hash >>> 15;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const child = this.children[slot] as number;
-      if (child === 0 || (this.above[child] === node && this.units[child] === unit)) return slot;
+  /** The node below this one that the unit leads to; 0 where there is none. */
+  private child(node: number, unit: number): number {
+    let from = this.below[node] as number;
+    let to = this.below[node + 1] as number;
+    const end = to;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((this.units[middle] as number) < unit) from = middle + 1;
+      else to = middle;
     }
+    return from < end && this.units[from] === unit ? from : 0;
   }
-}
-
-/** The nodes but for the root, those near to it first: a fallback is nearer than its node. */
-function byDepth(depths: Int32Array): Int32Array {
-  const starts = new Int32Array(depths.reduce((most, depth) => Math.max(most, depth), 0) + 2);
-  for (const depth of depths.subarray(1)) starts[depth + 1] = (starts[depth + 1] as number) + 1;
-  for (let depth = 1; depth < starts.length; depth++)
-    starts[depth] = (starts[depth] as number) + (starts[depth - 1] as number);
-  const nodes = new Int32Array(depths.length - 1);
-  for (let node = 1; node < depths.length; node++) {
-    const depth = depths[node] as number;
-    const at = starts[depth] as number;
-    nodes[at] = node;
-    starts[depth] = at + 1;
-  }
-  return nodes;
 }
