@@ -75,6 +75,21 @@ export function applyChanges(input: DecideInput, changes: readonly PlacedChange[
   return { ...input, intent, facts };
 }
 
+/** How many members these changes copy: for each, those of every object on the way to its parameter. */
+export function copiedFor({ intent }: DecideInput, changes: readonly PlacedChange[]): number {
+  let count = 0;
+  for (const { place } of changes) {
+    if (place.kind === "fact") continue;
+    let at: unknown = intent.payload?.content;
+    for (const name of place.names) {
+      if (typeof at !== "object" || at === null) break;
+      count += Object.keys(at).length;
+      at = valueAt(at, [name]);
+    }
+  }
+  return count;
+}
+
 function withFact(facts: MergedFacts, { category, field }: FactPath, value: unknown, now_us: number): MergedFacts {
   const found = facts[category];
   const origin: FactOrigin = { source: "inline", as_of_us: now_us };

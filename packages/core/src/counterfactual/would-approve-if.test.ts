@@ -171,10 +171,15 @@ describe("what is not offered", () => {
 
   test("anything beside so many parameters that their copies alone are past the budget", () => {
     const beside = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n]));
-    const on = (count: number) => ({ intent: { content: { ...beside(count), amount: 700 } } });
-    const rule = block("a", "params.amount > 500");
-    expect(offered([rule], on(1_000))).toEqual([{ path: "params.amount", op: "at_most", value: 500 }]);
-    expect(offered([rule], on(60_000))).toBeNull();
+    for (const [path, on] of [
+      ["params.amount", (count: number) => ({ ...beside(count), amount: 700 })],
+      ["params.order.amount", (count: number) => ({ order: { ...beside(count), amount: 700 } })],
+    ] as const) {
+      const rule = block("a", `${path} > 500`);
+      const offer = (count: number) => offered([rule], { intent: { content: on(count) } });
+      expect(offer(1_000)).toEqual([{ path, op: "at_most", value: 500 }]);
+      expect(offer(60_000)).toBeNull();
+    }
   });
 
   test("anything past the cost budget", () => {

@@ -9,7 +9,7 @@ import type { CompiledPolicy } from "../policy/compile.ts";
 import type { Scene } from "../policy/evaluate.ts";
 import type { PlacedPolicy } from "../policy-set.ts";
 import { attestedContent, scenesOf } from "../scene.ts";
-import { applyChanges, type ChangePlace, standsAt, textOf } from "./change.ts";
+import { applyChanges, type ChangePlace, copiedFor, standsAt, textOf } from "./change.ts";
 import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } from "./remedies.ts";
 
 /** How often one answer may be decided again. */
@@ -99,13 +99,12 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
 }
 
 /**
- * The changed input; null also where the budget is used up. Each change copies the parameters, and takes as much as there are:
- * beside 60,000 of them the few dozen copies of one answer took a second.
+ * The changed input; null also where the budget is used up. Each change copies what stands beside it, and takes as much as that
+ * is: beside 60,000 parameters the few dozen copies of one answer took a second.
  */
 function changedWithin(trial: DecideInput, set: ChangeSet): DecideInput | null {
-  const { budget, intent } = trial;
-  if (budget !== undefined && budget.left >= 0)
-    budget.left -= set.length * Object.keys(intent.payload?.content ?? {}).length;
+  const { budget } = trial;
+  if (budget !== undefined && budget.left >= 0) budget.left -= copiedFor(trial, set);
   return budget !== undefined && budget.left < 0 ? null : applyChanges(trial, set);
 }
 
