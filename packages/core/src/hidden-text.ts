@@ -71,14 +71,14 @@ function collect(value: unknown, into: Set<string>): void {
     } else if (typeof at === "object" && at !== null) {
       for (const [name, item] of Object.entries(at)) {
         queue.push(item);
-        // As it is, and as paths have it.
-        if (field_name.test(name)) continue;
-        queue.push(name);
-        if (/["\\\p{Cc}]/u.test(name)) queue.push(JSON.stringify(name).slice(1, -1));
+        if (!field_name.test(name)) queue.push(name);
       }
     } else if (typeof at === "string" || typeof at === "number") {
       const text = String(at);
-      if (text.trim().length >= chars_min) into.add(text);
+      if (text.trim().length < chars_min) continue;
+      into.add(text);
+      // As paths have it: a value may be the name of something elsewhere.
+      if (/["\\\p{Cc}]/u.test(text)) into.add(JSON.stringify(text).slice(1, -1));
     }
   }
 }

@@ -71,12 +71,14 @@ function textsOf(value: unknown): Set<string> {
     } else if (typeof at === "object" && at !== null) {
       for (const [name, item] of Object.entries(at)) {
         queue.push(item);
-        if (field_name.test(name)) continue;
-        queue.push(name);
-        if (/["\\\p{Cc}]/u.test(name)) queue.push(JSON.stringify(name).slice(1, -1));
+        if (!field_name.test(name)) queue.push(name);
       }
-    } else if ((typeof at === "string" || typeof at === "number") && String(at).trim().length >= chars_min)
-      texts.add(String(at));
+    } else if (typeof at === "string" || typeof at === "number") {
+      const text = String(at);
+      if (text.trim().length < chars_min) continue;
+      texts.add(text);
+      if (/["\\\p{Cc}]/u.test(text)) texts.add(JSON.stringify(text).slice(1, -1));
+    }
   }
   return texts;
 }
