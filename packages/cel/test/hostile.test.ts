@@ -212,11 +212,16 @@ describe("evaluation", () => {
     },
   );
 
-  it("pays for the keys of a map that it looks for among others, also where they are fewer", () => {
+  it("pays for the keys of a map that it compares with others, also where those have fewer, or takes over", () => {
     const meta = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`k${i}`, 1]));
     const spent = { kind: "unknown", unknowns: [{ path: "", reason: "cost" }] };
     const rows = Array.from({ length: 3_000 }, () => ({ a: 1 }));
-    for (const source of ["a in b", "[a] in b.map(x, [x])", "b.exists(x, a.transformMap(k, v, v) == x)"])
+    for (const source of [
+      "a in b",
+      "[a] in b.map(x, [x])",
+      "b.exists(x, a.transformMap(k, v, v) == x)",
+      "b.transformMapEntry(i, x, a) == a",
+    ])
       expect(evaluate(source, { a: meta, b: rows }), source).toEqual(spent);
   });
 

@@ -168,9 +168,12 @@ function gatherMap(range: Code, filter: Code | null, body: Code, slot: number, b
       if (v instanceof NonValue) spoil(v as Unknown | Failure);
       else if (!byEntry) put(out, steps.first[i] as Value, v);
       else if (!isMap(v)) spoil(blame(v, body, f));
-      else
-        for (const k of mapKeys(v))
-          if (!put(out, k, mapGet(v, k) as Value)) spoil(new Failure("the same key is made twice"));
+      else {
+        const keys = mapKeys(v);
+        f.charge(keys.length);
+        if (f.left < 0) return SPENT;
+        for (const k of keys) if (!put(out, k, mapGet(v, k) as Value)) spoil(new Failure("the same key is made twice"));
+      }
     }
     return f.left < 0 ? SPENT : (bad ?? new CelMap(out));
   };

@@ -275,7 +275,8 @@ class Estimator {
     for (const name of e.names) inside.set(name, variable);
     const filter = e.filter === null ? leaf(SCALAR) : this.visit(e.filter, inside);
     const body = e.body === null ? variable : this.visit(e.body, inside);
-    return { units: filter.units + body.units + 1 + filter.naming + body.naming, size: body.size };
+    const keys = e.macro === "transformMapEntry" ? body.size.items : 0;
+    return { units: filter.units + body.units + 1 + keys + filter.naming + body.naming, size: body.size };
   }
 }
 
