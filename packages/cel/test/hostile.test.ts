@@ -169,15 +169,10 @@ describe("evaluation", () => {
     "a.split(b).size() == 3",
     "a.replace(b, 'x') == ''",
   ])("searches a text for a long part in linear time: %s", (source) => {
-    const run = "a".repeat(50_000);
-    for (const [before, after] of [
-      [1_000, 0],
-      [0, 1_000],
-      [1_000, 10_000],
-    ] as const) {
-      const b = `${"a".repeat(before)}b${"a".repeat(after)}`;
-      expect(milliseconds(() => evaluate(source, { a: run, b }))).toBeLessThan(100);
-    }
+    const run = "a".repeat(400_000);
+    // Each would take minutes with the product of both lengths: past the time that any test has.
+    const bindings = { a: run.repeat(5), b: `${run}b${run}` };
+    expect(evaluate(source, bindings, 10_000_000)).toEqual({ kind: "value", value: false });
   });
 
   it("finds long parts where short ones are found", () => {
@@ -204,7 +199,6 @@ describe("evaluation", () => {
     "pays for the keys of a map whenever it counts them: %s",
     (count) => {
       const [a, b] = [3_000, 3_000].map((n) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 1])));
-      expect(milliseconds(() => evaluate(`a.all(x, ${count} > 0)`, { a, b }))).toBeLessThan(500);
       expect(evaluate(`a.all(x, ${count} > 0)`, { a, b })).toEqual({
         kind: "unknown",
         unknowns: [{ path: "", reason: "cost" }],
