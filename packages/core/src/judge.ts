@@ -241,21 +241,18 @@ function stoppersOf(
   again: readonly PlacedVote[],
   lift: ReadonlySet<string>,
 ): PlacedVote[] {
-  // Where the next entry of a list came to stand in the place of a removed one, that place is not gone.
-  const gone = before
-    .flatMap(({ vote }) => (vote.requests.length > 0 ? vote.policy.hides : none))
-    .filter((hide) => !isNeeded(content, [hide]));
+  const hides = before.flatMap(({ vote }) => (vote.requests.length > 0 ? vote.policy.hides : none));
   return again.flatMap((each) => {
     const { placed, vote } = each;
     const planned = isPlanned(before, placed);
-    const asks = planned ? breaksBound(asked, placed, content, vote, gone) : isNeeded(content, vote.requests);
+    const asks = planned ? breaksBound(asked, placed, content, vote, hides) : isNeeded(content, vote.requests);
     const said =
       asks && vote.effect === "approve_modified"
         ? obstructed(vote, "the action asks for it only as others modify it")
         : vote;
     if (!asks && !stops(said, lift)) return [];
-    const hides = asks && !planned && said.requests.length > 0;
-    return !hides && hasSaid(before, placed, said) ? [] : [{ ...each, vote: said }];
+    const hidesMore = asks && !planned && said.requests.length > 0;
+    return !hidesMore && hasSaid(before, placed, said) ? [] : [{ ...each, vote: said }];
   });
 }
 
@@ -271,18 +268,20 @@ function isNeeded(content: Content | null, requests: readonly ChangeRequest[]): 
 }
 
 /**
- * Whether the modified action is beyond a bound (cap or floor) of this policy that the submitted one kept. What is `gone` (the
- * places that policies remove or redact) is beyond none.
+ * Whether the modified action is beyond a bound (cap or floor) of this policy that the submitted one kept. What is gone (it is
+ * one of the `hides`, and no next entry of a list came to stand in its place) is beyond none.
  */
 function breaksBound(
   asked: Pick<Plan, "content" | "votes">,
   placed: PlacedPolicy,
   content: Content | null,
   { requests }: Vote,
-  gone: readonly ChangeRequest[],
+  hides: readonly ChangeRequest[],
 ): boolean {
+  const isGone = (path: string) =>
+    hides.some((hide) => `${path}/`.startsWith(`${hide.path}/`) && !isNeeded(content, [hide]));
   return requests.some((bound) => {
-    if ((bound.op !== "cap" && bound.op !== "floor") || !isNeeded(content, [bound, ...gone])) return false;
+    if ((bound.op !== "cap" && bound.op !== "floor") || !isNeeded(content, [bound]) || isGone(bound.path)) return false;
     const earlier = asked.votes.flatMap((each) => (each.placed === placed ? each.vote.requests : none));
     const same = earlier.filter(({ op, path }) => op === bound.op && path === bound.path);
     return same.length > 0 && !isNeeded(asked.content, same);
