@@ -2,7 +2,8 @@ import { RE2JS } from "re2js";
 
 /**
  * Compiled patterns by source, newest last; bounded, since a pattern may come from a fact, and above what the policies of a
- * service have: with more in use in turns, each is compiled anew each time (0.1 ms, ten times a match). One is 6 to 27 KB.
+ * service have: with more in use in turns, each is compiled anew each time (0.1 ms, ten times a match). One is 6 to 27 KB,
+ * the largest that a fact can hold 0.2 MB.
  */
 const known = new Map<string, RE2JS | null>();
 const KNOWN_MAX = 1_000;
