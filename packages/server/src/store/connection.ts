@@ -119,9 +119,13 @@ export function isConnectionLost(error: unknown): boolean {
   );
 }
 
+/** In the order of: no session free, none opened (by itself, by the pool), no answer. */
+const unanswered =
+  /^(?:timeout exceeded|timeout expired|Connection terminated due to connection timeout|Query read timeout)/;
+
 /** Whether we have waited as long as we do: for a session, or for the answer to a statement. */
 export function isUnanswered(error: unknown): boolean {
-  return error instanceof Error && /^(?:timeout e|Query read timeout$)/.test(error.message);
+  return error instanceof Error && unanswered.test(error.message);
 }
 
 /**

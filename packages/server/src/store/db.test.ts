@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from "node:net";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
 import { openNetwork } from "../testing/network.ts";
@@ -233,16 +234,48 @@ describe("transactions", () => {
 
 test("a network that carries nothing any more keeps nobody waiting, and the next question goes by another session", async () => {
   const network = await openNetwork(connection);
-  const far = openDb(network.connection, silentLog, { tenant_sessions_max: 1, answer_timeout_ms: 300 });
+  const far = openDb(network.connection, silentLog, { tenant_sessions_max: 1, answer_timeout_ms: 1_000 });
   onTestFinished(() => network.close().then(() => far.close()));
   const ask = () => far.tenant("org_a", (query) => query(orgs));
   await ask();
   network.swallow();
+  expect(isConnectionLost(await ask().catch((error: unknown) => error))).toBe(true);
   expect(await ask()).toEqual([{ org_id: "org_a" }]);
   await far.query("select 1");
   network.swallow();
   const unanswered = await far.query("select 1").catch((error: unknown) => error);
   expect(isConnectionLost(unanswered)).toBe(true);
+});
+
+test("a machine that is gone without a word is asked once: for an answer, and then for another session", async () => {
+  const network = await openNetwork(connection);
+  const far = openDb(network.connection, silentLog, { acquire_timeout_ms: 1_500, answer_timeout_ms: 1_500 });
+  onTestFinished(() => network.close().then(() => far.close()));
+  const ask = () => far.tenant("org_a", (query) => query(orgs));
+  await Promise.all([ask(), ask()]);
+  const asked = network.asked();
+  network.swallow({ new_ones: true });
+  const failures = () => Promise.all([ask(), ask()].map((each) => each.catch((error: unknown) => error)));
+  for (const error of await failures()) expect(isConnectionLost(error)).toBe(true);
+  expect(network.asked() - asked).toBe(0);
+  for (const error of await failures()) expect(isConnectionLost(error)).toBe(true);
+  expect(network.asked() - asked).toBe(2);
+});
+
+test("a server that is starting is waited for by time, however long each of its refusals takes", async () => {
+  let refused = 0;
+  const server = createServer((socket) => {
+    refused += 1;
+    setTimeout(() => socket.destroy(), 150);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const far = openDb({ host: "127.0.0.1", port, user: "u", database: "d" }, silentLog, { restart_wait_ms: 1_000 });
+  onTestFinished(() => far.close().then(() => void server.close()));
+  expect(isConnectionLost(await far.query("select 1").catch((error: unknown) => error))).toBe(true);
+  // Twenty pauses of 50 ms would fit into the time, without the waits for the refusals between them.
+  expect(refused).toBeGreaterThan(1);
+  expect(refused).toBeLessThan(12);
 });
 
 describe("a database that is not to be had", () => {

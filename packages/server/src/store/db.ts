@@ -87,11 +87,10 @@ const goodbye_ms_max = 1_000;
  * `app.org = '*'` and so need no transaction around a single statement, those of the queue pool plan a statement once and
  * along the indexes; those of the tenant pool have no scope outside a transaction, so
  * that nothing can leak from one borrower to the next. Transactions that lost against others (40001, 40P01) or lost
- * their session before COMMIT was sent are run again: `work` must have no effect outside the database.
+ * their session before COMMIT was sent, other than by its silence, are run again: `work` must have no effect outside the database.
  */
 export function openDb(connection: ConnectionOptions, log: Log, options: DbOptions = {}): Database {
-  const restart_pauses_max = Math.ceil((options.restart_wait_ms ?? 10_000) / retry_pause_ms);
-  const { statement_timeout_ms = 30_000, acquire_timeout_ms = 5_000 } = options;
+  const { statement_timeout_ms = 30_000, acquire_timeout_ms = 5_000, restart_wait_ms = 10_000 } = options;
   const timeouts = `set statement_timeout = ${statement_timeout_ms}; set idle_in_transaction_session_timeout = 60000`;
 
   /** One for each session that is open. */
@@ -124,11 +123,13 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
 
   /** A session; waits while the server is starting. Nothing was sent yet, so asking again is always safe. */
   async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
-    for (let pauses = 0; ; pauses += 1) {
+    for (let patience: AbortSignal | null = null; ; ) {
       try {
         return await pool.connect();
       } catch (error) {
-        if (!isConnectionLost(error) || isUnanswered(error) || pauses >= restart_pauses_max) throw error;
+        // By time, not by tries: a machine that is gone can take seconds to be found unreachable each time.
+        patience ??= AbortSignal.timeout(restart_wait_ms);
+        if (!isConnectionLost(error) || isUnanswered(error) || patience.aborted) throw error;
         await pause(retry_pause_ms);
       }
     }
@@ -165,7 +166,9 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       try {
         return await runOnce(client, begin, work);
       } catch (error) {
-        const again = isConflict(error) || (isConnectionLost(error) && !(error instanceof CommitLost));
+        // Whoever got no answer has waited for it as long as anybody waits; the session after it may be as silent.
+        const again =
+          isConflict(error) || (isConnectionLost(error) && !(error instanceof CommitLost || isUnanswered(error)));
         if (!again || runs >= transaction_runs_max) throw error;
         log.debug({ error, runs }, "transaction is run again");
         await pause(runs * 2);

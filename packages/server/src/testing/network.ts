@@ -7,15 +7,21 @@ import type { ConnectionOptions } from "../store/connection.ts";
 export interface Network {
   /** The way to the database over this network. */
   readonly connection: ConnectionOptions;
-  /** From now on nothing is carried on the connections that are open, and neither end is told; new ones work. */
-  swallow(): void;
+  /** From now on nothing is carried on the connections that are open, and neither end is told; new ones work unless `new_ones`. */
+  swallow(options?: { readonly new_ones: boolean }): void;
+  /** Connections that were asked for so far. */
+  asked(): number;
   close(): Promise<void>;
 }
 
 /** Opens a network in front of a database. */
 export async function openNetwork(connection: ConnectionOptions): Promise<Network> {
   const ends = new Set<Socket>();
+  let silent = false;
+  let asked = 0;
   const server = createServer((near) => {
+    asked += 1;
+    if (silent) return void ends.add(near.on("error", () => undefined));
     const far = connect(targetOf(connection));
     for (const [from, to] of [
       [near, far],
@@ -29,9 +35,11 @@ export async function openNetwork(connection: ConnectionOptions): Promise<Networ
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     connection: through(connection, (server.address() as AddressInfo).port),
-    swallow() {
+    swallow({ new_ones } = { new_ones: false }) {
       for (const end of ends) end.unpipe().pause();
+      silent = new_ones;
     },
+    asked: () => asked,
     close() {
       for (const end of ends) end.destroy();
       return new Promise((resolve) => server.close(() => resolve()));
