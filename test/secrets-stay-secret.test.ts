@@ -40,7 +40,7 @@ async function dump(): Promise<string> {
       done();
     },
   });
-  await exportDump(database.db, output);
+  await exportDump(database.connection, output);
   return pieces.join("");
 }
 

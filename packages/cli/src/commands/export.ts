@@ -47,12 +47,12 @@ export function addExport(program: Command): void {
 
 async function write(instance: Instance, out: string | undefined): Promise<void> {
   const { exportDump } = await import("@countersign/server");
-  if (out === undefined) return report(await exportDump(instance.db, process.stdout), "standard output");
+  if (out === undefined) return report(await exportDump(instance.connection, process.stdout), "standard output");
   const file = createWriteStream(out, { flags: "wx", mode: 0o600 });
   const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
   try {
     const written = pipeline(first, file);
-    const dumped = exportDump(instance.db, first).finally(() => first.end());
+    const dumped = exportDump(instance.connection, first).finally(() => first.end());
     await Promise.allSettled([dumped, written]);
     // The file says what is wrong with it; the dump knows only that it was cut off.
     await written;

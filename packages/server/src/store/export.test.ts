@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline, Readable, Writable } from "node:stream";
 import { createGunzip, gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { emptyDatabase, testDatabase } from "../testing/database.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { type ConnectionOptions, openClient } from "./connection.ts";
@@ -17,9 +17,10 @@ const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no co
 /** Not in every installation of Node and npm; the test says so where it is missing. */
 const psql = "psql";
 let source: Database;
+let from: ConnectionOptions;
 
 beforeAll(async () => {
-  source = (await testDatabase()).db;
+  ({ db: source, connection: from } = await testDatabase());
   await source.query("update instance set key_ever_created = true");
   await source.query(
     "insert into organizations values ('org_a', $1, null, '', 'unlimited', 9007199254740993, '2026-11-21 01:02:03.000004+00')",
@@ -70,7 +71,7 @@ function opened(connection: ConnectionOptions): Database {
 
 async function dump(): Promise<string> {
   const { output, pieces } = collector();
-  await exportDump(source, output);
+  await exportDump(from, output);
   return pieces.join("");
 }
 
@@ -97,7 +98,7 @@ describe("a dump", () => {
     const first = await elsewhere();
     await restoreDump(first, Readable.from([text]), silentLog);
     const { output, pieces } = collector();
-    await exportDump(opened(first), output);
+    await exportDump(first, output);
     const rowsOf = (dumped: string) => dumped.split("\n").slice(1).join("\n");
     expect(rowsOf(pieces.join(""))).toBe(rowsOf(text));
     const second = await elsewhere();
@@ -139,7 +140,7 @@ describe("a dump", () => {
       if (!written) await source.query("insert into usage_periods values ('org_a', '2026-11', 5)");
       written = true;
     });
-    await exportDump(source, output);
+    await exportDump(from, output);
     await source.query("delete from usage_periods");
     expect(pieces.join("")).toContain("-- usage_periods");
     expect(pieces.join("")).not.toContain('insert into "usage_periods"');
@@ -147,23 +148,41 @@ describe("a dump", () => {
 
   test("is written in pieces of about a megabyte, however many rows there are, and counts the rows", async () => {
     const { output, pieces } = collector();
-    expect(await exportDump(source, output)).toEqual({ rows: 2 + 1 + 2500 + 1 + 1 });
+    expect(await exportDump(from, output)).toEqual({ rows: 2 + 1 + 2500 + 1 + 1 });
     const long = pieces.filter((piece) => piece.length > 2 << 20);
     expect(long).toHaveLength(1);
     expect(long[0]).toMatch(/^insert into "onboarding_intakes"/);
   });
 
+  test("waits for the database as long as it takes", async () => {
+    const owner = await openClient(from, "owner");
+    onTestFinished(() => owner.end());
+    await owner.query("begin; lock table audit in access exclusive mode");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const dumped = exportDump(from, collector().output);
+    const waiting = "select from pg_locks where relation = 'audit'::regclass and not granted";
+    await vi.waitUntil(async () => (await owner.query(waiting)).rowCount === 1);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    await owner.query("rollback");
+    expect((await dumped).rows).toBeGreaterThan(2500);
+  });
+
   test("ends when its reader goes away, with that reader's error", async () => {
     const output = new Writable({ write: (_piece, _encoding, done) => done(new Error("EPIPE")) });
-    await expect(exportDump(source, output)).rejects.toThrow("EPIPE");
+    await expect(exportDump(from, output)).rejects.toThrow("EPIPE");
     expect(await source.query("select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("ends with the output's error where that looks like a lost session's, and leaves its session usable", async () => {
+  test("ends with the output's error where that looks like a lost session's, and keeps no session", async () => {
     const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE", syscall: "write" });
     const output = () => new Writable({ write: (_text, _encoding, done) => void setImmediate(done, broken) });
-    for (let round = 0; round < 3; round += 1) await expect(exportDump(source, output())).rejects.toBe(broken);
-    expect(await source.system((query) => query("select 1 as one"))).toEqual([{ one: 1 }]);
+    for (let round = 0; round < 3; round += 1) await expect(exportDump(from, output())).rejects.toBe(broken);
+    expect(
+      await source.query(
+        "select count(*)::integer as left from pg_stat_activity where application_name = 'countersign export' and datname = current_database()",
+      ),
+    ).toEqual([{ left: 0 }]);
   });
 });
 

@@ -5,7 +5,6 @@ import { pipeline } from "node:stream/promises";
 import { linesOf } from "@countersign/core";
 import type { Log, Query } from "../ports.ts";
 import { type ConnectionOptions, openClient } from "./connection.ts";
-import type { Database } from "./db.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import { StartRefused } from "./start-refused.ts";
 
@@ -35,32 +34,23 @@ interface Table {
  * migrated and nobody has used; its rows are in one transaction. Rows are INSERTs, not COPY, because PostgreSQL has no
  * COPY FROM for tables with row-level security. Sealed secrets stay sealed: without the master key they cannot be opened.
  */
-export async function exportDump(db: Database, output: Writable): Promise<{ rows: number }> {
+export async function exportDump(connection: ConnectionOptions, output: Writable): Promise<{ rows: number }> {
   const count = { rows: 0 };
-  let begun = false;
-  let cut: Error | null = null;
-  const cutOff = (error: Error) => {
-    cut = error;
-  };
-  output.once("error", cutOff);
-  await db.system(async (query) => {
-    // A lost transaction may be run again from its beginning; half a dump may not.
-    if (begun) throw new Error("the database session was lost in the middle of the export");
-    begun = true;
-    await query("set transaction isolation level repeatable read, read only");
-    await query("set local statement_timeout = 0");
-    await query("set local idle_in_transaction_session_timeout = 0");
-    const text = dumpText(query, count);
+  // A session of its own: those of the pools are given up when a statement takes its time.
+  const client = await openClient(connection, "countersign export");
+  try {
+    await client.query("begin isolation level repeatable read, read only; set local app.org = '*'");
+    await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0");
+    const text = dumpText(async (statement) => (await client.query(statement)).rows, count);
     await pipeline(ReadableStream.from(text), output, { end: false }).catch(async (error: unknown) => {
-      // A statement may be under way; the transaction ends after it.
+      // A statement may be under way; the session ends after it.
       await text.return(undefined);
-      // A broken pipe of the output's looks like a lost session.
-      if (error !== cut) throw error;
+      throw error;
     });
-  });
-  output.off("error", cutOff);
-  if (cut !== null) throw cut;
-  return count;
+    return count;
+  } finally {
+    await client.end();
+  }
 }
 
 async function* dumpText(query: Query, count: { rows: number }): AsyncGenerator<string> {
