@@ -6,6 +6,7 @@ import { emptyDatabase, testDatabase } from "../testing/database.ts";
 import { schemaText } from "../testing/schema-text.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { type ConnectionOptions, openClient } from "./connection.ts";
+import { openDb } from "./db.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import { StartRefused } from "./start-refused.ts";
 
@@ -136,6 +137,33 @@ describe("migrate", () => {
     const refused = migrate(database, silentLog, files);
     await expect(refused).rejects.toThrow(StartRefused);
     await expect(refused).rejects.toThrow(/\(insufficient_privilege\): let the role of DATABASE_URL own the database/);
+  });
+
+  test("says what to grant where the sessions of a role with BYPASSRLS could not step down", async ({ skip }) => {
+    const database = await emptyDatabase();
+    if ("connectionString" in database) return skip("roles are made on the embedded server only");
+    const bypassing = { ...database, user: "bypassing" };
+    const operator = await openClient({ ...database, user: "postgres" }, "operator");
+    const given = (user: string) => operator.query(`alter database ${database.database} owner to ${user}`);
+    await operator.query("create role bypassing login bypassrls");
+    await given("bypassing");
+    onTestFinished(async () => {
+      await operator.query("drop owned by bypassing");
+      await given(database.user);
+      await operator.query("drop role bypassing");
+      await operator.end();
+    });
+    await operator.query(`do $$ begin
+      if to_regrole('countersign_app') is null then create role countersign_app nologin; end if;
+    end $$`);
+    const refused = migrate(bypassing, silentLog);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(/set role "countersign_app"\): .* or the role countersign_app granted$/);
+    await operator.query("grant countersign_app to bypassing");
+    await migrate(bypassing, silentLog);
+    const db = openDb(bypassing, silentLog);
+    expect(await db.query("select current_user::text as user")).toEqual([{ user: "countersign_app" }]);
+    await db.close();
   });
 
   test("takes line ends as the checkout made them", async () => {

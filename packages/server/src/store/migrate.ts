@@ -199,7 +199,7 @@ function refuseForeignSchema(applied: readonly Applied[], known: readonly Migrat
 const advices = new Map([
   [
     "42501",
-    "let the role of DATABASE_URL own the database, or grant it CREATE and USAGE on the schema; one with BYPASSRLS needs CREATEROLE, too",
+    `let the role of DATABASE_URL own the database, or grant it CREATE and USAGE on the schema; one with BYPASSRLS needs CREATEROLE, or the role ${app_role} granted`,
   ],
   ["3F000", "let the search_path of the role of DATABASE_URL name a schema that exists"],
   ["25006", "end the standby or default_transaction_read_only, or name the primary in DATABASE_URL"],
@@ -231,7 +231,9 @@ const grants = `do $$ declare is_super boolean; bypasses boolean; begin
   if not is_super then
     begin
       execute format('grant ${app_role} to %I', current_user);
-    exception when insufficient_privilege then null; -- Somebody else made the role, and has to have granted it.
+    exception when insufficient_privilege then -- Somebody else made the role, and has to have granted it.
+      set local role ${app_role};
+      set local role none;
     end;
   end if;
   execute format('grant usage on schema %I to ${app_role}', current_schema());
