@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { emptyDatabase } from "../testing/database.ts";
 import { temporaryDir } from "../testing/embedded.ts";
 import { silentLog } from "../testing/silent-log.ts";
@@ -48,13 +48,33 @@ test("a database that does not exist is refused at once with the server's words"
   );
 });
 
-test("a pooler that gives one session of the server to two of ours is noticed, in either order", async () => {
-  const sessionsOf = (...pids: number[]) =>
-    sharesSessions(async () => ({
-      query: async (text) => ({ rows: text === "begin" ? [] : [{ pid: pids.shift() as number }] }),
-      end: async () => undefined,
-    }));
-  expect(await sessionsOf(1, 1)).toBe(true);
-  expect(await sessionsOf(1, 2, 3)).toBe(true);
-  expect(await sessionsOf(1, 2, 1)).toBe(false);
+describe("a pooler", () => {
+  /** A pooler over so many sessions of the server, which hands out the one used last or the one used longest ago. */
+  function poolerOf(sessions: number, mode: "transaction" | "session", takes: "pop" | "shift") {
+    const idle = Array.from({ length: sessions }, (_, pid) => pid);
+    return async () => {
+      let held = mode === "session" ? idle[takes]() : undefined;
+      const query = async (text: string) => {
+        const pid = held ?? idle[takes]();
+        if (pid === undefined) throw new Error("the pooler makes this question wait for another session's transaction");
+        if (text === "begin") held ??= pid;
+        if (held === undefined) idle.push(pid);
+        return { rows: [{ pid }] };
+      };
+      await query("set timezone = 'UTC'");
+      return { query, end: async () => undefined };
+    };
+  }
+
+  test.each(["pop", "shift"] as const)(
+    "that hands out transactions is noticed, however many sessions it has (%s)",
+    async (takes) => {
+      for (let sessions = 1; sessions <= 8; sessions += 1)
+        expect([sessions, await sharesSessions(poolerOf(sessions, "transaction", takes))]).toEqual([sessions, true]);
+    },
+  );
+
+  test("that hands out whole sessions is none", async () => {
+    expect(await sharesSessions(poolerOf(2, "session", "pop"))).toBe(false);
+  });
 });

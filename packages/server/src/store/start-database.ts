@@ -77,7 +77,8 @@ interface Session {
 
 /**
  * Whether two sessions of ours are not two of the server's all the time: what one sets (scope, durability, prepared
- * statements) would hold for others. A pooler gives the session that it used last to whoever asks next.
+ * statements) would hold for others. A pooler gives the session that it used last to whoever asks next, or each in turn:
+ * then one look may meet the same one by chance.
  */
 export async function sharesSessions(open: () => Promise<Session>): Promise<boolean> {
   const pidOf = async (session: Session) => (await session.query("select pg_backend_pid() as pid")).rows[0]?.pid;
@@ -87,7 +88,8 @@ export async function sharesSessions(open: () => Promise<Session>): Promise<bool
     const other = await open();
     try {
       await other.query("begin");
-      return (await pidOf(other)) === pid || (await pidOf(one)) !== pid;
+      if ((await pidOf(other)) === pid) return true;
+      return (await pidOf(one)) !== pid || (await pidOf(one)) !== pid;
     } finally {
       await other.end();
     }
