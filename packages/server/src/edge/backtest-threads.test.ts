@@ -98,6 +98,16 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
+  test("one whose caller has left, or that failed, is not under way either", async () => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless);
+    const left = begin(threads, "org_a");
+    const waiting = begin(threads, "org_a");
+    left.cancel();
+    expect(begin(threads, "org_a").states).toContain("waiting");
+    expect(waiting.states).toContain("waiting");
+    await threads.stop();
+  });
+
   test.each([
     ["that ends early", "process.exit(3)"],
     ["that throws", "throw new Error('a thread died')"],

@@ -62,7 +62,7 @@ type Result = BacktestFigures | Fault;
 interface Running {
   readonly org_id: string;
   readonly workers: ReadonlySet<Worker>;
-  /** Its figures were given: for its organization it is over, whose next one may come before the threads have ended. */
+  /** Figures or a fault: for its organization it is over, whose next one may come before the threads have ended. */
   answered: boolean;
   readonly cancel: (fault: Fault) => void;
 }
@@ -113,6 +113,7 @@ export function createBacktestThreads(
     const evaluated = new Map<Worker, number>();
     // Told at once; the place is free only when the threads have ended.
     const cancel = (fault: Fault) => {
+      run.answered = true;
       settle(fault);
       for (const worker of workers) void worker.terminate();
     };
