@@ -58,7 +58,8 @@ export function sessionConfig(connection: ConnectionOptions, application_name: s
  */
 export const session_settings =
   "set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set client_min_messages = warning; " +
-  "set standard_conforming_strings = on; set row_security = on; set default_transaction_isolation = 'read committed'";
+  "set standard_conforming_strings = on; set row_security = on; set default_transaction_isolation = 'read committed'; " +
+  "set extra_float_digits = 1";
 
 /** A single session with the rights of the connecting user, for migrations and supervision; the caller ends it. */
 export async function openClient(connection: ConnectionOptions, application_name: string): Promise<pg.Client> {

@@ -373,6 +373,7 @@ describe("the pool", () => {
       standard_conforming_strings: "off",
       row_security: "off",
       default_transaction_isolation: "serializable",
+      extra_float_digits: "-3",
     };
     const operator = await openClient(connection, "operator");
     const { name } = (await operator.query("select quote_ident(current_database()) as name")).rows[0];
@@ -386,7 +387,7 @@ describe("the pool", () => {
     onTestFinished(() => odd.close());
     const settings = Object.keys(others).map((setting) => `current_setting('${setting}')`);
     expect(await odd.query(`select array[${settings}] as ours`)).toEqual([
-      { ours: ["UTC", "ISO, YMD", "on", "on", "read committed"] },
+      { ours: ["UTC", "ISO, YMD", "on", "on", "read committed", "1"] },
     ]);
   });
 });
