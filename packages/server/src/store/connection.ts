@@ -61,14 +61,25 @@ export const session_settings =
   "set standard_conforming_strings = on; set row_security = on; set default_transaction_isolation = 'read committed'; " +
   "set extra_float_digits = 1";
 
+const open_ms_max = 5_000;
+
 /** A single session with the rights of the connecting user, for migrations and supervision; the caller ends it. */
 export async function openClient(connection: ConnectionOptions, application_name: string): Promise<pg.Client> {
-  const client = new pg.Client({ ...sessionConfig(connection, application_name), connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({
+    ...sessionConfig(connection, application_name),
+    connectionTimeoutMillis: open_ms_max,
+  });
   // Without a listener a server that goes away while the session is idle would end the process; the next query tells.
   client.on("error", () => undefined);
   await client.connect();
-  await client.query(session_settings);
-  return client;
+  try {
+    // A pooler that has no session to give takes ours all the same, and answers nothing.
+    await client.query({ text: session_settings, query_timeout: open_ms_max } as pg.QueryConfig);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
 }
 
 /** The SQLSTATE of a refusal by the server, null for anything else. */

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { emptyDatabase } from "../testing/database.ts";
@@ -73,6 +73,17 @@ describe("a pooler", () => {
         expect([sessions, await sharesSessions(poolerOf(sessions, "transaction", takes))]).toEqual([sessions, true]);
     },
   );
+
+  test("that has no session to give is not waited for without a word", async () => {
+    const [signed_in, ready] = [Buffer.of(82, 0, 0, 0, 8, 0, 0, 0, 0), Buffer.of(90, 0, 0, 0, 5, 73)];
+    const full = createServer((socket) => {
+      socket.on("error", () => undefined).once("data", () => socket.write(Buffer.concat([signed_in, ready])));
+    });
+    await new Promise<void>((resolve) => full.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void full.close());
+    const database_url = `postgres://u@127.0.0.1:${(full.address() as AddressInfo).port}/d`;
+    await expect(startDatabase({ database_url, data_dir: "/nowhere" }, silentLog)).rejects.toThrow(StartRefused);
+  });
 
   test("that hands out whole sessions is none", async () => {
     expect(await sharesSessions(poolerOf(2, "session", "pop"))).toBe(false);
