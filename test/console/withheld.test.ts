@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { shownAnswer, shownIntent } from "../../packages/console/src/parts/shown.ts";
-import type { IntentAnswer, IntentRecord } from "../../packages/contract/src/index.ts";
-import { hiddenTexts, withoutTexts } from "../../packages/core/src/index.ts";
+import { hiddenTexts, type IntentAnswer, type IntentRecord } from "../../packages/contract/src/index.ts";
+import { withoutTexts } from "../../packages/core/src/index.ts";
 import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
 import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
 

@@ -5,6 +5,7 @@ export * from "./error-codes.ts";
 export * from "./event-types.ts";
 export * from "./facts/index.ts";
 export * from "./hidden-characters.ts";
+export * from "./hidden-texts.ts";
 export * from "./ids.ts";
 export * from "./limits.ts";
 export { type OpenapiDocument, openapiDocument } from "./openapi/index.ts";

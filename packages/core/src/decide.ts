@@ -1,7 +1,6 @@
-import type { Reason, Verdict } from "@countersign/contract";
+import { hiddenTexts, type Reason, type Verdict } from "@countersign/contract";
 import type { Decided, DecideInput } from "./decision.ts";
 import { mergeTerms } from "./escalation-terms.ts";
-import { hiddenTexts } from "./hidden-text.ts";
 import { isLifted, type Judgement, judge, type MembraneVote, type Scenes, speaks } from "./judge.ts";
 import { hideContent } from "./modify.ts";
 import type { PlacedPolicy } from "./policy-set.ts";

@@ -1,6 +1,7 @@
+import { hiddenTexts } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hiddenTexts, holdsHidden, withoutTexts } from "./hidden-text.ts";
+import { holdsHidden, withoutTexts } from "./hidden-text.ts";
 
 test("what policies hide stands nowhere in a text, and what is still shown stays", () => {
   const content = { ssn: "123-45-6789", account: 99887766, note: "pay rent", list: ["abcd", "shown twice"], pin: "12" };

@@ -46,7 +46,7 @@ export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { type ContextFindings, contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
 export { type ErrorCode, Fault, type FaultDetail, type FaultOptions } from "./fault.ts";
 export { type ActionIdentity, actionFingerprint, sha256Hex } from "./fingerprint.ts";
-export { hiddenTexts, redacted_text, withoutTexts } from "./hidden-text.ts";
+export { redacted_text, withoutTexts } from "./hidden-text.ts";
 export { applyPatch, type Patched, type PatchOperation } from "./json-patch.ts";
 export { type KeyLife, type KeyState, keyState } from "./key-lifecycle.ts";
 export { linesOf } from "./lines-of.ts";

@@ -1,7 +1,7 @@
-import type { Modification, Reason, Verdict } from "@countersign/contract";
+import { hiddenTexts, type Modification, type Reason, type Verdict } from "@countersign/contract";
 import { type DecidedAction, decidedAction } from "./action.ts";
 import { type DecideInput, default_verdict_name, risk_threshold_name, stricter } from "./decision.ts";
-import { hiddenTexts, holdsHidden } from "./hidden-text.ts";
+import { holdsHidden } from "./hidden-text.ts";
 import { type ChangeRequest, holds_hidden, planChanges } from "./modify.ts";
 import type { ActionKey } from "./policy/action-index.ts";
 import type { Scene } from "./policy/evaluate.ts";

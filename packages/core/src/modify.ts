@@ -1,6 +1,6 @@
-import { limits } from "@countersign/contract";
+import { hiddenTexts, limits } from "@countersign/contract";
 import { canonicalJson } from "./canonical-json.ts";
-import { hiddenTexts, holdsHidden, redacted_text } from "./hidden-text.ts";
+import { holdsHidden, redacted_text } from "./hidden-text.ts";
 import { applyPatch, isIndex, nothing, type PatchOperation, pointerNames, valueAt } from "./json-patch.ts";
 import { isJsonLarger } from "./json-value.ts";
 import type { ModifyOp } from "./policy/document.ts";

@@ -1,12 +1,8 @@
 /** Intents and decisions as people may see them: what a rule removes or redacts shows nowhere. Source: policies.md §3 rule 5. */
-import type { Decision, IntentAnswer, IntentRecord } from "@countersign/contract";
+import { type Decision, hiddenTexts, type IntentAnswer, type IntentRecord } from "@countersign/contract";
 import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
 const withheld_text = "(withheld: a rule removes or redacts this)";
-
-/** Shorter values stand in ordinary words too often. As the service does it for escalations; a test holds them together. */
-const chars_min = 4;
-const field_name = /^(?!.*\d{4})[A-Za-z_]\w*$/;
 
 /** The answer without what is withheld in either half of it. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
@@ -25,8 +21,7 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
   const { action, payload, withheld } = intent;
   if (withheld.length === 0) return intent;
   const content = without(payload?.content, withheld) as Record<string, unknown>;
-  const kept = textsOf(content);
-  const hidden = [...textsOf(payload?.content)].filter((text) => !kept.has(text));
+  const hidden = hiddenTexts(payload?.content, content);
   const clean = (text: string) => struckOut(text, hidden);
   const target = Object.entries(action.target ?? {}).map(([name, text]) => [name, clean(text)]);
   return {
@@ -58,27 +53,4 @@ function struckOut(text: string, hidden: readonly string[]): string {
 
 function without(value: unknown, places: readonly string[]): unknown {
   return places.reduce((rest, path) => withPointer(rest, path, withheld_text), value);
-}
-
-/** The texts in a JSON value, names of members that are data among them; numbers count as they are written. */
-function textsOf(value: unknown): Set<string> {
-  const texts = new Set<string>();
-  const queue = [value];
-  while (queue.length > 0) {
-    const at = queue.pop();
-    if (Array.isArray(at)) {
-      for (const item of at) queue.push(item);
-    } else if (typeof at === "object" && at !== null) {
-      for (const [name, item] of Object.entries(at)) {
-        queue.push(item);
-        if (!field_name.test(name)) queue.push(name);
-      }
-    } else if (typeof at === "string" || typeof at === "number") {
-      const text = String(at);
-      if (text.trim().length < chars_min) continue;
-      texts.add(text);
-      if (/["\\\p{Cc}]/u.test(text)) texts.add(JSON.stringify(text).slice(1, -1));
-    }
-  }
-  return texts;
 }

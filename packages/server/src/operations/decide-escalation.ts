@@ -2,6 +2,7 @@
 import {
   type Decision,
   type Escalation,
+  hiddenTexts,
   type Reviewer,
   type RulingInput,
   roleMeets,
@@ -13,7 +14,6 @@ import {
   decide,
   default_verdict_name,
   Fault,
-  hiddenTexts,
   type MergedFacts,
   parseTimestampUs,
   type Ruling,

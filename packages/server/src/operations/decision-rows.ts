@@ -1,12 +1,18 @@
 /** The rows that go with a decision: its audit trail, its event, and the escalation that it opens. */
-import type { Decision, Escalation, EventType, IntentSubmission, PullFailure } from "@countersign/contract";
+import {
+  type Decision,
+  type Escalation,
+  type EventType,
+  hiddenTexts,
+  type IntentSubmission,
+  type PullFailure,
+} from "@countersign/contract";
 import {
   clipText,
   type Decided,
   decisionEventTimestamp,
   eventDraftText,
   formatTimestampUs,
-  hiddenTexts,
   us_per_second,
   withoutTexts,
 } from "@countersign/core";
