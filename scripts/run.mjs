@@ -84,6 +84,10 @@ async function install() {
 /** tsc finds out for itself what changed; with nothing to do it takes about a tenth of a second. */
 async function build() {
   await run(process.execPath, [at("node_modules/typescript/bin/tsc"), "-b"], "the build (tsc -b)");
+  if (existsSync(at("packages/server/dist/edge/record-packs.js"))) {
+    const { recordPacks } = await import("../packages/server/dist/edge/record-packs.js");
+    await recordPacks();
+  }
   await buildConsole();
 }
 

@@ -2,12 +2,16 @@ import { describe, expect, it } from "vitest";
 import { connectCommit } from "../packages/server/src/store/commit-writer.ts";
 import { testDatabase } from "../packages/server/src/testing/database.ts";
 import { silentLog } from "../packages/server/src/testing/silent-log.ts";
+import { whenFileIsDone } from "../packages/server/src/testing/when-file-is-done.ts";
+import { keepConnections } from "./kept-connections.ts";
 import { misspeltCommit, peopleFaults } from "./people-faults.ts";
 import type { PeopleSetting } from "./people-node.ts";
 import { type PeopleResult, runPeople } from "./people-world.ts";
 
 const { connection, db } = await testDatabase({ system_sessions_max: 8, tenant_sessions_max: 10 });
-const sound: PeopleSetting = { db, connect: connectCommit(connection), log: silentLog };
+const kept = keepConnections(connectCommit(connection));
+whenFileIsDone(async () => kept.end());
+const sound: PeopleSetting = { db, connect: kept.connect, log: silentLog };
 const minutes_ms = (minutes: number): number => minutes * 60_000;
 
 /** The first unsound world of so many, or null. */

@@ -318,12 +318,16 @@ test("`countersign webhooks listen` prints no character of an event that control
   await listener.finished;
 });
 
-test("the example receiver takes a genuine delivery once and refuses a forged one", { timeout: 60_000 }, async () => {
+test("the example receiver takes a genuine delivery once, refuses a forged one, and outlives work that fails", {
+  timeout: 60_000,
+}, async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   const { PATH = "" } = process.env;
+  const failing = `const { log } = console; console.log = (line) => { log(line); if (line.startsWith("dlv_1")) throw new Error("no room"); }`;
   const args = [
     "--conditions=source",
     `--import=${import.meta.resolve("tsx")}`,
+    `--import=data:text/javascript,${encodeURIComponent(failing)}`,
     "examples/webhook-receiver/receiver.mjs",
   ];
   const child = spawn(process.execPath, args, {
@@ -336,15 +340,16 @@ test("the example receiver takes a genuine delivery once and refuses a forged on
   await expect.poll(() => /port (\d+)/.exec(printed)?.[1], { timeout: 60_000 }).toBeDefined();
   const { deliveryHeaders } = await import("@countersign/core");
   const body = '{"event_type":"quota.exceeded","intent_id":null}';
-  const delivery = { delivery_id: "dlv_1", event_type: "quota.exceeded", body, manual_retry: false };
-  const post = (signed_with: string) =>
-    fetch(`http://127.0.0.1:${/port (\d+)/.exec(printed)?.[1]}`, {
+  const post = (signed_with: string, delivery_id = "dlv_1") => {
+    const delivery = { delivery_id, event_type: "quota.exceeded", body, manual_retry: false };
+    return fetch(`http://127.0.0.1:${/port (\d+)/.exec(printed)?.[1]}`, {
       method: "POST",
       headers: deliveryHeaders(delivery, signed_with, 1),
       body,
     });
-  expect([(await post(secret)).status, (await post(secret)).status, (await post("whsec_other")).status]).toEqual([
-    204, 204, 400,
-  ]);
+  };
+  expect([(await post(secret)).status, (await post("whsec_other")).status]).toEqual([204, 400]);
+  expect([(await post(secret)).status, (await post(secret, "dlv_2")).status]).toEqual([204, 204]);
+  await expect.poll(() => printed.match(/dlv_2 quota\.exceeded/g)?.length).toBe(1);
   await expect.poll(() => printed.match(/dlv_1 quota\.exceeded/g)?.length).toBe(1);
 });

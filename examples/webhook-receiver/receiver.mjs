@@ -28,15 +28,16 @@ const server = createServer(async (request, response) => {
     });
     // Any 2xx within 10 seconds. Whatever takes longer comes after the answer.
     response.writeHead(204).end();
-    if (!repeated) work(event, delivery_id);
+    if (!repeated) await work(event, delivery_id);
   } catch (error) {
     if (error instanceof WebhookRejected) console.error(`refused: ${error.message}`);
     else console.error(error);
-    response.writeHead(error instanceof WebhookRejected ? 400 : 500).end();
+    // Acknowledged is acknowledged: work that fails now is nobody's but yours to do again.
+    if (!response.headersSent) response.writeHead(error instanceof WebhookRejected ? 400 : 500).end();
   }
 });
 
-function work(event, delivery_id) {
+async function work(event, delivery_id) {
   console.log(`${delivery_id} ${event.event_type} ${event.intent_id ?? ""}`);
 }
 

@@ -78,6 +78,31 @@ describe.skipIf(whyNot !== null)(`a group of alike${whyNot === null ? "" : `: ${
     await context.close();
   });
 
+  test("for which the budget of requests does not last waits as long as the service says, and goes on by itself", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await raise("bot-budget", [611, 712, 813]);
+    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    let refusals = 0;
+    await page.route(/\/v1\/escalations\/[^/]+\/decision$/, async (route) => {
+      if (!route.request().url().includes(`${raised[1]?.decision.escalation_id}`) || refusals === 2)
+        return route.continue();
+      refusals += 1;
+      const error = { code: "rate_limit_exceeded", message: "", details: [], request_id: "req_0" };
+      await route.fulfill({ status: 429, headers: { "Retry-After": "4" }, json: { error } });
+    });
+    await page.goto("/review?agent_id=bot-budget");
+    await page.getByRole("button", { name: "Rule on all 3" }).waitFor();
+    await page.keyboard.press("g");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Block 3" }).click();
+    await dialog.getByText("It goes on by itself as soon as there is room").waitFor();
+    await dialog.getByText("3 of 3 done").waitFor();
+    expect(refusals).toBe(2);
+    expect(await votes(raised)).toEqual([1, 1, 1]);
+    await context.close();
+  });
+
   test("of which the answers get lost on the way stands still; going on rules on the rest and counts nothing twice", {
     timeout: test_timeout_ms,
   }, async () => {

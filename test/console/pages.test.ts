@@ -152,7 +152,9 @@ describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot
     const broken: string[] = [];
     for (const path of paths) {
       await openLoaded(page, path);
-      for (const each of [...(await sidewaysOf(page)), ...(await violations(page))]) broken.push(`${path} ${each}`);
+      // Colours are the same at every width, were looked at above, and are most of axe's time.
+      const found = await violations(page, "all but colours");
+      for (const each of [...(await sidewaysOf(page)), ...found]) broken.push(`${path} ${each}`);
     }
     expect(broken).toEqual([]);
     await page.getByRole("button", { name: "Menu" }).click();

@@ -152,6 +152,15 @@ export async function seedOrganization(base_url: string): Promise<Seeded> {
   return { ...made, admin, operator, reviewer, auditor, agent, policy_id };
 }
 
+/** An organization in which so many refunds wait for a reviewer, each of another agent: `bot-0`, `bot-1` … */
+export async function seedQueue(base_url: string, cases: number): Promise<Seeded> {
+  const seeded = await seedOrganization(base_url);
+  await api(base_url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+  for (let n = 0; n < cases; n += 1)
+    await submit(base_url, seeded.agent, intent("other.refund", { amount_usd: 900 }, { agent: `bot-${n}` }));
+  return seeded;
+}
+
 /** What agents of a busy day leave behind: some of everything, hostile texts among them. */
 export async function seedActivity(base_url: string, seeded: Seeded): Promise<void> {
   const { admin, agent, membrane_id } = seeded;

@@ -4,7 +4,7 @@ import { ApiError } from "@countersign/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { adviceOn } from "../../packages/console/src/api/advice.ts";
-import { diffLines, jsonLines, patchBetween } from "../../packages/console/src/parts/json-lines.ts";
+import { changedLines, diffLines, jsonLines, patchBetween } from "../../packages/console/src/parts/json-lines.ts";
 import { editableJson, textParts } from "../../packages/console/src/parts/visible-text.ts";
 import { marksOf, readText, textOf } from "../../packages/console/src/policies/document-text.ts";
 import { wordsAfter } from "../../packages/console/src/policies/vocabulary.ts";
@@ -108,6 +108,15 @@ test("no advice to a person speaks of the API's fields or addresses, whatever is
   }
 });
 
+test("what a proxy says in place of the service is told as that, and not as a mistake of who sent it", () => {
+  for (const status of [200, 403, 502, 504]) {
+    const none = { details: [], request_id: null, retry_after_seconds: null };
+    const { title, todo } = adviceOn(new ApiError({ ...none, status, code: `http_${status}`, message: "Bad Gateway" }));
+    expect(title).toBe("Something on the way to the service answered in its place");
+    expect(todo).toContain(`${status}: what you sent may have been done or not`);
+  }
+});
+
 test("the patch between any two documents leads from one to the other, by the service's own rules", () => {
   const json = fc.dictionary(
     fc.string(),
@@ -131,6 +140,40 @@ test("every line of a value is there, and every change, however long it is", () 
     ["removed", '"the last"'],
     ["added", '"another"'],
   ]);
+});
+
+test("of a long difference the changes stand alone with what they are in, and the rest is counted", () => {
+  const rows = Array.from({ length: 300 }, (_, n) => ({ n, to: { iban: `DE${n}` } }));
+  const after = rows.map((row) => (row.n === 250 ? { ...row, to: { iban: "XX", bic: "Y" } } : row));
+  const lines = changedLines(diffLines({ first: 1, rows, last: 2 }, { first: 1, rows: after, last: 3 }));
+  expect(lines.map(({ depth, key, text, sign }) => [depth, key, text, sign])).toEqual([
+    [0, null, "{", "same"],
+    [1, null, "… 1 unchanged", "same"],
+    [1, "rows", "[", "same"],
+    [2, null, "… 1500 unchanged", "same"],
+    [2, null, "{", "same"],
+    [3, null, "… 1 unchanged", "same"],
+    [3, "to", "{", "same"],
+    [4, "iban", '"DE250"', "removed"],
+    [4, "iban", '"XX"', "added"],
+    [4, "bic", '"Y"', "added"],
+    [3, null, "}", "same"],
+    [2, null, "}", "same"],
+    [1, null, "… 294 unchanged", "same"],
+    [1, null, "]", "same"],
+    [1, "last", "2", "removed"],
+    [1, "last", "3", "added"],
+    [0, null, "}", "same"],
+  ]);
+  const random = fc.jsonValue({ maxDepth: 4 });
+  fc.assert(
+    fc.property(random, random, (before, other) => {
+      const every = diffLines([before, other], [before, before]);
+      const shown = changedLines(every);
+      const changed = (list: typeof shown) => list.filter(({ sign }) => sign !== "same");
+      expect(changed(shown)).toEqual(changed(every));
+    }),
+  );
 });
 
 describe("policies as text", () => {

@@ -28,6 +28,7 @@ import {
   type UsedFacts,
   usStateCodes,
   type Webhook,
+  type WebhookInput,
 } from "./index.ts";
 
 const suffix = "01JABCDEFGHJKMNPQRSTVWXYZ0";
@@ -175,6 +176,7 @@ it("types are as narrow as the tables", () => {
   expectTypeOf<Decision["verdict"]>().toEqualTypeOf<"approve" | "approve_modified" | "escalate" | "block">();
   expectTypeOf<Decision["escalation_id"]>().toEqualTypeOf<string | null>();
   expectTypeOf<Webhook["event_types"][number]>().toEqualTypeOf<keyof typeof eventTypes>();
+  expectTypeOf<NonNullable<WebhookInput["event_types"]>[number]>().toEqualTypeOf<keyof typeof eventTypes>();
   expectTypeOf<keyof UsedFacts>().toEqualTypeOf<(typeof factCategoryNames)[number]>();
   expectTypeOf<Extract<BatchAnswer["results"][number], { success: true }>["decision"]>().toEqualTypeOf<Decision>();
   expectTypeOf<Extract<BatchAnswer["results"][number], { success: false }>>().toHaveProperty("error");

@@ -11,7 +11,7 @@ export interface ErrorCodeRow {
 export const errorCodes = {
   invalid_json: {
     status: 400,
-    meaning: "The body is not one JSON text: bad UTF-8, bad syntax, or nested too deeply.",
+    meaning: "The body is not one JSON text: bad UTF-8, bad syntax, a name twice in one object, or nested too deeply.",
     advice: "Send one UTF-8 JSON object, at most 32 levels deep (a batch: each item).",
   },
   invalid_request: {

@@ -36,6 +36,28 @@ describe("parseJson", () => {
     expect(faultOf(text)?.code).toBe("invalid_json");
   });
 
+  test.each([
+    ['{"a":1,"a":1}', '"a"'],
+    ['[{"b":[{"a":1}],"c":{"a":{},"\\u0061":":"},"d":1}]', '"\\u0061"'],
+    [`{${'"long":{'.repeat(30)}"x":1,"x" :\n2${"}".repeat(31)}`, '"x"'],
+    ['{"__proto__":1,"__proto__":2}', '"__proto__"'],
+    [`{"text":"${"\\\\".repeat(4_000_000)}","text":""}`, '"text"'],
+  ])("refuses a name that stands twice in one object: %.40s", (text, name) => {
+    let message: unknown;
+    try {
+      parse(text);
+    } catch (error) {
+      message = (error as { details: { message: string }[] }).details[0]?.message;
+    }
+    expect(faultOf(text)?.code).toBe("invalid_json");
+    expect(message).toBe(`Give each name of an object once: ${name} stands there twice.`);
+  });
+
+  test("takes a name in objects beside and within each other, and colons in strings", () => {
+    const text = '[{"a":{"a":":","b":{"a":"\\":{"}}},{"a":"a\\\\"},{"A":1,"a":2,"1":3,"01":4,"":5}]';
+    expect(parse(text)).toEqual(JSON.parse(text));
+  });
+
   test("takes 32 levels, and brackets in strings are no levels", () => {
     expect(faultOf(`${"[".repeat(32)}${"]".repeat(32)}`)).toBeNull();
     expect(faultOf(`["${"[".repeat(50_000)}\\"${"{".repeat(50_000)}"]`)).toBeNull();

@@ -73,12 +73,17 @@ test("an error object becomes an ApiError with code, details, request_id and ret
   expect(waits).toEqual([]); // longer than retry_wait_seconds_max
 });
 
-test.each([200, 502])("an answer of %i that is not the service's becomes http_<status>", async (status) => {
+test.each([200, 403])("an answer of %i that is not the service's becomes http_<status>", async (status) => {
   const { client, received } = await serve((response) => void response.writeHead(status).end("<html>A proxy</html>"));
   const error = await client.getUsage().catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ status, code: `http_${status}`, details: [], retry_after_seconds: null });
   expect(received).toHaveLength(1);
+});
+
+test("an answer that is empty where there is always a body is not the service's either", async () => {
+  const { client } = await serve((response) => void response.writeHead(200).end());
+  await expect(client.submitIntent(submission)).rejects.toMatchObject({ name: "ApiError", code: "http_200" });
 });
 
 test("429 is waited for as long as Retry-After says, then sent again", async () => {
@@ -100,6 +105,16 @@ test("what may have taken effect is not repeated unless it is idempotent", async
   const { client, received } = await serve(refusal(503, "unavailable"));
   await expect(client.rotateApiKey("key_1")).rejects.toMatchObject({ code: "unavailable" });
   expect(received).toHaveLength(1);
+});
+
+test.each([502, 504])("what a proxy says while the service is restarted (%i) is an outage, too", async (status) => {
+  const proxy = (response: ServerResponse) => void response.writeHead(status).end("<html>A proxy</html>");
+  const { client, received } = await serve(proxy, proxy, json(201, { intent_id: "int_1" }));
+  expect(await client.submitIntent(submission)).toEqual({ intent_id: "int_1" });
+  expect(new Set(received.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+  const unsafe = await serve(proxy);
+  await expect(unsafe.client.rotateApiKey("key_1")).rejects.toMatchObject({ code: `http_${status}` });
+  expect(unsafe.received).toHaveLength(1);
 });
 
 test("overloaded means nothing was stored, so anything is repeated", async () => {
@@ -183,8 +198,21 @@ test("waitForOutcome gives up after some five minutes also where nothing is answ
 });
 
 test("an address that is none is refused before anything is asked", () => {
-  for (const base_url of ["localhost:8080", "127.0.0.1:8080", "ftp://localhost", "", "http://"])
-    expect(() => createClient({ base_url })).toThrow(TypeError);
+  const unset = process.env.COUNTERSIGN_URL_THAT_NOBODY_SET as string;
+  for (const base_url of ["localhost:8080", "127.0.0.1:8080", "ftp://localhost", "", "http://", "http://x/?y", unset])
+    expect(() => createClient({ base_url })).toThrow(/^base_url takes an address/);
+});
+
+test("a key that no header can hold is refused without being quoted; space around a key is none of it", async () => {
+  const { base_url, client, received } = await serve(json(200, { usage: {} }));
+  for (const api_key of ["svc_live_org_abc\nsvc_live_org_def", "svc_live_org_ü"])
+    await expect(createClient({ base_url, api_key }).getUsage()).rejects.toMatchObject({
+      code: "invalid_api_key",
+      message: "nothing was sent: the API key holds a character that no key has",
+    });
+  await createClient({ base_url: `${base_url}\n`, api_key: "svc_test_org_x\n" }).getUsage();
+  await client.getUsage();
+  expect(received.map(({ headers }) => headers["x-api-key"])).toEqual(Array(2).fill("svc_test_org_x"));
 });
 
 test("waitForOutcome repeats nothing where nothing is to be repeated", async () => {

@@ -1,4 +1,4 @@
-import { type ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
+import { ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
 
 /** How to reach the service. */
 export interface TransportOptions {
@@ -7,7 +7,7 @@ export interface TransportOptions {
   readonly api_key?: string | undefined;
   /** Another `fetch`, for tests, proxies and older runtimes. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** How often a request is sent again after 429, 503 or a broken connection. Default 2; 0 never repeats. */
+  /** How often a request is sent again after 429, 502, 503, 504 or a broken connection. Default 2; 0 never repeats. */
   readonly retries_max?: number;
   /**
    * How long one attempt may take until its answer is there, beside what `wait` asks for. Default 30; Infinity: as long as it
@@ -28,7 +28,7 @@ export interface CallOptions {
   readonly idempotency_key?: string;
   /** True: the request changes nothing, or is made safe to repeat in its body. GET and PUT are anyway. */
   readonly repeatable?: boolean;
-  /** True: goes on asking while the service is restarted or its proxy answers for it, for some five minutes at a time. */
+  /** True: goes on asking while the service is restarted, for some five minutes at a time. */
   readonly over_outages?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Asks for the answer line by line and hears every line; the last one is the answer. */
@@ -40,8 +40,9 @@ export type Transport = <T>(method: string, path: string, options?: CallOptions)
 
 /** Builds the function that every method of the client goes through. Throws a TypeError for a `base_url` that is no address. */
 export function createTransport(options: TransportOptions): Transport {
-  const base = options.base_url.replace(/\/+$/, "");
-  if (!/^https?:\/\/./i.test(base)) throw new TypeError("base_url takes an address such as http://127.0.0.1:8080");
+  const base = `${options.base_url}`.trim().replace(/\/+$/, "");
+  if (!/^https?:\/\/[^\s?#]+$/i.test(base))
+    throw new TypeError("base_url takes an address such as http://127.0.0.1:8080");
   const send = options.fetch ?? globalThis.fetch;
   const retriesMax = options.retries_max ?? 2;
   const waitSecondsMax = options.retry_wait_seconds_max ?? 60;
@@ -50,6 +51,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   return async <T>(method: string, path: string, call: CallOptions = {}): Promise<T> => {
     checkSegments(path);
+    checkKey(options.api_key);
     const url = `${base}${path}${queryText(call.query)}`;
     const repeatable =
       method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
@@ -69,7 +71,7 @@ export function createTransport(options: TransportOptions): Transport {
         if (text === null) return (await lastLine(response, url, call)) as T;
         if (response.ok) return bodyOf(response, text) as T;
         const error = apiErrorOf(response, text);
-        const wait_seconds = secondsToWait(error, repeatable, patient, retry);
+        const wait_seconds = secondsToWait(error, repeatable, retry);
         if (wait_seconds === null || wait_seconds > waitSecondsMax || !goesOn(retry, wait_seconds)) throw error;
         await pause(wait_seconds);
       } else {
@@ -93,10 +95,23 @@ function checkSegments(path: string): void {
   throw new TypeError(`nothing was sent: no URL can hold ${JSON.stringify(wrong)} as an identifier in ${path}`);
 }
 
-/** The parsed body; null without one, which 202 may be as well as 204. */
+/** What `fetch` refuses in a header it quotes: such a key would stand in the log, as the reason why there is no answer. */
+function checkKey(api_key = ""): void {
+  if (!/[^ -~]/.test(api_key.trim())) return;
+  throw new ApiError({
+    status: 401,
+    code: "invalid_api_key",
+    message: "nothing was sent: the API key holds a character that no key has",
+    details: [],
+    request_id: null,
+    retry_after_seconds: null,
+  });
+}
+
+/** The parsed body; null without one, which 202 may be as well as 204. Nothing else of the service's is empty. */
 function bodyOf(response: Response, text: string): unknown {
   try {
-    return text === "" ? null : JSON.parse(text);
+    return text === "" && [202, 204].includes(response.status) ? null : JSON.parse(text);
   } catch {
     throw apiErrorOf(response, text);
   }
@@ -202,12 +217,13 @@ function timeout(wait_ms: number, signal: AbortSignal | undefined): Promise<void
 }
 
 /**
- * 429 and `overloaded` mean that nothing was stored, so anything may be sent again. Another 503 leaves open whether
- * the request took effect: only what is safe to repeat is repeated. Null: do not repeat.
+ * 429 and `overloaded` mean that nothing was stored, so anything may be sent again. Another 503, and what a proxy says while
+ * the service is restarted, leave open whether the request took effect: only what is safe to repeat is repeated. Null: do not
+ * repeat.
  */
-function secondsToWait(error: ApiError, repeatable: boolean, overOutages: boolean, retry: number): number | null {
+function secondsToWait(error: ApiError, repeatable: boolean, retry: number): number | null {
   const nothingStored = error.status === 429 || error.code === "overloaded";
-  const outage = error.status === 503 || (overOutages && (error.status === 502 || error.status === 504));
+  const outage = [502, 503, 504].includes(error.status);
   if (!nothingStored && !(outage && repeatable)) return null;
   return error.retry_after_seconds ?? backoffSeconds(retry);
 }

@@ -14,7 +14,7 @@ export interface ContextRequest {
  * `whsec_…` text that the registration of the source showed. Throws `WebhookRejected`.
  */
 export async function verifyContextRequest(
-  rawBody: string | Uint8Array,
+  rawBody: Parameters<typeof verifyWebhook>[0],
   headers: Parameters<typeof verifyWebhook>[1],
   secret: string,
 ): Promise<ContextRequest> {

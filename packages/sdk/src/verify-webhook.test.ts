@@ -25,6 +25,8 @@ describe("verifyWebhook", () => {
     const expected = { event: JSON.parse(body), delivery_id: "dlv_1", manual_retry: false, repeated: false };
     expect(await verifyWebhook(body, headers, secret)).toEqual(expected);
     expect(await verifyWebhook(Buffer.from(body), new Headers(headers), secret)).toEqual(expected);
+    const bytes = Uint8Array.from(Buffer.from(body)).buffer;
+    expect(await verifyWebhook(bytes, headers, secret)).toEqual(expected);
     const retried = await verifyWebhook(body, { ...headers, "x-service-retry": "true" }, secret);
     expect(retried.manual_retry).toBe(true);
   });
@@ -56,6 +58,12 @@ describe("verifyWebhook", () => {
     const refused = verifyWebhook(given, sent, secret);
     await expect(refused).rejects.toThrow(WebhookRejected);
     await expect(refused).rejects.toMatchObject({ reason });
+  });
+
+  test.each([JSON.parse(body), undefined])("says that %j is not the body as it arrived", async (parsed) => {
+    const refused = verifyWebhook(parsed, headers, secret);
+    await expect(refused).rejects.toMatchObject({ reason: "bad_body" });
+    await expect(refused).rejects.toThrow("before any parsing");
   });
 
   test("refuses an empty secret: everybody knows it", async () => {

@@ -41,7 +41,7 @@ type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefin
  * Throws `WebhookRejected`; only then ask `seen`, so that nobody can fill your memory with invented ids.
  */
 export async function verifyWebhook(
-  rawBody: string | Uint8Array,
+  rawBody: string | Uint8Array | ArrayBuffer,
   headers: Headers | HeaderRecord,
   secret: string,
   { seen = () => false }: VerifyOptions = {},
@@ -50,6 +50,14 @@ export async function verifyWebhook(
   const signature = headerOf(headers, "x-service-signature");
   if (delivery_id === undefined || signature === undefined) {
     throw new WebhookRejected("missing_headers", "X-Service-Delivery or X-Service-Signature is missing");
+  }
+  // An object would be read as no bytes at all, and the signature blamed.
+  if (
+    typeof rawBody !== "string" &&
+    typeof (rawBody as { byteLength?: unknown } | undefined)?.byteLength !== "number"
+  ) {
+    const todo = 'give it as it arrived, before any parsing: in Express with express.raw({ type: "application/json" })';
+    throw new WebhookRejected("bad_body", `the body is neither text nor bytes; ${todo}`);
   }
   const encoder = new TextEncoder();
   const body = typeof rawBody === "string" ? encoder.encode(rawBody) : new Uint8Array(rawBody);

@@ -97,8 +97,8 @@ function writing({ read_only }: DatabaseState): Finding[] {
 
 function durability({ durable }: DatabaseState): Finding[] {
   if (durable) return [];
-  const text = "fsync or synchronous_commit is off: a power cut loses decisions that were answered";
-  return [problem("durability", text, "switch both on")];
+  const text = "fsync is off: a power cut loses decisions that were answered";
+  return [problem("durability", text, "switch it on")];
 }
 
 function schema({ applied, pending }: DatabaseState): Finding {

@@ -3,6 +3,7 @@ import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSession } from "../api/session.tsx";
+import { keepAddress } from "../browser/storage.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -17,6 +18,7 @@ const default_roles = ["reviewer", "operator", "auditor", "agent"] as const;
 /** Goes to the provider. Nothing but a web address is gone to. */
 function leaveFor(address: string): void {
   if (!/^https?:$/.test(new URL(address).protocol)) throw new Error("The provider has no web address.");
+  keepAddress();
   location.assign(address);
 }
 

@@ -57,6 +57,15 @@ export function adviceOn(error: unknown): Advice {
       request_id: null,
     };
   }
+  if (error instanceof ApiError && error.code === `http_${error.status}`) {
+    const wait = error.retry_after_seconds;
+    const again = `Try again ${wait === null ? "in a minute" : secondsText(wait)}`;
+    return {
+      title: "Something on the way to the service answered in its place",
+      todo: `Its answer was ${error.status}: what you sent may have been done or not. ${again}, or look first.`,
+      request_id: null,
+    };
+  }
   if (error instanceof ApiError) {
     const closely = byDetail[String(error.details[0]?.["code"])];
     const wait = error.retry_after_seconds;

@@ -62,8 +62,9 @@ function unansweredKeys() {
 function callerFetch(onRefused: () => void): typeof globalThis.fetch {
   const known = new Map<string, Remembered>();
   const keys = unansweredKeys();
-  return async (input, init = {}) => {
-    const url = String(input);
+  const under_way = new Map<string, Promise<Response>>();
+
+  const ask = async (url: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
     const request = `${url} ${init.body ?? ""}`;
     const key = headers.get("idempotency-key");
@@ -94,6 +95,20 @@ function callerFetch(onRefused: () => void): typeof globalThis.fetch {
       return new Response(text, { status: 200, headers: response.headers });
     }
     return response;
+  };
+
+  return async (input, init = {}) => {
+    const url = String(input);
+    if (init.method !== "GET") {
+      // What is read from now on may not be what was read before.
+      return ask(url, init).finally(() => under_way.clear());
+    }
+    // What two parts of a page read at once, such as the queue and its count in the menu, costs the budget of one.
+    const asked = under_way.get(url) ?? ask(url, init);
+    under_way.set(url, asked);
+    const forget = () => void (under_way.get(url) === asked && under_way.delete(url));
+    asked.then(forget, forget);
+    return (await asked).clone();
   };
 }
 

@@ -21,6 +21,8 @@ export interface Session {
   /** Why we could not find out; null: we did. */
   readonly trouble: unknown;
   readonly hasKey: boolean;
+  /** Somebody was signed in here whose session has ended without their doing in this tab. */
+  readonly ended: boolean;
   /** Uses this key from now on; throws what the service says to it, and then nothing has changed. */
   signIn(api_key: string): Promise<void>;
   /** Goes on with the browser's session, after a login by cookie: whoever has just signed in is meant, not this tab's key. */
@@ -112,6 +114,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       opening: caller.isPending,
       trouble: caller.error,
       hasKey: apiKey !== null,
+      ended: caller.data === null && last.current?.type === "user",
       async signIn(next) {
         await connect(next, () => undefined).getCaller();
         await use(next);

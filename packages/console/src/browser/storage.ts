@@ -47,6 +47,22 @@ export function forgetDrafts(): void {
   }, undefined);
 }
 
+const addressName = "countersign.address";
+
+/** Keeps the address that is shown, for whoever leaves for a provider and comes back signed in. */
+export function keepAddress(): void {
+  attempt(() => sessionStorage.setItem(addressName, location.pathname + location.search), undefined);
+}
+
+/** The address that was kept, once; null: none, or that of the sign-in page itself. */
+export function takenAddress(): string | null {
+  return attempt(() => {
+    const kept = sessionStorage.getItem(addressName);
+    sessionStorage.removeItem(addressName);
+    return kept === null || /^\/(?:login|sso\/.*)(?:\?|$)/.test(kept) ? null : kept;
+  }, null);
+}
+
 /** A matter of taste: theme, shortcuts. */
 export function preference(name: string): string | null {
   return attempt(() => localStorage.getItem(`countersign.${name}`), null);

@@ -11,7 +11,7 @@ import { ShadowBanner } from "../parts/shadow-banner.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { CaseLine } from "../review/case.tsx";
-import { type Group, groupsOf } from "../review/escalation-data.ts";
+import { type Group, groupsOf, queue_key } from "../review/escalation-data.ts";
 import { EscalationDetail } from "../review/escalation-detail.tsx";
 import { GroupRuling } from "../review/group-ruling.tsx";
 import { ShortcutHelp, useKeys } from "../review/shortcuts.tsx";
@@ -25,6 +25,8 @@ export function ReviewPage() {
   const [help, setHelp] = useState(false);
   const [alike, setAlike] = useState<Group | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  /** The case that the keyboard went to last. */
+  const [called, setCalled] = useState<string>();
   /** What was ruled on here last: the list may still have it. */
   const [ruled, setRuled] = useState<readonly string[]>([]);
   const status = filters.status ?? "pending";
@@ -38,7 +40,7 @@ export function ReviewPage() {
     ...(filters.mode ? { mode: filters.mode as Escalation["pipeline_mode"] } : {}),
   };
   const list = usePaged(
-    ["escalations", "queue", asked],
+    [...queue_key, asked],
     async (cursor) => {
       const page = await client.listEscalations({ ...asked, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
       return { rows: page.escalations, next_cursor: page.next_cursor };
@@ -54,10 +56,14 @@ export function ReviewPage() {
     // Once shown it stays until somebody chooses another, whatever arrives before it or closes it meanwhile.
     if (chosen === undefined && first !== undefined && location.pathname === "/review") choose(first);
   }, [chosen, first, choose]);
+  const call = (id: string | undefined) => {
+    setCalled(id);
+    choose(id);
+  };
   const move = (step: number) => {
     const at = visible.findIndex((each) => each.escalation_id === chosen);
     const next = visible[Math.max(0, Math.min(visible.length - 1, at + step))];
-    if (next !== undefined) choose(next.escalation_id);
+    if (next !== undefined) call(next.escalation_id);
   };
   const ruleOn = (group: Group) => {
     if (group.members.length > 1) setAlike(group);
@@ -78,7 +84,7 @@ export function ReviewPage() {
     if (after.status === "pending" || parseSearch(location.search)["case"] !== after.escalation_id) return;
     setRuled([after.escalation_id]);
     const at = visible.findIndex((each) => each.escalation_id === after.escalation_id);
-    choose((visible[at + 1] ?? visible[at - 1])?.escalation_id);
+    call((visible[at + 1] ?? visible[at - 1])?.escalation_id);
   };
   const onGroupDone = (closed: readonly string[]) => {
     setAlike(null);
@@ -171,7 +177,8 @@ export function ReviewPage() {
                       // Where there is no room for both, the case has a page of its own.
                       if (!matchMedia("(min-width: 1081px)").matches || event.metaKey || event.ctrlKey) return;
                       event.preventDefault();
-                      choose(id);
+                      // A click without a pointer is the keyboard's.
+                      (event.detail === 0 ? call : choose)(id);
                     }}
                   />
                 ))}
@@ -181,7 +188,7 @@ export function ReviewPage() {
         </div>
         {chosen !== undefined && (
           <div className="detail">
-            <EscalationDetail key={chosen} escalation_id={chosen} onDone={onDone} />
+            <EscalationDetail key={chosen} escalation_id={chosen} called={called === chosen} onDone={onDone} />
           </div>
         )}
       </div>

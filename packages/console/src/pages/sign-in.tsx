@@ -1,12 +1,13 @@
 /** The way in for somebody whom the service does not know yet. */
 import type { Session } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
-import { Link, useLocation, useNavigate } from "@tanstack/react-router";
+import { Link, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { FormError, Outside } from "../account/outside.tsx";
 import { SingleSignOnForm } from "../account/single-sign-on.tsx";
 import { useSession } from "../api/session.tsx";
 import { knowsPasskeys, showPasskey } from "../browser/passkeys.ts";
+import { takenAddress } from "../browser/storage.ts";
 import { TextField } from "../parts/field.tsx";
 
 /** Signs in with an API key, which stays in this tab. */
@@ -124,11 +125,11 @@ function PasskeyButton({ onSession }: { readonly onSession: (session: Session) =
 /** Where the organization's provider sends the browser back to. */
 export function SingleSignOnPage() {
   const { client, refresh } = useSession();
-  const navigate = useNavigate();
+  const { history } = useRouter();
   const [waiting, setWaiting] = useState(false);
   const enter = async () => {
     await refresh();
-    await navigate({ to: "/", replace: true });
+    history.replace(takenAddress() ?? "/");
   };
   const finish = useMutation({
     // Both off the address itself, as the provider gave it.
@@ -169,7 +170,7 @@ export function SingleSignOnPage() {
 }
 
 export function SignInPage() {
-  const { refresh, caller } = useSession();
+  const { refresh, caller, ended } = useSession();
   const [waiting, setWaiting] = useState(false);
   const navigate = useNavigate();
   const { pathname, search } = useLocation();
@@ -191,6 +192,14 @@ export function SignInPage() {
     );
   return (
     <Outside title="Sign in">
+      {ended && (
+        <div className="banner warn" role="alert">
+          <div>
+            <strong>Your session has ended</strong>
+            Sign in again: you come back to this page, and what you had written in this tab is kept.
+          </div>
+        </div>
+      )}
       <section className="card stack">
         <PasswordForm onSession={enter} />
         <PasskeyButton onSession={enter} />

@@ -1,6 +1,6 @@
 /** Webhooks and the deliveries that failed. */
 import type { Delivery, Webhook } from "@countersign/contract";
-import { eventTypes } from "@countersign/contract";
+import { eventTypeNames, eventTypes } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -17,9 +17,9 @@ import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { useFilters } from "../shell/filters.ts";
 
-const sentTypes = Object.entries(eventTypes).flatMap(([name, { sent }]) => (sent ? [name] : []));
+const sentTypes = eventTypeNames.filter((name) => eventTypes[name].sent);
 
-const isOfAll = ({ event_types }: Webhook) => event_types.length >= Object.keys(eventTypes).length;
+const isOfAll = ({ event_types }: Webhook) => event_types.length >= eventTypeNames.length;
 
 export function WebhooksPage() {
   const client = useClient();
@@ -178,14 +178,15 @@ function WebhookDialog({
 }) {
   const client = useClient();
   const [all, setAll] = useState(webhook === null || isOfAll(webhook));
-  const types = [...new Set<string>([...sentTypes, ...(webhook?.event_types ?? [])])];
+  const types = [...new Set([...sentTypes, ...(webhook?.event_types ?? [])])];
   const save = useMutation({
     mutationFn: (form: FormData) => {
-      const event_types = form.getAll("event_types").map(String);
+      const chosen = form.getAll("event_types");
+      const event_types = types.filter((type) => chosen.includes(type));
       const input = {
         url: String(form.get("url")).trim(),
         description: String(form.get("description")).trim(),
-        ...(all ? (webhook === null ? {} : { event_types: Object.keys(eventTypes) }) : { event_types }),
+        ...(all ? (webhook === null ? {} : { event_types: eventTypeNames }) : { event_types }),
       };
       return webhook === null ? client.registerWebhook(input) : client.changeWebhook(webhook.id, input);
     },
@@ -224,7 +225,7 @@ function WebhookDialog({
                   type="checkbox"
                   name="event_types"
                   value={type}
-                  defaultChecked={webhook === null || (webhook.event_types as readonly string[]).includes(type)}
+                  defaultChecked={webhook === null || webhook.event_types.includes(type)}
                 />
                 {type}
               </label>

@@ -22,7 +22,7 @@ export function Data({
   const [shown, setShown] = useState(chars_max);
   const parts = textParts(text.slice(0, shown), lines);
   return (
-    <bdi className={lines ? "data" : "data line"} dir="auto">
+    <bdi className="data" dir="auto">
       {parts.map(({ text: part, hides }, index) =>
         hides === null ? (
           part
@@ -40,5 +40,14 @@ export function Data({
         </button>
       )}
     </bdi>
+  );
+}
+
+/** What an agent chose inside a sentence of ours, set apart: otherwise it could go on with the sentence as it likes. */
+export function Given(props: { readonly text: string; readonly chars_max?: number; readonly more?: boolean }) {
+  return (
+    <q className="given">
+      <Data {...props} />
+    </q>
   );
 }

@@ -92,6 +92,29 @@ function compare(lines: JsonLine[], a: Json, b: Json, key: string | null, depth:
   lines.push({ depth, key: null, text: list ? "]" : "}", sign: "same", path });
 }
 
+/** What changed of a difference, each line with the branches it stands in; of the rest, how many lines there are. */
+export function changedLines(lines: readonly JsonLine[]): JsonLine[] {
+  const kept = new Set<number>();
+  const branches: number[] = [];
+  for (const [at, { depth, text, sign }] of lines.entries()) {
+    if (sign !== "same") for (const each of [...branches.slice(0, depth), at]) kept.add(each);
+    if (text === "{" || text === "[") branches[depth] = at;
+    else if ((text === "}" || text === "]") && kept.has(branches[depth] ?? -1)) kept.add(at);
+  }
+  const shown: JsonLine[] = [];
+  let left = 0;
+  for (const [at, line] of lines.entries()) {
+    if (!kept.has(at)) {
+      left += 1;
+      continue;
+    }
+    if (left > 0) shown.push({ ...line, key: null, text: `… ${left} unchanged`, sign: "same" });
+    left = 0;
+    shown.push(line);
+  }
+  return shown;
+}
+
 /** One RFC 6902 operation. */
 export interface PatchStep {
   readonly op: "add" | "remove" | "replace";

@@ -1,7 +1,7 @@
 /** JSON on the screen: each line as data, long ones and many of them on demand. */
 import { useMemo, useState } from "react";
 import { Data } from "./data.tsx";
-import { diffLines, type JsonLine, jsonLines } from "./json-lines.ts";
+import { changedLines, diffLines, type JsonLine, jsonLines } from "./json-lines.ts";
 
 const page_lines = 200;
 const signs = { same: " ", added: "+", removed: "−" } as const;
@@ -48,7 +48,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
   return <Lines lines={lines} label={label} />;
 }
 
-/** The way from one document to another. */
+/** The way from one document to another. Where it is long, what changed stands alone until all is asked for. */
 export function JsonDiff({
   before,
   after,
@@ -58,6 +58,17 @@ export function JsonDiff({
   readonly after: unknown;
   readonly label: string;
 }) {
-  const lines = useMemo(() => diffLines(before, after), [before, after]);
-  return <Lines lines={lines} label={label} />;
+  const all = useMemo(() => diffLines(before, after), [before, after]);
+  const [whole, setWhole] = useState(false);
+  const folds = all.length > page_lines && !whole;
+  return (
+    <div className="stack tight">
+      <Lines lines={folds ? changedLines(all) : all} label={label} />
+      {folds && (
+        <button type="button" className="button small" onClick={() => setWhole(true)}>
+          {`Show all ${all.length} lines, also what stays`}
+        </button>
+      )}
+    </div>
+  );
 }

@@ -1,6 +1,6 @@
 /** What an agent wants, in plain words made of its fields; what it merely says of itself is told to be that. */
 import type { IntentRecord } from "@countersign/contract";
-import { Data } from "./data.tsx";
+import { Data, Given } from "./data.tsx";
 
 const deeds: Readonly<Record<string, string>> = {
   "communication.call": "call",
@@ -29,7 +29,7 @@ const deeds: Readonly<Record<string, string>> = {
 };
 
 /** The deed of an action type, in words; the type itself when it is not a known one. */
-export function deedOf(type: string): string {
+function deedOf(type: string): string {
   return deeds[type] ?? `do “${type}” to`;
 }
 
@@ -47,26 +47,26 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
   return (
     <p className="wants">
       <strong>
-        <Data text={agent.id} />
+        <Given text={agent.id} />
       </strong>
       {agent.on_behalf_of !== undefined && (
         <>
           {", on behalf of "}
-          <Data text={agent.on_behalf_of} />
+          <Given text={agent.on_behalf_of} />
           {" as it says,"}
         </>
       )}
       {" wants to "}
       <strong>{deeds[type] !== undefined ? deeds[type] : <Data text={deedOf(type)} />}</strong>{" "}
       {target?.identifier !== undefined ? (
-        <Data text={target.identifier} chars_max={300} more />
+        <Given text={target.identifier} chars_max={300} more />
       ) : (
         "a target it does not name"
       )}
       {target?.type !== undefined && (
         <span className="muted">
           {" (a "}
-          <Data text={target.type} />
+          <Given text={target.type} />
           {target.sensitivity !== undefined && `; ${target.sensitivity}, says the agent`})
         </span>
       )}
@@ -79,6 +79,16 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
       )}
       {claims && ", says the agent"}.
     </p>
+  );
+}
+
+/** What is done to which target, in short. */
+export function Deed({ type, target }: { readonly type: string; readonly target: string | undefined }) {
+  return (
+    <>
+      <Data text={`${deedOf(type)} `} />
+      {target !== undefined && <Given text={target} chars_max={120} more={false} />}
+    </>
   );
 }
 

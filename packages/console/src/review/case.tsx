@@ -1,20 +1,20 @@
 /** One case in short: what it is about, what reviewers changed, and how it ended. */
 import type { Escalation } from "@countersign/contract";
 import { useSession } from "../api/session.tsx";
-import { Data } from "../parts/data.tsx";
+import { Data, Given } from "../parts/data.tsx";
 import { atPointer } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { Time } from "../parts/time.tsx";
-import { deedOf } from "../parts/wants.tsx";
+import { Deed } from "../parts/wants.tsx";
 import { Who } from "../parts/who.tsx";
 
 /** The agent, the deed and the target. */
 export function CaseLine({ escalation: { agent_id, action } }: { readonly escalation: Escalation }) {
   return (
     <>
-      <Data text={agent_id} chars_max={60} />
+      <Given text={agent_id} chars_max={60} more={false} />
       {": "}
-      <Data text={`${deedOf(action.type)} ${action.target?.identifier ?? ""}`} chars_max={120} />
+      <Deed type={action.type} target={action.target?.identifier} />
     </>
   );
 }

@@ -1,17 +1,37 @@
 /** What the review pages read. */
-import type { Escalation } from "@countersign/contract";
-import { useQuery } from "@tanstack/react-query";
-import { useClient } from "../api/session.tsx";
+import { type Escalation, type Reviewer, roleMeets, roleNames } from "@countersign/contract";
+import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useClient, useSession } from "../api/session.tsx";
 import { shownAnswer } from "../parts/shown.ts";
 
 /** How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. */
 const watch_ms = 3_000;
 
+/** The key under which the queue is read, whatever its filters. */
+export const queue_key = ["escalations", "queue"] as const;
+
+type QueuePages = InfiniteData<{ readonly rows: readonly Escalation[] }>;
+
 export function useEscalation(escalation_id: string) {
   const client = useClient();
+  const queries = useQueryClient();
+  /** The newest list that has it: who goes through the queue has just read it there. */
+  const listed = () =>
+    queries
+      .getQueryCache()
+      .findAll({ queryKey: queue_key })
+      .flatMap(({ state }) =>
+        ((state.data as QueuePages | undefined)?.pages ?? [])
+          .flatMap(({ rows }) => rows)
+          .filter((row) => row.escalation_id === escalation_id)
+          .map((row) => ({ row, at: state.dataUpdatedAt })),
+      )
+      .sort((a, b) => b.at - a.at)[0];
   return useQuery({
     queryKey: ["escalations", "one", escalation_id],
     queryFn: () => client.getEscalation(escalation_id),
+    initialData: () => listed()?.row,
+    initialDataUpdatedAt: () => listed()?.at,
     refetchInterval: (query) => (query.state.data?.status === "pending" || query.state.error ? watch_ms : false),
   });
 }
@@ -23,6 +43,25 @@ export function useIntent(intent_id: string | undefined) {
     queryFn: async () => shownAnswer(await client.getIntent(intent_id ?? "")),
     enabled: intent_id !== undefined,
   });
+}
+
+/** Whether the caller is among those who decide. Whose key it is that speaks the service alone knows: it says so when asked. */
+export function useInHands({ reviewers }: Escalation): boolean {
+  const { caller } = useSession();
+  const fits = ({ type, id }: Reviewer) =>
+    type === "user"
+      ? id === caller?.id || caller?.type === "key"
+      : caller !== null &&
+        roleMeets(
+          caller.role,
+          roleNames.filter((name) => name === id),
+        );
+  return reviewers.length === 0 || reviewers.some(fits);
+}
+
+/** Who decides, in words. */
+export function reviewersText(reviewers: readonly Reviewer[]): string {
+  return reviewers.map(({ type, id }) => (type === "role" ? `every ${id}` : id)).join(", ") || "every reviewer";
 }
 
 /** How many decided escalations of an agent are looked through for similar ones. */

@@ -1,7 +1,7 @@
 /** Everything a reviewer needs to rule on one escalation, and the buttons to do it. */
 import type { Decision, Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { useMay, useSession } from "../api/session.tsx";
 import { ModeBadge, StatusBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
@@ -11,40 +11,52 @@ import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
 import { Who } from "../parts/who.tsx";
-import { ChangesOf, Ending } from "./case.tsx";
-import { similar_among, useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
+import { CaseLine, ChangesOf, Ending } from "./case.tsx";
+import { reviewersText, similar_among, useEscalation, useInHands, useIntent, useSimilar } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
 
+/** `called`: somebody went to it by keyboard, so the focus goes with them, and a screen reader says which case it is. */
 export function EscalationDetail({
   escalation_id,
+  called = false,
   onDone = () => undefined,
 }: {
   readonly escalation_id: string;
+  readonly called?: boolean;
   readonly onDone?: (after: Escalation) => void;
 }) {
   const query = useEscalation(escalation_id);
   return (
     <Loaded query={query} what="the escalation">
-      {(escalation) => <Detail escalation={escalation} onDone={onDone} />}
+      {(escalation) => <Detail escalation={escalation} called={called} onDone={onDone} />}
     </Loaded>
   );
 }
 
 function Detail({
   escalation,
+  called,
   onDone,
 }: {
   readonly escalation: Escalation;
+  readonly called: boolean;
   readonly onDone: (after: Escalation) => void;
 }) {
   const intentQuery = useIntent(escalation.intent_id);
+  const article = useRef<HTMLElement>(null);
+  const name = useId();
+  useEffect(() => {
+    if (called) article.current?.focus({ preventScroll: true });
+  }, [called]);
   const [act, setAct] = useState<Act | null>(null);
   const reviews = useMay("reviewer");
   const operates = useMay("operator");
   const { caller } = useSession();
   const open = escalation.status === "pending";
-  const can = open && reviews && intentQuery.data !== undefined;
+  const seen = open && reviews && intentQuery.data !== undefined;
+  const mine = useInHands(escalation);
+  const can = seen && mine;
   // Approving twice counts once; who has approved alone may still change it, or block.
   const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");
   const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.id && vote.outcome !== "block");
@@ -62,7 +74,11 @@ function Detail({
     act === null,
   );
   return (
-    <article className="card stack" aria-label="Escalation">
+    <article className="card stack" aria-labelledby={name} tabIndex={-1} ref={article}>
+      <h2 className="sr" id={name}>
+        {"Escalation: "}
+        <CaseLine escalation={escalation} />
+      </h2>
       <div className="row">
         <StatusBadge escalation={escalation} />
         <ModeBadge mode={escalation.pipeline_mode} />
@@ -142,21 +158,32 @@ function Detail({
       </Loaded>
       {open && reviews && (
         <div className="rulebar">
-          <button type="button" className="button good" disabled={!can || approved} onClick={() => setAct(approval)}>
-            {approved ? "You have approved" : same === null ? "Approve" : "Approve the same"} <kbd>a</kbd>
-          </button>
-          <button type="button" className="button" disabled={!can} onClick={() => setAct("approve_modified")}>
-            With changes <kbd>m</kbd>
-          </button>
-          <button type="button" className="button bad" disabled={!can} onClick={() => setAct("block")}>
-            Block <kbd>b</kbd>
-          </button>
+          {mine ? (
+            <>
+              <button
+                type="button"
+                className="button good"
+                disabled={!can || approved}
+                onClick={() => setAct(approval)}
+              >
+                {approved ? "You have approved" : same === null ? "Approve" : "Approve the same"} <kbd>a</kbd>
+              </button>
+              <button type="button" className="button" disabled={!can} onClick={() => setAct("approve_modified")}>
+                With changes <kbd>m</kbd>
+              </button>
+              <button type="button" className="button bad" disabled={!can} onClick={() => setAct("block")}>
+                Block <kbd>b</kbd>
+              </button>
+            </>
+          ) : (
+            <p className="small">{`In other hands: ${reviewersText(escalation.reviewers)} decides.`}</p>
+          )}
           {operates && (
             <span className="others">
-              <button type="button" className="button small quiet" disabled={!can} onClick={() => setAct("reassign")}>
+              <button type="button" className="button small quiet" disabled={!seen} onClick={() => setAct("reassign")}>
                 Reassign
               </button>
-              <button type="button" className="button small quiet" disabled={!can} onClick={() => setAct("cancel")}>
+              <button type="button" className="button small quiet" disabled={!seen} onClick={() => setAct("cancel")}>
                 Cancel review
               </button>
             </span>
@@ -189,9 +216,7 @@ function Votes({ escalation, content }: { readonly escalation: Escalation; reado
         </div>
       )}
       <p className="small muted">
-        {`${quorum.approvals} of ${quorum.required} approvals given. Decided by: ${
-          reviewers.map(({ type, id }) => (type === "role" ? `every ${id}` : id)).join(", ") || "every reviewer"
-        }.`}
+        {`${quorum.approvals} of ${quorum.required} approvals given. Decided by: ${reviewersText(reviewers)}.`}
       </p>
       {votes.map((vote) => (
         <div key={`${vote.reviewer} ${vote.at}`} className="reason">

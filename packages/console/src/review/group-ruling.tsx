@@ -9,7 +9,7 @@ import { Meter } from "../parts/decision-parts.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
 import { TimeLeft } from "../parts/time.tsx";
-import { deedOf } from "../parts/wants.tsx";
+import { Deed } from "../parts/wants.tsx";
 import type { Group } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
 
@@ -79,7 +79,7 @@ export function GroupRuling({
             <p role="status">{`${over} of ${chosen.length} done`}</p>
           </div>
         )}
-        {run.held !== null && !run.running && <Held error={run.held} />}
+        {run.held !== null && <Held error={run.held} resting={run.running} />}
         <div className="actions">
           {!begun && (
             <>
@@ -129,13 +129,15 @@ function isClosed(item: Item | undefined): boolean {
   return item?.state === "ruled" && item.after.status !== "pending";
 }
 
-function Held({ error }: { readonly error: unknown }) {
+function Held({ error, resting }: { readonly error: unknown; readonly resting: boolean }) {
   const { title, todo } = adviceOn(error);
   return (
     <div className="banner warn" role="alert">
       <div>
         <strong>{title}</strong>
-        {`${todo} What is done stays done, and nothing counts twice when you go on.`}
+        {resting
+          ? "It goes on by itself as soon as there is room; what is done stays done."
+          : `${todo} What is done stays done, and nothing counts twice when you go on.`}
       </div>
     </div>
   );
@@ -155,12 +157,13 @@ function Member({
   readonly onToggle: () => void;
 }) {
   const { escalation_id, action, reason, risk_score, expires_at } = escalation;
-  const target = `${deedOf(action.type)} ${action.target?.identifier ?? ""}`;
   return (
     <li className="reason">
       <label className="check">
         <input type="checkbox" checked={chosen} disabled={fixed} onChange={onToggle} />
-        <Data text={target} chars_max={160} more={false} />
+        <span>
+          <Deed type={action.type} target={action.target?.identifier} />
+        </span>
       </label>
       <Data text={reason} chars_max={300} more={false} />
       {action.summary !== null && action.summary !== "" && (

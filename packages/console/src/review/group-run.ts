@@ -11,10 +11,15 @@ export type Item =
   | { readonly state: "ruled"; readonly after: Escalation }
   | { readonly state: "refused"; readonly error: unknown };
 
+/** For how long the service wants to be left alone, where it says that nothing was stored; null: it says no such thing. */
+function secondsToRest(error: unknown): number | null {
+  return error instanceof ApiError && error.status === 429 ? (error.retry_after_seconds ?? 5) : null;
+}
+
 /** What keeps the service from answering now and may be over soon; everything else is said about this one escalation. */
 function isPassing(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
-  return error instanceof ApiError && (error.status >= 500 || error.status === 429 || error.status === 401);
+  return error instanceof ApiError && (error.status >= 500 || error.status === 401);
 }
 
 export const waiting: Item = { state: "waiting" };
@@ -25,9 +30,10 @@ export function useGroupRun() {
   const queries = useQueryClient();
   const [items, setItems] = useState<ReadonlyMap<string, Item>>(new Map());
   const [running, setRunning] = useState(false);
-  /** Why it stands still; null: it does not, or it was told to. */
+  /** Why it stands still, and rests only while it runs; null: it does not, or it was told to. */
   const [held, setHeld] = useState<unknown>(null);
   const stopped = useRef(false);
+  const wake = useRef<() => void>(() => undefined);
   const known = useRef(new Map<string, Item>());
   /** A vote that is sent again keeps its key, so the service counts it once. */
   const keys = useRef(new Map<string, string>());
@@ -35,6 +41,7 @@ export function useGroupRun() {
   useEffect(
     () => () => {
       stopped.current = true;
+      wake.current();
     },
     [],
   );
@@ -42,6 +49,45 @@ export function useGroupRun() {
   function set(id: string, item: Item): void {
     known.current.set(id, item);
     setItems(new Map(known.current));
+  }
+
+  function rest(seconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      wake.current = resolve;
+      setTimeout(resolve, seconds * 1000);
+    });
+  }
+
+  /** One vote; sent again after every rest, unless it was stopped meanwhile. False: the run ends here. */
+  async function ruleOn(id: string, ruling: RulingInput): Promise<boolean> {
+    const idempotency_key = keys.current.get(id) ?? newIdempotencyKey();
+    keys.current.set(id, idempotency_key);
+    while (!stopped.current) {
+      set(id, { state: "sending" });
+      try {
+        const after = await client.decideEscalation(id, ruling, { idempotency_key });
+        queries.setQueryData(["escalations", "one", id], after);
+        set(id, { state: "ruled", after });
+        return true;
+      } catch (error) {
+        const seconds = secondsToRest(error);
+        if (seconds !== null) {
+          set(id, waiting);
+          setHeld(error);
+          await rest(seconds);
+          setHeld(null);
+          continue;
+        }
+        if (isPassing(error)) {
+          set(id, { state: "unknown" });
+          setHeld(error);
+          return false;
+        }
+        set(id, { state: "refused", error });
+        return true;
+      }
+    }
+    return false;
   }
 
   async function begin(ids: readonly string[], ruling: RulingInput): Promise<void> {
@@ -52,22 +98,7 @@ export function useGroupRun() {
       for (const id of ids) {
         const { state } = known.current.get(id) ?? waiting;
         if (state === "ruled" || state === "refused") continue;
-        if (stopped.current) break;
-        const idempotency_key = keys.current.get(id) ?? newIdempotencyKey();
-        keys.current.set(id, idempotency_key);
-        set(id, { state: "sending" });
-        try {
-          const after = await client.decideEscalation(id, ruling, { idempotency_key });
-          queries.setQueryData(["escalations", "one", id], after);
-          set(id, { state: "ruled", after });
-        } catch (error) {
-          if (isPassing(error)) {
-            set(id, { state: "unknown" });
-            setHeld(error);
-            break;
-          }
-          set(id, { state: "refused", error });
-        }
+        if (!(await ruleOn(id, ruling))) break;
       }
     } finally {
       setRunning(false);
@@ -78,6 +109,7 @@ export function useGroupRun() {
 
   function stop(): void {
     stopped.current = true;
+    wake.current();
   }
 
   return { items, running, held, begin, stop };

@@ -13,6 +13,7 @@ import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { editableJson } from "../parts/visible-text.ts";
 import { CaseLine, type Changes, ChangesOf, Ending } from "./case.tsx";
+import { reviewersText, useInHands } from "./escalation-data.ts";
 
 /** What the reviewer is about to do. */
 export type Act = "approve" | "approve_same" | "approve_modified" | "block" | "cancel" | "reassign";
@@ -96,8 +97,11 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
   const toasts = useToasts();
   return useMutation({
     mutationFn: perform,
-    onSuccess: (after) => {
-      queries.setQueryData(["escalations", "one", after.escalation_id], after);
+    onSuccess: async (after) => {
+      const queryKey = ["escalations", "one", after.escalation_id];
+      // A look that began before would tell of how it was.
+      await queries.cancelQueries({ queryKey });
+      queries.setQueryData(queryKey, after);
       toasts.done(
         after.status === "pending" && said !== "Reassigned" ? "Vote counted; more are needed" : said,
         after.status === "pending" ? undefined : "The waiting agent has its answer.",
@@ -105,8 +109,12 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
       onClose();
       onDone(after);
     },
-    onSettled: () => {
-      void queries.invalidateQueries({ queryKey: ["escalations"] });
+    onSettled: (after) => {
+      void queries.invalidateQueries({
+        queryKey: ["escalations"],
+        // What the service has just said of this one need not be asked for.
+        predicate: ({ queryKey }) => after === undefined || queryKey[1] !== "one",
+      });
       void queries.invalidateQueries({ queryKey: ["intents", "one", escalation.intent_id] });
       void queries.invalidateQueries({ queryKey: ["audit", escalation.intent_id] });
     },
@@ -146,7 +154,8 @@ function RulingDialog(
     { ...props, onClose },
   );
   const open = escalation.status === "pending";
-  const ready = open && (changes === null || ("steps" in changes && changes.steps.length > 0));
+  const mine = useInHands(escalation);
+  const ready = open && mine && (changes === null || ("steps" in changes && changes.steps.length > 0));
   return (
     <Dialog title={titles[outcome]} onClose={act.isPending ? stay : onClose} broad={outcome === "approve_modified"}>
       <form
@@ -160,6 +169,14 @@ function RulingDialog(
         }}
       >
         <CaseOf escalation={escalation} />
+        {open && !mine && (
+          <div className="banner warn" role="status">
+            <div>
+              <strong>This has been handed to others meanwhile</strong>
+              {`Decided by: ${reviewersText(escalation.reviewers)}.`}
+            </div>
+          </div>
+        )}
         {same !== null && <ChangesOf changes={same} content={content} />}
         {edits && (
           <>

@@ -1,10 +1,15 @@
 import Type, { type Static } from "typebox";
-import { eventTypeNames } from "../event-types.ts";
+import { type EventType, eventTypeNames } from "../event-types.ts";
 import { limits } from "../limits.ts";
 import { closed, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 // Any text passes the shape: an unknown type has its own error code (unknown_event_type), so the operation checks it.
-const eventTypesInput = () => Type.Array(text(64), { minItems: 1, maxItems: 100 });
+const eventTypesInput = () =>
+  Type.Array(Type.Unsafe<EventType>(text(64)), {
+    minItems: 1,
+    maxItems: 100,
+    description: `of ${eventTypeNames.join(", ")}`,
+  });
 // Any text that the body has room for passes the shape: what the guard refuses, empty or endless, has its own error code
 // (webhook_url_refused).
 const url = () => Type.String({ maxLength: limits.body_bytes_max, description: "absolute https URL" });

@@ -46,7 +46,8 @@ function checkTimes({ metadata, spec }: PolicyDocument, report: Report): void {
 
 function checkEscalation({ spec }: PolicyDocument, report: Report): void {
   const { timeout, reviewers, quorum } = spec.escalation ?? {};
-  if (timeout !== undefined) checkDuration(timeout, "/spec/escalation/timeout", report);
+  if (timeout !== undefined)
+    checkDuration(timeout, "/spec/escalation/timeout", report, limits.escalation_timeout_seconds_max / day);
   const people = peopleNamed((reviewers ?? []).map(reviewerOf));
   if (people === null || quorum === undefined || quorum <= people) return;
   report(
@@ -65,12 +66,14 @@ function checkTime(text: string | undefined, path: string, report: Report): numb
   return us;
 }
 
-function checkDuration(text: string, path: string, report: Report): void {
+const day = 86_400;
+
+function checkDuration(text: string, path: string, report: Report, days_max = 3_660): void {
   const seconds = parseDurationSeconds(text);
   if (seconds === null || seconds < 1)
     report(path, "bad_format", "The duration is empty or zero.", "Write it like 30s, 15m, 4h or 7d.");
-  else if (seconds > 3_660 * 86_400)
-    report(path, "out_of_range", "The duration is longer than ten years.", "Write a shorter one.");
+  else if (seconds > days_max * day)
+    report(path, "out_of_range", `The duration is longer than ${days_max} days.`, "Write a shorter one.");
 }
 
 /** What may be an action type, or the beginning of one and a star. */

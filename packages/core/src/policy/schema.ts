@@ -131,7 +131,7 @@ const escalation: Schema = {
       },
     },
     quorum: { description: "how many different people must approve", type: "integer", minimum: 1, maximum: 10 },
-    timeout: duration("a duration such as 30m, 4h or 2d"),
+    timeout: duration("a duration such as 30m, 4h or 2d, 30d at most"),
     on_timeout: { description: "block or approve", type: "string", enum: ["block", "approve"] },
   },
 };

@@ -1,7 +1,6 @@
-/** The packs that come with the service, read and checked once at the start. Source: policies.md §4. */
+/** The packs that come with the service, checked by the build, else at the start. Source: policies.md §4. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Membrane } from "@countersign/contract";
 import {
   Fault,
@@ -17,9 +16,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { inTurns } from "../operations/in-turns.ts";
 import { StartRefused } from "../store/start-refused.ts";
-
-/** The folder `packs` of the repository, as seen from src/edge as well as from dist/edge. */
-export const packs_dir: string = fileURLToPath(new URL("../../../../packs/", import.meta.url));
+import { packs_dir, readPacksRecord } from "./packs-record.ts";
 
 /** Compiled sets of packs alone that are kept in memory; one that is missing is compiled again. */
 const sets_max = 2_000;
@@ -43,20 +40,28 @@ export interface PackLibrary {
  * its cases is red: a service that would decide otherwise than its packs say must not start.
  */
 export async function loadPacks(dir: string = packs_dir): Promise<PackLibrary> {
+  // From the sources (tests, benchmarks) nothing is built, or something else is.
+  const built = !import.meta.url.endsWith(".ts");
+  const recorded = built && dir === packs_dir ? readPacksRecord<ParsedPack>() : null;
+  const packs = recorded ?? (await checkPacks(dir));
+  return createLibrary(new Map(packs.map((pack) => [pack.name, pack])));
+}
+
+async function checkPacks(dir: string): Promise<ParsedPack[]> {
   const folders = (await readdir(dir, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
-  const packs = new Map<string, ParsedPack>();
+  const packs: ParsedPack[] = [];
   const findings: string[] = [];
   for (const folder of folders.sort()) {
     const { pack, diagnostics } = loadPack(await readPackFiles(dir, folder));
-    if (pack !== null) packs.set(pack.name, pack);
+    if (pack !== null) packs.push(pack);
     for (const { file, line, message, help } of diagnostics) {
       findings.push(`packs/${folder}/${file}${line === null ? "" : `:${line}`}: ${message} ${help}`);
     }
   }
   if (findings.length > 0) throw new StartRefused(findings.join("\n"));
-  return createLibrary(packs);
+  return packs;
 }
 
 async function readPackFiles(dir: string, folder: string): Promise<PackFiles> {

@@ -3,6 +3,7 @@
  * organizations and agents) is cut, stripped of control and direction characters, and escaped.
  */
 import { hiddenCharacter } from "@countersign/contract";
+import { clipText } from "@countersign/core";
 import type { Mail } from "../ports.ts";
 import type { MailContents } from "./mail.ts";
 
@@ -102,7 +103,7 @@ const hidden = new RegExp(hiddenCharacter, "gu");
 /** A stranger's text in a line of ours. */
 function shown(text: string): string {
   const clean = text.replaceAll(hidden, " ").trim();
-  return clean.length > shown_chars_max ? `${clean.slice(0, shown_chars_max)}…` : clean;
+  return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 
 function written({ subject, paragraphs, link, items = [], footer, stop }: Parts): Words {

@@ -3,10 +3,14 @@ import { formatTimestampUs } from "@countersign/core";
 import { beforeAll, expect, test } from "vitest";
 import type { Clock, Mail } from "../ports.ts";
 import { claimMails } from "../store/mails.ts";
+import { insertPerson, updatePerson } from "../store/people.ts";
+import { insertToken } from "../store/person-tokens.ts";
 import { testDatabase } from "../testing/database.ts";
-import { call } from "../testing/http-node.ts";
+import { call, testOrganization } from "../testing/http-node.ts";
 import { serviceNode } from "../testing/service-node.ts";
+import { writeMail } from "./mail.ts";
 import { sendMails } from "./send-mails.ts";
+import { tokenHash } from "./session.ts";
 
 const database = await testDatabase();
 let offset_us = 0;
@@ -74,4 +78,33 @@ test("a mail that nobody takes is given up", async () => {
   };
   await expect.poll(left, { timeout: 20_000 }).toBe(0);
   expect(sent.some((mail) => mail.to === "third@example.com")).toBe(false);
+});
+
+test("a mail that waited is sent to nobody who was removed or wants none any more, nor a link that was withdrawn", async () => {
+  refusing = false;
+  const { org_id } = await testOrganization(database.db);
+  const created_at = formatTimestampUs(clock.now_us());
+  const later = formatTimestampUs(clock.now_us() + 86_400_000_000);
+  await database.db.system(async (query) => {
+    for (const name of ["stays", "unsubscribed", "removed"]) {
+      const [user_id, to] = [`usr_${name}`, `${name}@example.com`];
+      const person = { org_id, user_id, email: to, role: "reviewer", password_hash: null, created_at } as const;
+      if (name !== "removed") await insertPerson(query, person);
+      if (name === "unsubscribed") await updatePerson(query, org_id, user_id, { notify: false });
+      await writeMail(node.runtime, query, "escalations", { to, org_id, user_id, waiting: [], more: 2 });
+    }
+    for (const token of ["stands", "withdrawn"]) {
+      if (token === "stands") await insertToken(query, "invitation", tokenHash(token), org_id, {}, later);
+      await writeMail(node.runtime, query, "invitation", {
+        to: `${token}@example.com`,
+        org_name: "A",
+        role: "admin",
+        token,
+      });
+    }
+  });
+  await pass(1);
+  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+  const told = ["stays", "unsubscribed", "removed", "stands", "withdrawn"];
+  expect(told.filter((name) => sent.some(({ to }) => to === `${name}@example.com`))).toEqual(["stays", "stands"]);
 });

@@ -1,12 +1,14 @@
 import { formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Mail, Query } from "../ports.ts";
 import { claimMails, type DueMail, deleteMail, postponeMail } from "../store/mails.ts";
-import { findPerson } from "../store/people.ts";
+import { findPerson, readPerson } from "../store/people.ts";
+import { readToken } from "../store/person-tokens.ts";
 import { type MailContents, type MailKind, mailContext } from "./mail.ts";
 import { escalationsMail, invitationMail, knownAddressMail, passwordMail, signupMail } from "./mail-texts.ts";
 import { newPasswordLink } from "./passwords.ts";
 import { unsubscribeToken } from "./people.ts";
 import type { Runtime } from "./runtime.ts";
+import { tokenHash } from "./session.ts";
 
 const at_once_max = 10;
 /** How long a mail is this node's: longer than any attempt takes. */
@@ -73,10 +75,16 @@ async function mailOf(
     }
     case "invitation": {
       const invitation = content as MailContents["invitation"];
+      const now = formatTimestampUs(runtime.clock.now_us());
+      // Withdrawn while the mail waited.
+      if ((await readToken(query, "invitation", tokenHash(invitation.token), now)) === undefined) return null;
       return { to: invitation.to, ...invitationMail(public_url, invitation) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];
+      const person = await readPerson(query, told.org_id, told.user_id);
+      // Removed while the mail waited, or unsubscribed.
+      if (person?.notify !== true) return null;
       const token = unsubscribeToken(runtime, told.org_id, told.user_id);
       return {
         to: told.to,

@@ -1,5 +1,5 @@
 import { type EventType, eventTypeNames } from "@countersign/contract";
-import { Fault } from "@countersign/core";
+import { clipText, Fault } from "@countersign/core";
 
 // A set of names, not a look into the table: "constructor" is in every object.
 const names: ReadonlySet<string> = new Set(eventTypeNames);
@@ -14,7 +14,7 @@ export function subscribedTypes(wanted: readonly string[] | undefined): EventTyp
           {
             path: `/event_types/${index}`,
             code: "not_allowed",
-            message: `There is no event type ${JSON.stringify(name.slice(0, 64))}.`,
+            message: `There is no event type ${JSON.stringify(clipText(name, 64))}.`,
           },
         ],
   );

@@ -1,11 +1,12 @@
 import pg from "pg";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
 import { decisionRows } from "../testing/decision-rows.ts";
 import { encode, orderOf } from "./commit-statement-lines.ts";
 import { connectCommit, shareFlush } from "./commit-writer-connection.ts";
+import { openClient } from "./connection.ts";
 import { createHead } from "./heads.ts";
 
 const { connection, db } = await testDatabase();
@@ -73,7 +74,7 @@ describe("a commit reaches the disk", () => {
     await commit();
     expect(said()).toEqual(["commit", "flush-log"]);
     await commit();
-    expect(said()).toEqual(["reset synchronous_commit", "commit"]);
+    expect(said()).toEqual(["set synchronous_commit = on", "commit"]);
     await commit();
     expect(said()).toEqual(["commit"]);
     await Promise.all([commit(), commit(), commit()]);
@@ -82,7 +83,25 @@ describe("a commit reaches the disk", () => {
     expect(new Set(others)).toEqual(new Set(["flush-log"]));
     await commit();
     await commit();
-    expect(said()).toEqual(["commit", "flush-log", "reset synchronous_commit", "commit"]);
+    expect(said()).toEqual(["commit", "flush-log", "set synchronous_commit = on", "commit"]);
+    close();
+  });
+
+  it.each([
+    ["off", "on"],
+    ["remote_apply", "remote_apply"],
+  ])("also where the database has synchronous_commit = %s", async (chosen, ours) => {
+    const operator = await openClient(connection, "operator");
+    const { name } = (await operator.query("select quote_ident(current_database()) as name")).rows[0];
+    await operator.query(`alter database ${name} set synchronous_commit = ${chosen}`);
+    onTestFinished(async () => {
+      await operator.query(`alter database ${name} reset synchronous_commit`);
+      await operator.end();
+    });
+    const { commit, said, close } = await listened();
+    await commit();
+    await commit();
+    expect(said()).toEqual(["commit", "flush-log", `set synchronous_commit = ${ours}`, "commit"]);
     close();
   });
 
@@ -98,7 +117,7 @@ describe("a commit reaches the disk", () => {
   });
 
   it("or is not known to have, where the session was not told how", async () => {
-    const { commit, close } = await listened("reset synchronous_commit");
+    const { commit, close } = await listened("set synchronous_commit = on");
     await commit();
     await expect(commit()).rejects.toThrow("refused");
     await expect(commit()).rejects.toThrow("refused"); // these sessions are of no more use

@@ -54,7 +54,7 @@ export function connectCommit(
   connection: ConnectionOptions,
   statements: CommitStatements = commitStatements,
 ): ConnectCommit {
-  async function openSession(settings: string): Promise<pg.Client> {
+  async function openSession(...settings: string[]): Promise<pg.Client> {
     const client = new pg.Client({
       ...sessionConfig(connection, "countersign commit writer"),
       connectionTimeoutMillis: 5_000,
@@ -65,7 +65,7 @@ export function connectCommit(
     client.on("error", () => undefined);
     try {
       await client.connect();
-      await client.query(`${session_settings}; ${step_down}; ${settings}`);
+      await client.query([session_settings, step_down, ...settings].join("; "));
       return client;
     } catch (error) {
       endSession(client);
@@ -74,7 +74,7 @@ export function connectCommit(
   }
 
   return async () => {
-    const [runner, flusher] = await Promise.all([openSession(commitSession), openSession("reset synchronous_commit")]);
+    const [runner, flusher] = await Promise.all([openSession(commitSession), openSession()]);
     const close = (): void => {
       endSession(runner);
       endSession(flusher);
@@ -127,6 +127,9 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client): Promise<Barri
     if (sqlState(error) === null) throw error;
     return null;
   }
+  // What the database's owner chose, which may be stronger than `on`.
+  const { rows } = await runner.query("select current_setting('synchronous_commit') as durable");
+  const flushing = `set synchronous_commit = ${rows[0].durable}`;
   await runner.query("set synchronous_commit = off");
   let flushes = false;
   let was_alone = false;
@@ -140,8 +143,7 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client): Promise<Barri
       if (wanted !== flushes) {
         flushes = wanted;
         try {
-          // What the database's owner chose, which may be stronger than `on`.
-          await runner.query(wanted ? "reset synchronous_commit" : "set synchronous_commit = off");
+          await runner.query(wanted ? flushing : "set synchronous_commit = off");
         } catch (error) {
           refused = error;
           throw error;

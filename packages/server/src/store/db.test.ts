@@ -365,29 +365,4 @@ describe("the pool", () => {
       await db.query("select current_setting('application_name') as name, current_setting('timezone') as zone"),
     ).toEqual([{ name: "countersign", zone: "UTC" }]);
   });
-
-  test("sessions are what our statements are written for, whatever the database has for other programs", async () => {
-    const others = {
-      timezone: "Asia/Kathmandu",
-      datestyle: "SQL, DMY",
-      standard_conforming_strings: "off",
-      row_security: "off",
-      default_transaction_isolation: "serializable",
-      extra_float_digits: "-3",
-    };
-    const operator = await openClient(connection, "operator");
-    const { name } = (await operator.query("select quote_ident(current_database()) as name")).rows[0];
-    for (const [setting, value] of Object.entries(others))
-      await operator.query(`alter database ${name} set ${setting} = '${value}'`);
-    onTestFinished(async () => {
-      await operator.query(`alter database ${name} reset all`);
-      await operator.end();
-    });
-    const odd = openDb(connection, silentLog);
-    onTestFinished(() => odd.close());
-    const settings = Object.keys(others).map((setting) => `current_setting('${setting}')`);
-    expect(await odd.query(`select array[${settings}] as ours`)).toEqual([
-      { ours: ["UTC", "ISO, YMD", "on", "on", "read committed", "1"] },
-    ]);
-  });
 });

@@ -10,7 +10,7 @@ import { silentLog } from "../testing/silent-log.ts";
 import { type ConnectionOptions, openClient } from "./connection.ts";
 import { type Database, openDb } from "./db.ts";
 import { exportDump, restoreDump } from "./export.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, readMigrations } from "./migrate.ts";
 import { StartRefused } from "./start-refused.ts";
 
 const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e\u2028\u2029".repeat(3)}`;
@@ -99,7 +99,7 @@ describe("a dump", () => {
     await restoreDump(first, Readable.from([text]), silentLog);
     const { output, pieces } = collector();
     await exportDump(first, output);
-    const rowsOf = (dumped: string) => dumped.split("\n").slice(1).join("\n");
+    const rowsOf = (dumped: string) => dumped.split("\n").slice(1, -2).join("\n");
     expect(rowsOf(pieces.join(""))).toBe(rowsOf(text));
     const second = await elsewhere();
     await restoreDump(second, Readable.from(pieces), silentLog);
@@ -213,7 +213,7 @@ describe("restoring", () => {
     const { connection, db } = await testDatabase();
     for (const length of [
       text.length - 2,
-      text.length - "-- end of dump\n".length,
+      text.lastIndexOf("-- end of dump"),
       text.length - 30,
       Math.floor(text.length / 2),
       700,
@@ -223,6 +223,60 @@ describe("restoring", () => {
       );
     }
     expect(await rowsOf(db)).toEqual([{ n: 0 }]);
+  });
+
+  test("refuses a dump that was changed or damaged on its way, and keeps nothing of it", async () => {
+    const text = await dump();
+    const { connection, db } = await testDatabase();
+    const lines = text.split("\n");
+    const lost = lines.findIndex((line) => line.includes("'aud_9'"));
+    const damaged = [
+      text.replace("unlimited", "unlimitee"),
+      text.replaceAll("é", "\ufffd"),
+      lines.toSpliced(lost, 1).join("\n"),
+      text.replace("begin;\n", ""),
+    ];
+    for (const each of damaged)
+      await expect(restoreDump(connection, Readable.from([each]), silentLog)).rejects.toThrow(
+        "this dump was changed or damaged since it was written: nothing was restored",
+      );
+    expect(await rowsOf(db)).toEqual([{ n: 0 }]);
+  });
+
+  test("takes a dump from before there were sums, and one whose lines end as on Windows", async () => {
+    const text = await dump();
+    for (const each of [text.replace(/, sha256 .*/, ""), text.replaceAll("\n", "\r\n")]) {
+      const target = await emptyDatabase();
+      await restoreDump(target, Readable.from([each]), silentLog);
+      expect(await contents(opened(target))).toEqual(await contents(source));
+    }
+  });
+
+  test("tells the line that the database does not take", async () => {
+    const text = await dump();
+    const { connection, db } = await testDatabase();
+    const lines = text.split("\n");
+    const line = lines.findIndex((each) => each.includes("'org_b'"));
+    const wrong = lines.toSpliced(line, 1, (lines[line] as string).replace("1999-12-31", "1999-13-31"));
+    const refused = restoreDump(connection, Readable.from([wrong.join("\n")]), silentLog);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(
+      `the database does not take what ends in line ${line + 1} of this dump (date/time field value out of range: "1999-13-31 23:59:59.999999+00"): nothing was restored`,
+    );
+    expect(await rowsOf(db)).toEqual([{ n: 0 }]);
+  });
+
+  test("says what to do where the database has a later schema than the dump", async () => {
+    const { connection } = await testDatabase();
+    const version = (await readMigrations()).length;
+    for (const earlier of [version - 1, 1]) {
+      const text = (await dump()).replace(`schema ${version} `, `schema ${earlier} `);
+      const refused = restoreDump(connection, Readable.from([text]), silentLog);
+      await expect(refused).rejects.toThrow(StartRefused);
+      await expect(refused).rejects.toThrow(
+        `this database has schema ${version} already, and the dump is of schema ${earlier}: restore it into a new one`,
+      );
+    }
   });
 
   test("refuses what is no dump, and a dump of a newer schema", async () => {

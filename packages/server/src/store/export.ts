@@ -1,5 +1,6 @@
 /** A dump of the whole database as plain SQL, and the way back. */
 
+import { createHash } from "node:crypto";
 import { type Readable, Readable as ReadableStream, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { linesOf } from "@countersign/core";
@@ -16,7 +17,8 @@ const fetch_bytes = 1 << 20;
 const fetch_rows_max = 1_000;
 
 const first_line = /^-- Countersign dump 1, schema (\d+) /;
-const last_line = "-- end of dump";
+/** With the SHA-256 of all lines before it; earlier dumps have none. */
+const last_line = /^-- end of dump(?:, sha256 ([0-9a-f]{64}))?$/;
 
 /** Our tables are where the role's `search_path` put them, which need not be in `public`. */
 const in_our_schema = "relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass)";
@@ -40,8 +42,8 @@ export async function exportDump(connection: ConnectionOptions, output: Writable
   const client = await openClient(connection, "countersign export");
   try {
     await client.query("begin isolation level repeatable read, read only; set local app.org = '*'");
-    await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0");
-    const text = dumpText(async (statement) => (await client.query(statement)).rows, count);
+    await client.query("set idle_in_transaction_session_timeout = 0");
+    const text = withSum(dumpText(async (statement) => (await client.query(statement)).rows, count));
     await pipeline(ReadableStream.from(text), output, { end: false }).catch(async (error: unknown) => {
       // A statement may be under way; the session ends after it.
       await text.return(undefined);
@@ -51,6 +53,16 @@ export async function exportDump(connection: ConnectionOptions, output: Writable
   } finally {
     await client.end();
   }
+}
+
+/** So that a dump that lost a line or a bit on its way is not taken for what was written. */
+async function* withSum(text: AsyncGenerator<string>): AsyncGenerator<string> {
+  const sum = createHash("sha256");
+  for await (const piece of text) {
+    sum.update(piece);
+    yield piece;
+  }
+  yield `-- end of dump, sha256 ${sum.digest("hex")}\n`;
 }
 
 async function* dumpText(query: Query, count: { rows: number }): AsyncGenerator<string> {
@@ -74,7 +86,7 @@ ${guard(schema.version, tables)}
     if (seeded_tables.includes(table.name)) yield `delete from ${quoteName(table.name)};\n`;
     yield* rowsText(query, table, count);
   }
-  yield `\ncommit;\n${last_line}\n`;
+  yield "\ncommit;\n";
 }
 
 /** One statement on one line that stops a restore into the wrong schema or on top of other rows. */
@@ -141,8 +153,8 @@ function quoteValue(value: string | null): string {
 
 /**
  * Migrates an empty database to the dump's schema, takes the rows in, and migrates it on to this program's schema.
- * Throws `StartRefused` when the dump is newer than this program, cut off or no dump, or the database holds rows; then
- * nothing of it is kept.
+ * Throws `StartRefused` when the dump is newer than this program, cut off, damaged or no dump, or the database holds rows or
+ * has a later schema than the dump; then nothing of it is kept.
  */
 export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<void> {
   const lines = dumpLines(input);
@@ -154,10 +166,27 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
       `this dump is of schema ${version}, and this version knows ${migrations.length}: restore it with the version that made it or a newer one`,
     );
   }
+  await refuseLaterSchema(connection, version);
   await migrate(connection, log, migrations.slice(0, version));
   await restoreRows(connection, lines);
   await migrate(connection, log, migrations);
   await gatherStatistics(connection);
+}
+
+/** Nothing is migrated back. */
+async function refuseLaterSchema(connection: ConnectionOptions, version: number): Promise<void> {
+  const client = await openClient(connection, "countersign restore");
+  try {
+    const { rows } = await client.query("select to_regclass('schema_migrations') is not null as migrated");
+    if (!rows[0].migrated) return;
+    const has = (await client.query("select max(version) as version from schema_migrations")).rows[0].version;
+    if (has <= version) return;
+    throw new StartRefused(
+      `this database has schema ${has} already, and the dump is of schema ${version}: restore it into a new one, or a new data directory, on which nothing else was run`,
+    );
+  } finally {
+    await client.end();
+  }
 }
 
 /** Without statistics PostgreSQL sorts whole histories for a page of them, until its own look a minute later, or for good. */
@@ -168,7 +197,6 @@ async function gatherStatistics(connection: ConnectionOptions): Promise<void> {
       `select string_agg(oid::regclass::text, ', ') as tables from pg_class
        where ${in_our_schema} and relkind in ('r', 'p')`,
     );
-    await client.query("set statement_timeout = 0");
     await client.query(`analyze ${rows[0].tables}`);
   } finally {
     await client.end();
@@ -176,35 +204,55 @@ async function gatherStatistics(connection: ConnectionOptions): Promise<void> {
 }
 
 async function* dumpLines(input: Readable): AsyncGenerator<string> {
+  const sum = createHash("sha256");
   try {
-    yield* linesOf(input);
+    for await (const line of linesOf(input)) {
+      const written = last_line.exec(line)?.[1];
+      if (written !== undefined && written !== sum.copy().digest("hex"))
+        throw new StartRefused("this dump was changed or damaged since it was written: nothing was restored");
+      sum.update(`${line}\n`);
+      yield line;
+    }
   } catch (error) {
+    if (error instanceof StartRefused) throw error;
     throw new StartRefused(`this dump cannot be read to its end (${(error as Error).message}): nothing was restored`);
   }
 }
 
 async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<string>): Promise<void> {
   const client = await openClient(connection, "countersign restore");
+  // The first line was read before.
+  let read = 1;
+  const next = () => {
+    read += 1;
+    return lines.next();
+  };
+  const run = (statement: string) =>
+    client.query(statement).catch(({ message }: Error) => {
+      if (/^(this dump is of|the database is not empty)/.test(message)) throw new StartRefused(message);
+      throw new StartRefused(
+        `the database does not take what ends in line ${read} of this dump (${message}): nothing was restored`,
+      );
+    });
   try {
+    // In place of the dump's own, which may be lost.
+    await client.query("begin; set local idle_in_transaction_session_timeout = 0");
     let statement = "";
-    for (let line = await lines.next(); ; line = await lines.next()) {
+    for (let line = await next(); ; line = await next()) {
       // The last statement is the commit; without the line after it the file may have been cut anywhere.
       if (line.done) throw new StartRefused("this dump is cut off: nothing was restored");
-      if (statement === "" && (line.value === "" || line.value.startsWith("--"))) continue;
+      if (statement === "" && (["", "begin;"].includes(line.value) || line.value.startsWith("--"))) continue;
       statement += `${line.value}\n`;
       if (statement === "commit;\n") break;
       if (!line.value.endsWith(";")) continue;
-      await client.query(statement);
+      await run(statement);
       statement = "";
     }
-    if ((await lines.next()).value !== last_line) throw new StartRefused("this dump is cut off: nothing was restored");
+    if (!last_line.test((await next()).value ?? ""))
+      throw new StartRefused("this dump is cut off: nothing was restored");
     // Only at its very end is it known that what was packed is sound.
-    if (!(await lines.next()).done) throw new StartRefused("something follows this dump's end: nothing was restored");
+    if (!(await next()).done) throw new StartRefused("something follows this dump's end: nothing was restored");
     await client.query("commit");
-  } catch (error) {
-    if (error instanceof Error && /^(this dump is of|the database is not empty)/.test(error.message))
-      throw new StartRefused(error.message);
-    throw error;
   } finally {
     // Ends an open transaction, too.
     await client.end();

@@ -27,7 +27,7 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
     const { rows } = await client.query(
       `select current_setting('server_version') as server_version,
          current_setting('server_version_num')::integer / 10000 as server_major,
-         current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as durable,
+         current_setting('fsync') = 'on' as durable,
          current_setting('transaction_read_only') = 'on' as read_only,
          (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
          to_regclass('schema_migrations') is not null as migrated,

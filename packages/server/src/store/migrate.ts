@@ -128,9 +128,7 @@ async function applyOnce(
   log: Log,
   alone: boolean,
 ): Promise<boolean> {
-  await client.query(
-    "begin; set local app.org = '*'; set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0",
-  );
+  await client.query("begin; set local app.org = '*'; set local idle_in_transaction_session_timeout = 0");
   try {
     await lockLedger(client, log);
     const applied = await client.query<Applied>(

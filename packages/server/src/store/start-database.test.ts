@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { emptyDatabase } from "../testing/database.ts";
 import { temporaryDir } from "../testing/embedded.ts";
 import { silentLog } from "../testing/silent-log.ts";
+import { openClient } from "./connection.ts";
 import { sharesSessions, startDatabase } from "./start-database.ts";
 import { StartRefused } from "./start-refused.ts";
 
@@ -30,6 +31,19 @@ test("DATABASE_URL is taken as it is, and nothing is started or written", async 
   onTestFinished(() => database.stop());
   expect(database).toMatchObject({ source: "url", connection: { connectionString: database_url } });
   await expect(stat(data_dir)).rejects.toThrow("ENOENT");
+});
+
+test("a server whose commits do not reach the disk is named in the log, at the level of what needs somebody now", async () => {
+  const database_url = await databaseUrl();
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (_about: object, text: string) => void errors.push(text) };
+  const database = await startDatabase({ database_url, data_dir: "/nowhere" }, log);
+  onTestFinished(() => database.stop());
+  const session = await openClient(database.connection, "operator");
+  onTestFinished(() => session.end());
+  const { fsync } = (await session.query("show fsync")).rows[0];
+  // The tests' own server has none; one that is given should have it.
+  expect(errors).toEqual(fsync === "on" ? [] : [expect.stringMatching(/^fsync is off .* switch it on$/)]);
 });
 
 test("a DATABASE_URL where nobody answers is refused in one line without its password", async () => {

@@ -38,11 +38,25 @@ export async function startDatabase(
   if (config.database_url !== null) {
     const connection = { connectionString: config.database_url };
     await awaitAnswer(connection, log, wait_ms);
+    if (!(await keepsWhatItSays(connection))) log.error({}, undurable);
     return { connection, source: "url", stop: async () => undefined };
   }
   const server = await startEmbedded({ search: { path: config.path ?? "" }, ...config }, log);
   log.info({ source: server.source, version: server.version, pid: server.pid() }, "embedded database ready");
   return { connection: server.connection, source: server.source, stop: server.stop };
+}
+
+const undurable =
+  "fsync is off on this server of DATABASE_URL: a power cut loses decisions that were answered, and can damage the database; switch it on";
+
+/** Whether a commit is on disk. A session sees to everything else that this needs (`session_settings`), not to fsync. */
+async function keepsWhatItSays(connection: ConnectionOptions): Promise<boolean> {
+  const session = await openClient(connection, "countersign start");
+  try {
+    return (await session.query("select current_setting('fsync') as fsync")).rows[0].fsync === "on";
+  } finally {
+    await session.end();
+  }
 }
 
 async function awaitAnswer(

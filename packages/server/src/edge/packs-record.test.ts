@@ -1,0 +1,103 @@
+/** What a build found of the packs holds for these packs and this program alone. */
+import { mkdir, mkdtemp, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { loadPacks } from "./pack-files.ts";
+import { packsAndProgram, readPacksRecord, writePacksRecord } from "./packs-record.ts";
+import { recordPacks } from "./record-packs.ts";
+
+const packs = [{ name: "one" }];
+const files = {
+  "packs/one/pack.yaml": "title: One",
+  "packs/one/policies/a.yaml": "effect: block",
+  "packages/contract/dist/facts.js": "1",
+  "packages/cel/dist/syntax/parser.js": "2",
+  "packages/core/dist/decide.js": "3",
+  "packages/core/dist/decide.d.ts": "4",
+  "packages/server/dist/index.js": "5",
+  "package-lock.json": "{}",
+};
+
+async function built() {
+  const root = `${await mkdtemp(join(tmpdir(), "packs-record-"))}/`;
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const write = async (name: string, text: string) => {
+    await mkdir(dirname(join(root, name)), { recursive: true });
+    await writeFile(join(root, name), text);
+  };
+  for (const [name, text] of Object.entries(files)) await write(name, text);
+  return { root, write };
+}
+
+describe("the record of the packs", () => {
+  test("is there once it was written, and as long as packs and program are the same", async () => {
+    const { root, write } = await built();
+    expect(readPacksRecord(root)).toBeNull();
+    writePacksRecord(packsAndProgram(root), packs, root);
+    expect(readPacksRecord(root)).toEqual(packs);
+    await write("packs/one/pack.yaml", files["packs/one/pack.yaml"]);
+    await write("packages/core/dist/decide.d.ts", "what is not run");
+    expect(readPacksRecord(root)).toEqual(packs);
+  });
+
+  test.each([
+    ["a policy", "packs/one/policies/a.yaml"],
+    ["the list of facts", "packages/contract/dist/facts.js"],
+    ["the expression engine", "packages/cel/dist/syntax/parser.js"],
+    ["the core", "packages/core/dist/decide.js"],
+    ["a library", "package-lock.json"],
+    ["a new case file", "packs/one/cases.jsonl"],
+    ["a new pack", "packs/two/pack.yaml"],
+    ["the record itself", "packages/server/dist/packs.json"],
+  ])("says nothing once %s is another", async (_what, name) => {
+    const { root, write } = await built();
+    writePacksRecord(packsAndProgram(root), packs, root);
+    await write(name, "something else");
+    expect(readPacksRecord(root)).toBeNull();
+  });
+
+  test("says nothing once a file is gone or has moved to another folder", async () => {
+    const { root, write } = await built();
+    writePacksRecord(packsAndProgram(root), packs, root);
+    await unlink(join(root, "packs/one/policies/a.yaml"));
+    expect(readPacksRecord(root)).toBeNull();
+    await write("packs/one/a.yaml", files["packs/one/policies/a.yaml"]);
+    expect(readPacksRecord(root)).toBeNull();
+  });
+
+  test("keeps our packs whole", async () => {
+    const { root } = await built();
+    const ours = [...(await loadPacks()).packs.values()];
+    expect(ours.length).toBeGreaterThan(10);
+    writePacksRecord(packsAndProgram(root), ours, root);
+    expect(readPacksRecord(root)).toStrictEqual(ours);
+  });
+
+  test("is not written of what was changed while it was checked", async () => {
+    const { root, write } = await built();
+    const of = packsAndProgram(root);
+    await write("packages/core/dist/decide.js", "built again meanwhile");
+    writePacksRecord(of, packs, root);
+    expect(readPacksRecord(root)).toBeNull();
+  });
+
+  test.each([
+    ["a pack has no files", (root: string) => mkdir(join(root, "packs/two"))],
+    ["an editor has a file open", (root: string) => symlink("somebody@host.1:2", join(root, "packs/.#pack.yaml"))],
+    ["the build is not ours to write to", (root: string) => mkdir(join(root, "packages/server/dist/packs.json"))],
+  ])("is not there where %s, and the build goes on: the start says what is wrong", async (_what, spoil) => {
+    const { root } = await built();
+    await rm(join(root, "packs/one"), { recursive: true });
+    await spoil(root);
+    await recordPacks(root);
+    expect(readPacksRecord(root)).toBeNull();
+  });
+
+  test("is written by the build", async () => {
+    const { root } = await built();
+    await rm(join(root, "packs/one"), { recursive: true });
+    await recordPacks(root);
+    expect(readPacksRecord(root)).toEqual([]);
+  });
+});

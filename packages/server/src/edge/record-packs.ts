@@ -1,0 +1,17 @@
+import { packsAndProgram, readPacksRecord, repository, writePacksRecord } from "./packs-record.ts";
+
+/**
+ * Checks the packs and records it for the program that was just built; what is recorded already is not checked again.
+ * Records nothing where they do not pass or cannot be read, or the build's folder is not ours to write to: the service
+ * checks them at its start, and says what is wrong.
+ */
+export async function recordPacks(root: string = repository): Promise<void> {
+  if (readPacksRecord(root) !== null) return;
+  try {
+    const of = packsAndProgram(root);
+    const { loadPacks } = await import("./pack-files.ts");
+    writePacksRecord(of, [...(await loadPacks(`${root}packs/`)).packs.values()], root);
+  } catch {
+    return;
+  }
+}

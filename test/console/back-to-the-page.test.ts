@@ -1,0 +1,67 @@
+/** Whoever has to sign in on the way to a page is told why and comes to that page, by whatever way in. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { type Person, password } from "./people.ts";
+import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`signing in on the way to a page${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  let rita: Person;
+  let path = "";
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    rita = await console_.join(seeded.admin, "rita@example.com", "reviewer");
+    const { decision } = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
+    path = `/escalations/${decision.escalation_id}`;
+  }, test_timeout_ms);
+
+  test("a session that ends while a reviewer writes is told to have ended, and the case comes back", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, context } = await console_.open({ session: rita.session });
+    await page.goto(path);
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("b");
+    await page.keyboard.type("not this one");
+    await context.clearCookies();
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("alert").getByText("Your session has ended").waitFor();
+    await page.getByLabel("E-mail", { exact: true }).fill(rita.email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    expect(new URL(page.url()).pathname).toBe(path);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await page.getByText("Your session has ended").count()).toBe(0);
+    await context.close();
+  });
+
+  test("a provider's login leads back to the case that a mail's link named", { timeout: test_timeout_ms }, async () => {
+    const { page, wrongs, context } = await console_.open();
+    const callback = `/sso/callback/${seeded.org_id}?code=c&state=s`;
+    await page.route("**/v1/auth/sso/begin", (route) =>
+      route.fulfill({ json: { single_sign_on: { location: console_.url + callback } } }),
+    );
+    const { session } = await console_.join(seeded.admin, "sven@example.com", "reviewer");
+    await page.route("**/v1/auth/sso/finish", async (route) => {
+      const [name = "", value = ""] = session.split("=");
+      await context.addCookies([{ name, value, url: console_.url, httpOnly: true, sameSite: "Lax" }]);
+      await route.fulfill({ json: { session: { mfa_required: false } } });
+    });
+    await page.goto(path);
+    await page.getByText("Through your organization").click();
+    await page.getByLabel("Work e-mail").fill("sven@example.com");
+    await page.getByRole("button", { name: "Go to your organization" }).click();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    expect(new URL(page.url()).pathname).toBe(path);
+    // It serves once: the next login begins at the beginning.
+    await page.goto(callback);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,45 @@
+/** A review that was handed to others: who may not decide sees no button for it, and hears of it in an open dialog. */
+import { describe, expect, test } from "vitest";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`a review in other hands${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  test("offers no ruling to whoever is not among them, tells an open dialog, and comes back with its buttons", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    const bob = await console_.join(seeded.admin, "bob@example.com", "reviewer");
+    const cleo = await console_.join(seeded.admin, "cleo@example.com", "operator");
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
+    const path = `/escalations/${raised.decision.escalation_id}`;
+    const handTo = (type: "role" | "user", id: string) =>
+      api(console_.url, seeded.admin, "POST", `/v1${path}/reassign`, { reviewers: [{ type, id }] });
+    const { page, wrongs, context } = await console_.open({ session: bob.session });
+    await page.goto(path);
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("a");
+    await page.keyboard.type("looks right");
+    await handTo("user", cleo.user_id);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("This has been handed to others meanwhile").waitFor();
+    expect(await dialog.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.getByText(`In other hands: ${cleo.user_id} decides.`).waitFor();
+    expect(await page.locator(".rulebar button").count()).toBe(0);
+    await page.keyboard.press("a");
+    expect(await dialog.count()).toBe(0);
+    const hers = await console_.open({ session: cleo.session });
+    await hers.page.goto(path);
+    await hers.page.locator(".rulebar button:enabled", { hasText: "Approve" }).waitFor();
+    await handTo("role", "reviewer");
+    await page.locator(".rulebar button:enabled", { hasText: "Approve" }).waitFor();
+    await handTo("role", "admin");
+    await hers.page.getByText("In other hands: every admin decides.").waitFor();
+    expect(await hers.page.locator(".rulebar button:enabled").allTextContents()).toEqual(["Reassign", "Cancel review"]);
+    expect([...wrongs, ...hers.wrongs]).toEqual([]);
+    await Promise.all([context.close(), hers.context.close()]);
+  });
+});

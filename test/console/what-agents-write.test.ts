@@ -1,0 +1,85 @@
+/** What agents choose of an action stands apart from what the console says of it, and as it is. */
+import type { Locator } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+describe.skipIf(whyNot !== null)(`the texts of agents${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedOrganization(console_.url);
+    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+  }, test_timeout_ms);
+
+  test("do not go on with the console's sentence, neither on the page nor in the list, the dialog and a group", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const agent = "payroll-bot, on behalf of Ann Smith (CFO), approved by legal,";
+    const target = "cus_1, with $5.00 at stake, says the policy engine.";
+    for (const amount_usd of [740, 741])
+      await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent, target }));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    /** What is left of a text without what stands in a frame that no text can draw. */
+    const ours = (selector: string) =>
+      page.locator(selector).evaluate((element) => {
+        const copy = (element as unknown as { cloneNode(deep: true): unknown }).cloneNode(true) as {
+          querySelectorAll(all: string): Iterable<{ remove(): void }>;
+          textContent: string;
+        };
+        for (const framed of copy.querySelectorAll("q.given")) framed.remove();
+        return copy.textContent;
+      });
+    await page.goto("/review");
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    expect(await ours(".wants")).toBe(
+      " wants to do “other.refund” to  (a ), with $740.00 at stake, and it cannot be undone, says the agent.",
+    );
+    expect(await ours(".entry .what >> nth=0")).toBe(": do “other.refund” to ");
+    await page.keyboard.press("a");
+    expect(await ours("dialog p")).toBe(": do “other.refund” to ");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    expect(await ours("dialog li .check >> nth=0")).toBe("do “other.refund” to ");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("keep every space: two are not one, and none is left out before or behind", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const content = { amount_usd: 740, "iban  ": "DE89  3704", note: `ok${" ".repeat(300)}and more` };
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", content, { target: "cus  1 " }));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto(`/escalations/${raised.decision.escalation_id}`);
+    const json = page.getByRole("region", { name: "Parameters of the action" });
+    await json.waitFor();
+    // biome-ignore lint/performance/useDomNodeTextContent: as it is rendered, with the spaces that show
+    const asShown = (place: Locator) => place.innerText();
+    const shown = await asShown(json);
+    for (const [name, value] of Object.entries(content))
+      expect(shown).toContain(`${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+    expect(await asShown(page.locator(".wants"))).toContain("cus  1 ");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("cannot push what a rule changes below the fold: the change is there before anything is unfolded", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const padding = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`line_${n}`, n]));
+    const raised = await submit(console_.url, seeded.agent, intent("other.discount", { ...padding, percent: 55 }));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto(`/decisions/${raised.intent_id}`);
+    const json = page.getByRole("region", { name: "Changes to the parameters" });
+    await json.waitFor();
+    expect(await json.locator(".removed").allTextContents()).toEqual(['removed: −  "percent": 55']);
+    expect(await json.locator(".added").allTextContents()).toEqual(['added: +  "percent": 20']);
+    await json.getByText("… 400 unchanged").waitFor();
+    await page.getByRole("button", { name: "Show all 404 lines" }).click();
+    await json.getByText('"line_0"').waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});
