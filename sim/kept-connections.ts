@@ -11,14 +11,35 @@ export interface KeptConnections {
   end(): void;
 }
 
-/** For worlds that lose no connection: a broken one would be handed on, too. */
+/** Hands on, once, what a world closes, unless anything failed on it: the next world would fail on a broken one forever. */
 export function keepConnections(connect: ConnectCommit): KeptConnections {
   const free: CommitConnection[] = [];
+
+  function lend(connection: CommitConnection): CommitConnection {
+    let ended = false;
+    let failed = false;
+    async function watched<T>(work: Promise<T>): Promise<T> {
+      try {
+        return await work;
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+    return {
+      commit: (order) => watched(connection.commit(order)),
+      openMonth: (org_id, period) => watched(connection.openMonth(org_id, period)),
+      close() {
+        if (ended) return;
+        ended = true;
+        if (failed) connection.close();
+        else free.push(connection);
+      },
+    };
+  }
+
   return {
-    async connect() {
-      const connection = free.pop() ?? (await connect());
-      return { ...connection, close: () => void free.push(connection) };
-    },
+    connect: async () => lend(free.pop() ?? (await connect())),
     end() {
       for (const connection of free.splice(0)) connection.close();
     },
