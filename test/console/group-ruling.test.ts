@@ -78,6 +78,49 @@ describe.skipIf(whyNot !== null)(`a group of alike${whyNot === null ? "" : `: ${
     await context.close();
   });
 
+  test("says what they differ in, and is approved only once that is known", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const contents = [
+      { amount_usd: 700, iban: "DE02120300000000202051", why: "late" },
+      { amount_usd: 700, iban: "DE89370400440532013000", why: "late", "notes/more": ["by phone"] },
+    ];
+    const submitAll = (agent: string, all: readonly object[]) =>
+      Promise.all(all.map((content) => submit(console_.url, seeded.agent, intent("other.refund", content, { agent }))));
+    await submitAll("bot-apart", contents);
+    await submitAll("bot-same", [contents[0] as object, contents[0] as object]);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    let broken = true;
+    await page.route(/\/v1\/intents\?/, (route) =>
+      broken
+        ? route.fulfill({ status: 503, json: { error: { code: "unavailable", message: "", details: [] } } })
+        : route.continue(),
+    );
+    await page.goto("/review?agent_id=bot-apart");
+    await page.getByRole("button", { name: "Rule on all 2" }).click();
+    const dialog = page.getByRole("dialog");
+    const approve = dialog.getByRole("button", { name: "Approve 2" });
+    await dialog.getByRole("button", { name: "Try again" }).waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    expect(await dialog.getByRole("button", { name: "Block 2" }).isDisabled()).toBe(false);
+    broken = false;
+    await dialog.getByRole("button", { name: "Try again" }).click();
+    await dialog.getByText("What they differ in stands with each").waitFor();
+    expect(await approve.isDisabled()).toBe(false);
+    const apart = await dialog.locator("dl.pairs").allInnerTexts();
+    expect(apart.map((each) => each.split(/\s*\n\s*/)).sort()).toEqual([
+      ["parameters/iban", `"${contents[0]?.iban}"`, "parameters/notes~1more/0", "—"],
+      ["parameters/iban", `"${contents[1]?.iban}"`, "parameters/notes~1more/0", '"by phone"'],
+    ]);
+    expect(await violations(page)).toEqual([]);
+    await page.goto("/review?agent_id=bot-same");
+    await page.getByRole("button", { name: "Rule on all 2" }).click();
+    await dialog.getByText("They ask for exactly the same.").waitFor();
+    expect(await dialog.locator("dl.pairs").count()).toBe(0);
+    expect(wrongs.filter((wrong) => !wrong.includes("503"))).toEqual([]);
+    await context.close();
+  });
+
   test("for which the budget of requests does not last waits as long as the service says, and goes on by itself", {
     timeout: test_timeout_ms,
   }, async () => {

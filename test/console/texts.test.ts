@@ -4,10 +4,17 @@ import { ApiError } from "@countersign/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { adviceOn } from "../../packages/console/src/api/advice.ts";
-import { changedLines, diffLines, jsonLines, patchBetween } from "../../packages/console/src/parts/json-lines.ts";
+import {
+  changedLines,
+  diffLines,
+  jsonLines,
+  patchBetween,
+  sameJson,
+} from "../../packages/console/src/parts/json-lines.ts";
 import { editableJson, textParts } from "../../packages/console/src/parts/visible-text.ts";
 import { marksOf, readText, textOf } from "../../packages/console/src/policies/document-text.ts";
 import { wordsAfter } from "../../packages/console/src/policies/vocabulary.ts";
+import { whatDiffers } from "../../packages/console/src/review/what-differs.ts";
 import { domainFunctions } from "../../packages/core/src/functions/index.ts";
 import { applyPatch, checkPolicy } from "../../packages/core/src/index.ts";
 
@@ -174,6 +181,40 @@ test("of a long difference the changes stand alone with what they are in, and th
       expect(changed(shown)).toEqual(changed(every));
     }),
   );
+});
+
+test("of any actions, those that ask for the same differ in nothing, and all others in something", () => {
+  const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)));
+  const some = fc.array(json, { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(some, fc.boolean(), (values, twice) => {
+      const all = twice ? values.flatMap((value) => [value, structuredClone(value)]) : values;
+      const differences = whatDiffers(new Map(all.map((value, n) => [String(n), value])));
+      const same = all.every((value) => sameJson(value, all[0]));
+      for (const n of all.keys()) expect((differences.get(String(n)) ?? []).length === 0).toBe(same);
+    }),
+  );
+  const pay = { to: { iban: "DE1" }, lines: [1, 2] };
+  const other = { lines: [1], to: { iban: "DE2" } };
+  expect(
+    Object.fromEntries(
+      whatDiffers(
+        new Map([
+          ["a", pay],
+          ["b", other],
+        ]),
+      ),
+    ),
+  ).toEqual({
+    a: [
+      { path: "/to/iban", text: '"DE1"' },
+      { path: "/lines/1", text: "2" },
+    ],
+    b: [
+      { path: "/to/iban", text: '"DE2"' },
+      { path: "/lines/1", text: null },
+    ],
+  });
 });
 
 describe("policies as text", () => {

@@ -1,17 +1,19 @@
 /** One ruling on several near-identical escalations: which, how far it is, and what became of each. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { useDraft } from "../api/draft.ts";
 import { Data } from "../parts/data.tsx";
 import { Meter } from "../parts/decision-parts.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
+import { Failed } from "../parts/states.tsx";
 import { TimeLeft } from "../parts/time.tsx";
 import { Deed } from "../parts/wants.tsx";
 import type { Group } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
+import { type Difference, type Differences, useDifferences } from "./what-differs.ts";
 
 type GroupOutcome = "approve" | "block";
 
@@ -25,6 +27,7 @@ export function GroupRuling({
   readonly onClose: (closed: readonly string[]) => void;
 }) {
   const run = useGroupRun();
+  const { data: differences, error, refetch } = useDifferences(members);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [comment, setComment, dropComment] = useDraft(`comment.${key}`);
   const onClose = () => {
@@ -49,15 +52,14 @@ export function GroupRuling({
   return (
     <Dialog title={`Rule on ${members.length} alike`} onClose={run.running ? run.stop : onClose} broad>
       <div className="stack">
-        <p>
-          The same agent, tool and reason. What they want in detail may differ: open those that you are not sure of.
-          Each gets a vote of yours of its own.
-        </p>
+        <p>{`The same agent, tool and reason. ${inDetail(differences)} Each gets a vote of yours of its own.`}</p>
+        {differences === undefined && error !== null && <Failed error={error} retry={() => void refetch()} />}
         <ul className="plain group-members">
           {members.map((each) => (
             <Member
               key={each.escalation_id}
               escalation={each}
+              differences={differences?.get(each.intent_id) ?? []}
               item={run.items.get(each.escalation_id) ?? waiting}
               chosen={!left.has(each.escalation_id)}
               fixed={begun}
@@ -95,7 +97,7 @@ export function GroupRuling({
               <button
                 type="button"
                 className="button good"
-                disabled={chosen.length === 0}
+                disabled={chosen.length === 0 || differences === undefined}
                 onClick={() => begin("approve")}
               >{`Approve ${chosen.length}`}</button>
             </>
@@ -121,6 +123,14 @@ export function GroupRuling({
   );
 }
 
+/** What the reader may go by; approving waits for it. */
+function inDetail(differences: Differences | undefined): string {
+  if (differences === undefined) return "What they differ in is not known yet; approving needs it.";
+  return [...differences.values()].some((each) => each.length > 0)
+    ? "What they differ in stands with each; everything else that they ask for is the same in all."
+    : "They ask for exactly the same.";
+}
+
 function isOver(item: Item | undefined): boolean {
   return item?.state === "ruled" || item?.state === "refused";
 }
@@ -143,14 +153,43 @@ function Held({ error, resting }: { readonly error: unknown; readonly resting: b
   );
 }
 
+const places_max = 8;
+
+/** What sets one apart, a line each. */
+function Apart({ differences }: { readonly differences: readonly Difference[] }) {
+  const [all, setAll] = useState(false);
+  if (differences.length === 0) return null;
+  return (
+    <>
+      <dl className="pairs">
+        {(all ? differences : differences.slice(0, places_max)).map(({ path, text }) => (
+          <Fragment key={path}>
+            <dt>
+              <Data text={path.slice(1)} chars_max={120} more={false} />
+            </dt>
+            <dd className="mono">{text === null ? "—" : <Data text={text} chars_max={300} more />}</dd>
+          </Fragment>
+        ))}
+      </dl>
+      {differences.length > places_max && !all && (
+        <button type="button" className="button small quiet" onClick={() => setAll(true)}>
+          {`… ${differences.length - places_max} more places`}
+        </button>
+      )}
+    </>
+  );
+}
+
 function Member({
   escalation,
+  differences,
   item,
   chosen,
   fixed,
   onToggle,
 }: {
   readonly escalation: Escalation;
+  readonly differences: readonly Difference[];
   readonly item: Item;
   readonly chosen: boolean;
   readonly fixed: boolean;
@@ -172,6 +211,7 @@ function Member({
           <Data text={action.summary} chars_max={300} more={false} />
         </span>
       )}
+      <Apart differences={differences} />
       <span className="row small muted">
         {`risk ${risk_score.toFixed(2)}`}
         <TimeLeft until={expires_at} />
