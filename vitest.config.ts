@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SimulationsFirst } from "./scripts/simulations-first.ts";
 
 export default defineConfig({
   resolve: { conditions: ["source"] },
@@ -13,6 +14,7 @@ export default defineConfig({
     ],
     globalSetup: ["packages/server/src/testing/global-setup.ts"],
     setupFiles: ["scripts/property-seed.ts", "scripts/clean-up-after-file.ts"],
+    sequence: { sequencer: SimulationsFirst },
     pool: "forks",
     // Files of one worker share their modules: importing the service anew for each took as much time as half of the tests.
     isolate: false,
