@@ -51,7 +51,6 @@ function causeText(error: Error): string {
 
 /** Reads the error object of an answer; anything that is not one (a proxy's page) becomes `http_<status>`. */
 export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "headers">, text: string): ApiError {
-  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   const error = errorObject(text);
   return new ApiError({
     status: response.status,
@@ -62,8 +61,19 @@ export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "h
         : `not an answer of the service: ${response.status} ${response.statusText}`,
     details: Array.isArray(error.details) ? error.details : [],
     request_id: typeof error.request_id === "string" ? error.request_id : response.headers.get("x-request-id"),
-    retry_after_seconds: Number.isFinite(retryAfter) ? retryAfter : null,
+    retry_after_seconds: retryAfterSeconds(response.headers),
   });
+}
+
+/** Seconds, or a date as proxies send it (RFC 9110 §10.2.3): by the clock of who sent it, where the answer tells that. */
+function retryAfterSeconds(headers: Headers): number | null {
+  const text = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d+$/.test(text)) return Number(text);
+  // Without the pattern `-1` and `1.5` would be dates, too.
+  const until_ms = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(until_ms)) return null;
+  const date_ms = Date.parse(headers.get("date") ?? "");
+  return Math.max(0, Math.ceil((until_ms - (Number.isNaN(date_ms) ? Date.now() : date_ms)) / 1000));
 }
 
 function errorObject(text: string): Record<string, unknown> {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
+import { apiErrorOf } from "./errors.ts";
 import { ApiError, ConnectionError, createClient } from "./index.ts";
 
 let server: Server | undefined;
@@ -93,6 +94,18 @@ test("429 is waited for as long as Retry-After says, then sent again", async () 
   );
   expect(await client.getUsage()).toEqual({ plan_id: "p" });
   expect(waits).toEqual([7000]);
+});
+
+test.each([
+  ["Sun, 22 Nov 2026 10:00:07 GMT", 7],
+  ["Sun, 22 Nov 2026 09:00:00 GMT", 0],
+  ["-1", null],
+  ["1.5", null],
+  ["soon", null],
+  ["", null],
+])("Retry-After as proxies may send it: %j is %j s from the answer's Date on", (text, seconds) => {
+  const headers = new Headers({ "retry-after": text, date: "Sun, 22 Nov 2026 10:00:00 GMT" });
+  expect(apiErrorOf({ status: 503, statusText: "", headers }, "").retry_after_seconds).toBe(seconds);
 });
 
 test("a request is repeated at most twice", async () => {
