@@ -47,6 +47,8 @@ export interface Look {
   readonly theme?: "light" | "dark";
   readonly width?: number;
   readonly height?: number;
+  /** The reader's time zone; the machine's without. */
+  readonly zone?: string;
 }
 
 /** Opens an empty page in a context of its own. */
@@ -57,6 +59,7 @@ export async function openPage(browser: Browser, base_url: string, look: Look = 
     colorScheme: look.theme ?? "light",
     reducedMotion: "reduce",
     locale: "en-GB",
+    ...(look.zone === undefined ? {} : { timezoneId: look.zone }),
   });
   context.setDefaultTimeout(patience_ms);
   context.setDefaultNavigationTimeout(patience_ms);

@@ -47,4 +47,24 @@ describe.skipIf(whyNot !== null)(`a filter that is typed${whyNot === null ? "" :
       await context.close();
     },
   );
+
+  test("of a time is the same for whoever opens the address, in their own zone", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const inZone = (zone: string) => console_.open({ api_key: seeded.admin, zone });
+    const here = await inZone("Asia/Kathmandu");
+    await openLoaded(here.page, "/decisions");
+    await here.page.getByLabel("From", { exact: true }).fill("2026-11-22T10:00");
+    await expect.poll(() => new URL(here.page.url()).search).toBe("?from=2026-11-22T04%3A15%3A00.000Z");
+    const there = await inZone("America/St_Johns");
+    await openLoaded(there.page, new URL(here.page.url()).pathname + new URL(here.page.url()).search);
+    expect(await there.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-11-22T00:45");
+    // Typed digit by digit the year is for a while one of antiquity, whose zones were minutes and seconds off.
+    for (const text of ["0002-03-04T05:06", "0020-03-04T05:06"]) {
+      await there.page.getByLabel("From", { exact: true }).fill(text);
+      await expect.poll(() => there.page.getByLabel("From", { exact: true }).inputValue()).toBe(text);
+    }
+    expect([here.wrongs, there.wrongs]).toEqual([[], []]);
+    await Promise.all([here.context.close(), there.context.close()]);
+  });
 });

@@ -12,11 +12,20 @@ import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
 
-/** What a datetime-local input holds, as the API takes it; the input is in the reader's zone. */
-const asTime = (local: string | undefined): string | undefined => {
-  if (local === undefined) return undefined;
-  const at = new Date(local);
+/** A filter's time as the API takes it. In the address it stands so, too: whoever opens it sees the same, in any zone. */
+const asTime = (text: string | undefined): string | undefined => {
+  const at = new Date(text ?? "");
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+};
+
+/** What a datetime-local input shows: the reader's zone. */
+const asLocal = (text: string | undefined): string => {
+  const time = asTime(text);
+  if (time === undefined) return "";
+  const at = new Date(time);
+  const [year, ...rest] = [at.getFullYear(), at.getMonth() + 1, at.getDate(), at.getHours(), at.getMinutes()];
+  const [month, day, hours, minutes] = rest.map((part) => String(part).padStart(2, "0"));
+  return `${String(year).padStart(4, "0")}-${month}-${day}T${hours}:${minutes}`;
 };
 
 export function DecisionsPage() {
@@ -76,14 +85,14 @@ export function DecisionsPage() {
         <TextField
           label="From"
           type="datetime-local"
-          value={filters.from ?? ""}
-          onChange={(event) => setFilters({ from: event.target.value })}
+          value={asLocal(filters.from)}
+          onChange={(event) => setFilters({ from: asTime(event.target.value) ?? "" })}
         />
         <TextField
           label="To"
           type="datetime-local"
-          value={filters.to ?? ""}
-          onChange={(event) => setFilters({ to: event.target.value })}
+          value={asLocal(filters.to)}
+          onChange={(event) => setFilters({ to: asTime(event.target.value) ?? "" })}
         />
         {filtered && (
           <button
