@@ -50,6 +50,36 @@ describe.skipIf(whyNot !== null)(`interruptions${whyNot === null ? "" : `: ${why
     await context.close();
   });
 
+  test("signing out while a policy is not saved asks first, and then leaves nothing of it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { email, session } = await console_.join(seeded.admin, "eve@example.com", "admin");
+    const { page, wrongs, context } = await console_.open({ session });
+    await page.goto("/policies/new");
+    const editor = page.locator("[data-editor]");
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    await paste(editor, JSON.stringify({ ...refundPolicy, metadata: { name: "unsaved", title: "Unsaved" } }, null, 2));
+    await page.getByText("No mistakes; the tests pass.").waitFor();
+    const dialog = page.getByRole("dialog", { name: "What you are writing is not saved" });
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("No mistakes; the tests pass.").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await dialog.getByRole("button", { name: "Sign out and lose it" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByLabel("E-mail", { exact: true }).fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.locator("[data-editor]").waitFor();
+    expect(await page.getByText("What you had written here").count()).toBe(0);
+    // With nothing to lose nobody is asked.
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("reasons, changed parameters and a group's comment outlive a session that ends, until their dialog is closed", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -40,6 +40,11 @@ export function keepDraft(name: string, text: string | null): void {
   }, undefined);
 }
 
+/** Whether anything was written and not sent yet. */
+export function hasDrafts(): boolean {
+  return attempt(() => Object.keys(sessionStorage).some((name) => name.startsWith(draftPrefix)), false);
+}
+
 /** Forgets everything that was being written: somebody leaves. */
 export function forgetDrafts(): void {
   attempt(() => {

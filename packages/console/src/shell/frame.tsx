@@ -4,9 +4,11 @@ import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { callerName, useSession } from "../api/session.tsx";
+import { hasDrafts } from "../browser/storage.ts";
 import { applyTheme, chosenTheme, type Theme } from "../browser/theme.ts";
 import { SignInPage } from "../pages/sign-in.tsx";
 import { Data } from "../parts/data.tsx";
+import { Confirm } from "../parts/dialog.tsx";
 import { Failed, Loading } from "../parts/states.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { ConnectionBanner, Mark } from "./mark.tsx";
@@ -33,8 +35,11 @@ function ThemeButton() {
 export function Frame() {
   const { caller, opening, trouble, hasKey, signOut, lookAgain } = useSession();
   const toasts = useToasts();
+  /** Asked whether what is being written may go. */
+  const [asked, setAsked] = useState(false);
   const leave = useMutation({
     mutationFn: signOut,
+    onSettled: () => setAsked(false),
     onError: (error) => {
       const { title, todo } = adviceOn(error);
       toasts.told("You may still be signed in", `${title}. ${todo}`);
@@ -62,6 +67,7 @@ export function Frame() {
       );
     return <SignInPage />;
   }
+  const leaving = hasKey ? "Forget key" : "Sign out";
   return (
     // Another caller gets pages of its own: nothing that was being looked at or written goes on.
     <div className="shell" key={callerName(caller)}>
@@ -91,9 +97,26 @@ export function Frame() {
         </span>
         <ThemeButton />
         {caller.type !== "open_mode" && (
-          <button type="button" className="button small" disabled={leave.isPending} onClick={() => leave.mutate()}>
-            {hasKey ? "Forget key" : "Sign out"}
+          <button
+            type="button"
+            className="button small"
+            disabled={leave.isPending}
+            onClick={() => (hasDrafts() ? setAsked(true) : leave.mutate())}
+          >
+            {leaving}
           </button>
+        )}
+        {asked && (
+          <Confirm
+            title="What you are writing is not saved"
+            action={`${leaving} and lose it`}
+            tone="bad"
+            busy={leave.isPending}
+            onConfirm={() => leave.mutate()}
+            onClose={() => setAsked(false)}
+          >
+            <p>Nobody who uses this browser after you shall find it, so leaving drops it.</p>
+          </Confirm>
         )}
       </header>
       <div id="side" className={open ? "side open" : "side"}>
