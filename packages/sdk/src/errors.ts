@@ -65,15 +65,14 @@ export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "h
   });
 }
 
-/** Seconds, or a date as proxies send it (RFC 9110 §10.2.3): by the clock of who sent it, where the answer tells that. */
+/** Seconds, or a date as proxies send it (RFC 9110 §10.2.3), which counts from the answer's own `Date`. */
 function retryAfterSeconds(headers: Headers): number | null {
   const text = headers.get("retry-after")?.trim() ?? "";
   if (/^\d+$/.test(text)) return Number(text);
   // Without the pattern `-1` and `1.5` would be dates, too.
   const until_ms = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(until_ms)) return null;
-  const date_ms = Date.parse(headers.get("date") ?? "");
-  return Math.max(0, Math.ceil((until_ms - (Number.isNaN(date_ms) ? Date.now() : date_ms)) / 1000));
+  const wait_ms = until_ms - Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(wait_ms) ? null : Math.max(0, Math.ceil(wait_ms / 1000));
 }
 
 function errorObject(text: string): Record<string, unknown> {

@@ -2,7 +2,8 @@
 import { type Escalation, type Reviewer, roleMeets, roleNames } from "@countersign/contract";
 import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useSession } from "../api/session.tsx";
-import { shownAnswer } from "../parts/shown.ts";
+import { shownAnswer, shownIntent } from "../parts/shown.ts";
+import { asked, whatDiffers } from "./what-differs.ts";
 
 /** How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. */
 const watch_ms = 3_000;
@@ -104,4 +105,42 @@ export function groupsOf(escalations: readonly Escalation[]): Group[] {
     else known.push(each);
   }
   return [...groups].map(([key, members]) => ({ key, members }));
+}
+
+/** Pages of 200 that are looked through before what is missing is read one by one. */
+const pages_max = 10;
+const a_minute_ms = 60_000;
+
+/** The differences of these escalations' intents, by intent. */
+export function useDifferences(members: readonly Escalation[]) {
+  const client = useClient();
+  return useQuery({
+    queryKey: ["intents", "alike", members.map(({ intent_id }) => intent_id)],
+    // What was submitted never changes.
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => {
+      const wanted = new Set(members.map(({ intent_id }) => intent_id));
+      const documents = new Map<string, unknown>();
+      const times = members.map(({ created_at }) => Date.parse(created_at));
+      const filter = {
+        agent_id: members[0]?.agent_id ?? "",
+        verdict: "escalate",
+        mode: members[0]?.pipeline_mode ?? "live",
+        from: new Date(Math.min(...times) - a_minute_ms).toISOString(),
+        to: new Date(Math.max(...times) + a_minute_ms).toISOString(),
+        limit: 200,
+      } as const;
+      let cursor: string | null | undefined;
+      for (let pages = 0; cursor !== null && pages < pages_max && documents.size < wanted.size; pages += 1) {
+        const page = await client.listIntents({ ...filter, ...(cursor === undefined ? {} : { cursor }) });
+        for (const each of page.intents)
+          if (wanted.has(each.intent_id)) documents.set(each.intent_id, asked(shownIntent(each)));
+        cursor = page.next_cursor;
+      }
+      for (const intent_id of wanted)
+        if (!documents.has(intent_id))
+          documents.set(intent_id, asked(shownIntent((await client.getIntent(intent_id)).intent)));
+      return whatDiffers(documents);
+    },
+  });
 }

@@ -11,9 +11,9 @@ import { TextArea } from "../parts/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { TimeLeft } from "../parts/time.tsx";
 import { Deed } from "../parts/wants.tsx";
-import type { Group } from "./escalation-data.ts";
+import { type Group, useDifferences } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
-import { type Difference, type Differences, useDifferences } from "./what-differs.ts";
+import type { Difference, Differences } from "./what-differs.ts";
 
 type GroupOutcome = "approve" | "block";
 

@@ -119,8 +119,7 @@ function shown(runtime: Needed, row: StoredSingleSignOn): SingleSignOn {
   return { ...shown, redirect_uri: redirectUri(runtime, org_id), login_url };
 }
 
-/** What the secret is sealed for: it opens for this organization's provider only. */
-/** What the secret of a client is sealed under. */
+/** What the secret of a client is sealed under: it opens for this organization's provider only. */
 export function clientSecretContext(org_id: string): string {
   return `${org_id} single_sign_on client_secret`;
 }
