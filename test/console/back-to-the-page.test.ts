@@ -35,6 +35,8 @@ describe.skipIf(whyNot !== null)(`signing in on the way to a page${whyNot === nu
     await page.locator(".rulebar button:enabled").first().waitFor();
     expect(new URL(page.url()).pathname).toBe(path);
     await page.getByRole("button", { name: "Sign out" }).click();
+    // The comment is kept until it is sent or given up.
+    await page.getByRole("button", { name: "Sign out and lose it" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await page.getByText("Your session has ended").count()).toBe(0);
     await context.close();

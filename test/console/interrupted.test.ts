@@ -61,7 +61,7 @@ describe.skipIf(whyNot !== null)(`interruptions${whyNot === null ? "" : `: ${why
     await page.keyboard.press("Control+a");
     await paste(editor, JSON.stringify({ ...refundPolicy, metadata: { name: "unsaved", title: "Unsaved" } }, null, 2));
     await page.getByText("No mistakes; the tests pass.").waitFor();
-    const dialog = page.getByRole("dialog", { name: "What you are writing is not saved" });
+    const dialog = page.getByRole("dialog", { name: "What you wrote in this tab is not saved" });
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("No mistakes; the tests pass.").waitFor();

@@ -84,7 +84,10 @@ describe.skipIf(whyNot !== null)(`whose a tab is${whyNot === null ? "" : `: ${wh
     await paste(editor, "half: written");
     const drafts = () => page.evaluate<string[]>("Object.keys(sessionStorage)");
     await expect.poll(drafts).toHaveLength(1);
-    const leave = page.getByRole("button", { name: "Sign out", exact: true });
+    const leave = async () => {
+      await page.getByRole("button", { name: "Sign out", exact: true }).click();
+      await page.getByRole("button", { name: "Sign out and lose it" }).click();
+    };
     const failures = [
       [{ status: 503, body: '{"error":{"code":"unavailable"}}' }, "The service cannot reach its database"],
       [{ status: 429, headers: { "retry-after": "40" }, body: "" }, "Try again in 40 seconds"],
@@ -94,7 +97,7 @@ describe.skipIf(whyNot !== null)(`whose a tab is${whyNot === null ? "" : `: ${wh
       await page.route("**/v1/auth/logout", (route) =>
         answer === null ? route.abort("connectionreset") : route.fulfill(answer),
       );
-      await leave.click();
+      await leave();
       const message = page.getByRole("region", { name: "Messages" });
       await message.getByText("You may still be signed in").waitFor();
       await message.getByText(why).waitFor();
@@ -102,7 +105,7 @@ describe.skipIf(whyNot !== null)(`whose a tab is${whyNot === null ? "" : `: ${wh
       expect(await page.getByRole("heading", { name: "Write a policy" }).count()).toBe(1);
       await page.unroute("**/v1/auth/logout");
     }
-    await leave.click();
+    await leave();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await drafts()).toEqual([]);
     expect(wrongs).toEqual([]);

@@ -108,7 +108,7 @@ export function Frame() {
         )}
         {asked && (
           <Confirm
-            title="What you are writing is not saved"
+            title="What you wrote in this tab is not saved"
             action={`${leaving} and lose it`}
             tone="bad"
             busy={leave.isPending}
