@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  clockHourFact,
   deliveryHeaders,
   type ErrorCodeRow,
   type EventField,
@@ -17,6 +18,7 @@ import {
   type FactField,
   factCategories,
   factKeyPattern,
+  factMaxAgeSeconds,
   limits,
   openapiDocument,
   problemCodes,
@@ -175,7 +177,11 @@ function factsPage(): string {
     `Facts about ${category.meaning}. Fresh for ${ageText(category.max_age_seconds)} unless a membrane or policy says otherwise.`,
     table(
       ["fact", "type", "meaning"],
-      category.fields.map((field: FactField) => [`\`${field.name}\``, field.types.join(" or "), factMeaning(field)]),
+      category.fields.map((field: FactField) => [
+        `\`${field.name}\``,
+        field.types.join(" or "),
+        `${factMeaning(field)}${ownFreshness(`${category.name}.${field.name}`)}`,
+      ]),
     ),
   ]);
   const total = Object.values(factCategories).reduce((sum, category) => sum + category.fields.length, 0);
@@ -185,7 +191,7 @@ function factsPage(): string {
       `missing. Other keys are kept for your own policies: any key that matches \`${factKeyPattern}\`, at most ` +
       `${limits.context_keys_per_category_max} per category. Nothing is coerced: \`"false"\` is not \`false\`.`,
     "`as_of` says per category when the facts were true (a date-time with time zone). Without it they count as of their " +
-      "receipt. Facts that are too old count as missing where they would permit something, and still count where they forbid.",
+      "receipt. A few facts have a freshness of their own in place of their category's; it stands with them. Facts that are too old count as missing where they would permit something, and still count where they forbid.",
     ...sections,
     "## Asked for",
     "Facts can also be asked for: register an endpoint of yours with `PUT /v1/context/source`. Before each decision it gets " +
@@ -218,6 +224,13 @@ function factMeaning(field: FactField): string {
     default:
       return field.meaning;
   }
+}
+
+/** What is said of a fact that is not fresh for as long as the others of its category. */
+function ownFreshness(path: string): string {
+  if (path === clockHourFact) return "; fresh until the clock strikes the next hour";
+  const seconds = factMaxAgeSeconds[path];
+  return seconds === undefined ? "" : `; fresh for ${ageText(seconds)}`;
 }
 
 function ageText(seconds: number): string {

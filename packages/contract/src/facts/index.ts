@@ -37,8 +37,18 @@ export const contextContractVersion = "1";
 /** Every key of a category object matches this; the same text is a JSON Schema pattern. Source: contract §2.9 rule 2. */
 export const factKeyPattern = "^[a-z][a-z0-9_]{0,63}$";
 
-/** Single facts whose default age is not their category's, in seconds, by `category.field`. */
-export const factMaxAgeSeconds = {
+/**
+ * Single facts that are good for a shorter time than their category, in seconds, by `category.field`: a certificate can be
+ * revoked any day, while the rest of `organizational` changes by the week.
+ */
+export const factMaxAgeSeconds: Readonly<Record<string, number>> = {
   "organizational.ssl_certificate_valid": 86_400,
   "organizational.certificate_expiry_days": 86_400,
-} as const satisfies Record<string, number>;
+};
+
+/**
+ * The fact that is good until the clock strikes, as `category.field`, and for no time beyond: a recipient's local hour is
+ * another one then, however young the fact is. Every zone of the United States is a whole number of hours from UTC, so the
+ * UTC hour decides. Source: policies.md §3 rule 7.
+ */
+export const clockHourFact = "environmental.recipient_local_hour";

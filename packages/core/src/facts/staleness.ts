@@ -1,26 +1,16 @@
-import { type FactCategoryName, factCategories, factCategoryNames } from "@countersign/contract";
+import {
+  clockHourFact,
+  type FactCategoryName,
+  factCategories,
+  factCategoryNames,
+  factMaxAgeSeconds,
+} from "@countersign/contract";
 import { parseTimestampUs, us_per_second } from "../time.ts";
 import type { CategoryFacts, FactDocument, MergedFacts } from "./merge.ts";
 import { originOf } from "./merge.ts";
 
 /** Maximum ages in seconds, keyed by category (`security`) or by single fact (`environmental.tls_version`). */
 export type MaxAgeSeconds = Readonly<Record<string, number>>;
-
-/**
- * Single facts that are good for a shorter time than their category: a certificate can be revoked any day, while the
- * rest of `organizational` changes by the week.
- */
-const fact_max_age_seconds: Readonly<Record<string, number>> = {
-  "organizational.ssl_certificate_valid": 86_400,
-  "organizational.certificate_expiry_days": 86_400,
-};
-
-/**
- * True only within one clock hour: a recipient's local hour is another one as soon as the clock strikes, however young
- * the fact is. Every zone of the United States is a whole number of hours from UTC, so the UTC hour decides.
- * Source: policies.md §3 rule 7.
- */
-const clock_hour_fact = "environmental.recipient_local_hour";
 
 const hour_us = 3_600 * us_per_second;
 
@@ -39,7 +29,7 @@ export type FactLimits = { readonly [category in FactCategoryName]: CategoryLimi
 
 /**
  * Resolves age limits. Later layers win over earlier ones, and within one layer a single fact wins over its category; a
- * category in a later layer also replaces what earlier layers say about its single facts. `clock_hour_fact` has no age
+ * category in a later layer also replaces what earlier layers say about its single facts. `clockHourFact` has no age
  * of its own by default (the hour alone bounds it); a layer that names it or its category adds that limit.
  * Source: api.md §5 (defaults); policies.md §3 rule 3.
  */
@@ -48,10 +38,10 @@ export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): F
   for (const category of factCategoryNames) {
     let max_age_us = factCategories[category].max_age_seconds * us_per_second;
     const fields = new Map<string, number | null>();
-    for (const [path, seconds] of Object.entries(fact_max_age_seconds)) {
+    for (const [path, seconds] of Object.entries(factMaxAgeSeconds)) {
       if (path.startsWith(`${category}.`)) fields.set(path.slice(category.length + 1), seconds * us_per_second);
     }
-    if (clock_hour_fact.startsWith(`${category}.`)) fields.set(clock_hour_fact.slice(category.length + 1), null);
+    if (clockHourFact.startsWith(`${category}.`)) fields.set(clockHourFact.slice(category.length + 1), null);
     for (const layer of layers) {
       if (layer === undefined) continue;
       if (Object.hasOwn(layer, category)) {
