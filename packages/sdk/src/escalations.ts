@@ -16,6 +16,8 @@ export interface EscalationQuery extends PageQuery {
   readonly agent_id?: string;
   readonly reviewer?: string;
   readonly mode?: PipelineMode;
+  /** Of pending ones that are for the same action, only the newest; `equal_pending` says how many there are. */
+  readonly group?: "equal";
   /** Those whose time ends first come first; for pending ones only. */
   readonly order?: "expires_at";
 }

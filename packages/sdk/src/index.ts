@@ -5,6 +5,8 @@ export { ApiError, ConnectionError } from "./errors.ts";
 export type { EscalationQuery, VoteOptions } from "./escalations.ts";
 export { newIdempotencyKey } from "./idempotency-key.ts";
 export type { DecisionOptions, IntentQuery, SubmitOptions } from "./intents.ts";
+export type { AuditQuery, OverviewOptions } from "./organization.ts";
+export type { OverrideQuery } from "./overrides.ts";
 export type { Page, PageQuery } from "./page.ts";
 export type { TransportOptions } from "./transport.ts";
 export { type ContextRequest, verifyContextRequest } from "./verify-context-request.ts";

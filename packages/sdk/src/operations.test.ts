@@ -1,4 +1,4 @@
-import { deliveredOperations, type OperationId } from "@countersign/contract";
+import { deliveredOperations, type OperationId, type operations } from "@countersign/contract";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Client, createClient } from "./index.ts";
 
@@ -134,4 +134,24 @@ test.each(called)("%s: the client has this method and sends it where the contrac
   expect(sent.headers.get("x-api-key")).toBe("k");
   for (const name of new URL(sent.url).searchParams.keys())
     expect(Object.keys(operation.query?.properties ?? {})).toContain(name);
+});
+
+type Table = typeof operations;
+type QueryNames<Id extends OperationId> = Table[Id] extends { query: { properties: infer P } }
+  ? keyof P & string
+  : never;
+/** What lists something, and the overview, which filters alike. */
+type Filtering = { [Id in OperationId]: "cursor" extends QueryNames<Id> ? Id : never }[OperationId] | "getOverview";
+/** The names in the last argument of a method. */
+type Taken<Id extends keyof Client> =
+  Required<Parameters<Client[Id]>> extends [...unknown[], infer Q] ? keyof Q : never;
+type Differing<A, B> = Exclude<A | B, A & B>;
+/** `listEscalations: group` where the contract's operation or the client's method alone has that filter. */
+type Forgotten = {
+  [Id in Filtering]: `${Id}: ${Differing<QueryNames<Id>, Taken<Id> & string>}`;
+}[Filtering];
+
+test("a list's method takes the filters that the contract has for it (the compiler tells which one was forgotten)", () => {
+  const none: [Forgotten] extends [never] ? true : Forgotten = true;
+  expect(none).toBe(true);
 });
