@@ -26,8 +26,8 @@ Examples:
   $ countersign keys create --role agent --name billing-bot
   $ countersign doctor`;
 
-/** Runs one command line (`process.argv`); resolves to the exit code when the command is done. */
-export async function run(argv: readonly string[]): Promise<number> {
+/** The program with all of its commands; each is added here. */
+export function createProgram(): Command {
   const program = new Command("countersign")
     .description("Decides, records and accounts for what software agents propose to do.")
     .version(version, "-v, --version", "print the version")
@@ -38,6 +38,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...[addReplay, addWebhooks, addPolicies, addPacks, addAudit],
   ])
     add(program);
+  return program;
+}
+
+/** Runs one command line (`process.argv`); resolves to the exit code when the command is done. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const program = createProgram();
   const outputFailure = watchStandardOutput();
   try {
     await program.parseAsync(argv);
