@@ -47,9 +47,18 @@ const checks: readonly Check[] = [
   { name: "generated", mend: "npm run gen", run: () => staleFiles().join("\n") },
 ];
 
+/** What is so wrong that a check cannot be made is its outcome. */
+function outcomeOf({ run }: Check): string {
+  try {
+    return run();
+  } catch (error) {
+    return String(error);
+  }
+}
+
 const results = checks.map((check) => {
   const began_ms = performance.now();
-  const wrong = check.run();
+  const wrong = outcomeOf(check);
   if (wrong !== "") console.log(`\n── ${check.name} ──\n${wrong}\n`);
   return { ...check, good: wrong === "", seconds: ((performance.now() - began_ms) / 1000).toFixed(1) };
 });

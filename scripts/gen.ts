@@ -1,10 +1,10 @@
 /**
- * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts}.md, and from
- * the core's schema of policies, docs/policy.schema.json.
+ * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts}.md, from
+ * the core's schema of policies, docs/policy.schema.json, and from the packs, docs/fact-coverage.md.
  * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
  */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -30,6 +30,7 @@ import {
   warningCodes,
 } from "@countersign/contract";
 import { policySchema } from "@countersign/core";
+import { coverageMarkdown, parsePack } from "../packages/core/src/packs/index.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
@@ -42,6 +43,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/errors.md", errorsPage()],
     ["docs/events.md", eventsPage()],
     ["docs/facts.md", factsPage()],
+    ["docs/fact-coverage.md", coverageMarkdown(packRules())],
     ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
 }
@@ -51,6 +53,24 @@ export function staleFiles(): string[] {
   return [...generatedFiles()]
     .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), "utf8") !== text)
     .map(([path]) => path);
+}
+
+/** The rules of all packs. Throws what is wrong with a pack that is not well formed; whether its cases are green the tests say. */
+function packRules() {
+  const folders = readdirSync(join(root, "packs"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders
+    .map(({ name }) => name)
+    .sort()
+    .flatMap((folder) => {
+      const text = (...path: string[]) => readFileSync(join(root, "packs", folder, ...path), "utf8");
+      const names = readdirSync(join(root, "packs", folder, "policies"));
+      const policies = new Map(names.map((name) => [name, text("policies", name)]));
+      const files = { folder, manifest: text("pack.yaml"), policies, cases: text("cases.jsonl") };
+      const { pack, diagnostics } = parsePack(files);
+      const findings = diagnostics.map(({ file, message, help }) => `packs/${folder}/${file}: ${message} ${help}`);
+      if (findings.length > 0) throw new Error(findings.join("\n"));
+      return pack?.rules ?? [];
+    });
 }
 
 /** For editors: form only. `countersign policies check` also reads the expressions. */
@@ -245,7 +265,7 @@ function plural(count: number, unit: string): string {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const stale = staleFiles();
   if (process.argv.includes("--check")) {
-    for (const path of stale) console.error(`${path} is out of step with packages/contract; run npm run gen`);
+    for (const path of stale) console.error(`${path} is out of step; run npm run gen`);
     process.exitCode = stale.length === 0 ? 0 : 1;
   } else {
     for (const path of stale) {

@@ -33,7 +33,7 @@ export const coverageMarkdown = (rules: readonly PolicyDocument[]): string => {
   const head = [
     "# Facts and the rules that read them",
     "",
-    "Written from `packs/` by the tests; do not edit. A rule stands in a row when its condition, its variables or its",
+    "Written from `packs/` by `npm run gen`; do not edit. A rule stands in a row when its condition, its variables or its",
     "modifications may read the fact, directly or through a function that reads all facts.",
     "",
     `${coverage.length} facts, ${rules.length} rules.`,

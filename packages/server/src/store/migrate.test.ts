@@ -180,7 +180,7 @@ describe("the files", () => {
     );
   });
 
-  test("make exactly the schema of migrations/schema.golden.txt", async () => {
+  test("make exactly the schema of migrations/schema.golden.txt (write it with vitest -u)", async () => {
     const { db } = await testDatabase();
     await expect(await db.system(schemaText)).toMatchFileSnapshot("../../migrations/schema.golden.txt");
   });
