@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { factCategories } from "@countersign/contract";
+import { type EventTypeRow, eventTypes, factCategories } from "@countersign/contract";
 import { expect, it } from "vitest";
 import { mergeFacts } from "../packages/core/src/facts/merge.ts";
 import { freshUntilUs, resolveLimits } from "../packages/core/src/facts/staleness.ts";
-import { staleFiles } from "./gen.ts";
+import { generatedFiles, staleFiles } from "./gen.ts";
 
 it("the generated files are in step with the contract's tables (npm run gen writes them)", () => {
   expect(staleFiles()).toEqual([]);
@@ -33,4 +33,13 @@ it("docs/facts.md says of every fact how long the core takes it as fresh", () =>
     }
   }
   expect(said).toEqual(taken);
+});
+
+it("docs/events.md has the fields of every event that has fields of its own", () => {
+  const page = generatedFiles().get("docs/events.md") ?? "";
+  for (const [name, { data }] of Object.entries(eventTypes) as [string, EventTypeRow][]) {
+    if (typeof data === "string") continue;
+    const section = page.split(/\n(?=## )/).find((each) => /^## Data of .*/.exec(each)?.[0].includes(name)) ?? "";
+    for (const field of data) expect(section, name).toContain(`| \`${field.name}\` | ${field.type} |`);
+  }
 });

@@ -171,17 +171,23 @@ function eventsPage(): string {
     `A delivery is attempted ${limits.delivery_attempts_max} times: again ${limits.delivery_wait_1_seconds} seconds after the ` +
       `first failure and ${limits.delivery_wait_2_seconds} seconds after the second. Each attempt waits up to ` +
       `${limits.delivery_attempt_timeout_ms / 1000} seconds for a 2xx. The stored body is what every attempt sends, byte for byte.`,
-    "## Data of decision.approved, decision.blocked and decision.escalated",
-    fieldTable(eventTypes["decision.approved"].data),
-    "## Data of decision.overridden",
-    fieldTable(eventTypes["decision.overridden"].data),
-    "## Data of quota.exceeded",
-    fieldTable(eventTypes["quota.exceeded"].data),
+    ...dataSections(),
     "## Data of escalation events",
     "The whole escalation record as it was at that moment, as `GET /v1/escalations/{escalation_id}` gives it.",
     "## Data of a manual retry",
     "The original data, and `original_delivery_id`.",
   );
+}
+
+/** A section for each list of fields, under the names of all events that have it. */
+function dataSections(): string[] {
+  const names = new Map<readonly EventField[], string[]>();
+  for (const [name, { data }] of Object.entries(eventTypes) as [string, EventTypeRow][])
+    if (typeof data !== "string") names.set(data, [...(names.get(data) ?? []), name]);
+  return [...names].flatMap(([fields, those]) => [
+    `## Data of ${those.join(", ").replace(/, (?=[^,]*$)/, " and ")}`,
+    fieldTable(fields),
+  ]);
 }
 
 function fieldTable(fields: readonly EventField[]): string {
