@@ -1,4 +1,4 @@
-/** The rooms of the house and which of them each may import. Source: architecture.md §1. */
+/** The rooms of the house and which of them each may import. Source: ARCHITECTURE.md. */
 
 import { dirname, join } from "node:path/posix";
 
@@ -17,7 +17,6 @@ export type Room =
   | "sdk"
   | "cli"
   | "console"
-  | "mcp"
   | "free";
 
 const serverFolders = ["store", "operations", "http", "worker", "edge"] as const;
@@ -36,7 +35,6 @@ const mayImport: Record<Room, readonly Room[]> = {
   server: ["contract", "cel", "core", "ports", "store", "operations", "http", "worker", "edge"],
   sdk: ["contract"],
   console: ["contract", "sdk"],
-  mcp: ["contract", "sdk"],
   cli: ["contract", "cel", "core", "server", "sdk"],
   free: [
     "contract",
@@ -66,7 +64,6 @@ const instead: Partial<Record<Room, string>> = {
   worker: "move the use case to operations; clocks, ids and sockets come through ports.ts",
   sdk: "the client is built on the contract alone",
   console: "use the sdk",
-  mcp: "use the sdk",
 };
 
 /** The room of a file, given its path from the root of the repository. */

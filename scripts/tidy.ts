@@ -31,10 +31,10 @@ const pureRooms: readonly Room[] = ["contract", "cel", "core"];
 /** Modules of Node.js whose functions depend on their arguments only (randomness is caught by name). */
 const pureModules = new Set(["node:buffer", "node:crypto", "node:zlib"]);
 const atEdge = (room: Room): boolean => room === "free" || room === "edge" || room === "cli";
-/** Code that runs in somebody else's process, where there are no ports of ours. */
 /** The one file of the console that reads the browser's clock; the others take the time from it. */
 const isBrowserClock = (path: string): boolean => path === "packages/console/src/browser/clock.ts";
-const atCustomer = (room: Room): boolean => room === "sdk" || room === "console" || room === "mcp";
+/** Code that runs in somebody else's process, where there are no ports of ours. */
+const atCustomer = (room: Room): boolean => room === "sdk" || room === "console";
 /** The supervisor of the embedded database owns a process of this machine, as the edge does. */
 const supervises = (path: string): boolean => path.startsWith("packages/server/src/store/embedded-postgres/");
 

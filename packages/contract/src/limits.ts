@@ -37,7 +37,6 @@ export const limits = {
   data_classes_max: 50,
   label_chars_max: 128,
   comment_chars_max: 4_000,
-  risk_decimals: 4,
 
   // Keys. Source: contract §2.2 and §8 rule 11, api.md §3
   api_key_random_chars_min: 32,
@@ -79,7 +78,6 @@ export const limits = {
   delivery_answer_bytes_max: 65_536,
   webhooks_per_organization_max: 100,
   webhook_url_chars_max: 2_048,
-  webhook_secret_random_bytes: 32,
   description_chars_max: 1_000,
 
   // Membranes and onboarding. Source: api.md §10

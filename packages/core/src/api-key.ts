@@ -1,6 +1,7 @@
 /** The text of an API key: `svc_<environment>_<scope>_<32 random characters><6 characters of checksum>`. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { limits } from "@countersign/contract";
 
 /** What a key text says about itself. Only the stored key says what it may do. */
 export interface ApiKeyText {
@@ -10,7 +11,7 @@ export interface ApiKeyText {
 }
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const checksumLength = 6;
+const checksumLength = limits.api_key_checksum_chars;
 
 /** Read from the left: the environment and scope are known words without `_`, the random part has no `_`. */
 const keyText = /^svc_(live|shadow|test)_([a-z]{1,16})_([0-9A-Za-z]{38,128})$/;

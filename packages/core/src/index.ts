@@ -40,7 +40,6 @@ export {
   listFacts,
   type MergedFacts,
   mergeFacts,
-  noFacts,
 } from "./facts/merge.ts";
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { type ContextFindings, contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
@@ -66,15 +65,12 @@ export {
 export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check.ts";
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
-export { explainPolicies, type PolicyExplanation } from "./policy/explain.ts";
 export { diagnostics_max } from "./policy/findings.ts";
 export { redTestDiagnostics } from "./policy/red-tests.ts";
 export {
-  decideTest,
   type PolicyTestResult,
   plain_membrane,
   policyTestSteps,
-  runPolicyTest,
   runPolicyTests,
 } from "./policy/run-tests.ts";
 export { policySchema } from "./policy/schema.ts";
@@ -83,7 +79,7 @@ export { suggestName } from "./policy/suggest-name.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps, policySha256 } from "./policy-set.ts";
 export { type RateTake, RateWindow, rateTake } from "./rate-window.ts";
 export { contextRequestHeaders, deliveryHeaders } from "./signature.ts";
-export { formatTimestampUs, parseDurationSeconds, parseTimestampUs, us_per_second } from "./time.ts";
+export { formatTimestampUs, parseTimestampUs, us_per_second } from "./time.ts";
 export {
   checkWebhookUrl,
   publicHttpsOnly,

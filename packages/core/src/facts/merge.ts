@@ -45,9 +45,6 @@ export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFa
   readonly not_pulled?: PullFailure;
 };
 
-/** No facts at all. */
-export const noFacts: MergedFacts = Object.freeze({});
-
 /**
  * Merges documents into one set of facts: for each fact the most trusted source that has it wins, whatever its age and
  * whatever the order of `sources`. Inline stands last, so nothing that an agent says displaces a stored or pulled fact.

@@ -53,7 +53,7 @@ export function* policyTestSteps(document: PolicyDocument): Generator<void, Poli
 }
 
 /** Runs one case against a policy set of any size. */
-export function runPolicyTest(test: PolicyTestCase, policySet: PolicySet): PolicyTestResult {
+function runPolicyTest(test: PolicyTestCase, policySet: PolicySet): PolicyTestResult {
   const decided = decideTest(test, policySet);
   const mismatches: { field: string; expected: unknown; actual: unknown }[] = [];
   const compare = (field: string, expected: unknown, actual: unknown): void => {
