@@ -99,8 +99,11 @@ export interface Mail {
 
 /** The way out for mails. */
 export interface Mailer {
-  /** Resolves once the mail is another server's, or a file; rejects when it is to be tried again. */
-  send(mail: Mail): Promise<void>;
+  /**
+   * Resolves once the mail is another server's, or a file; rejects when it is to be tried again, after a minute at the latest.
+   * `stop` breaks it off: then it rejects, and whether the server has taken the mail is not known.
+   */
+  send(mail: Mail, stop?: AbortSignal): Promise<void>;
 }
 
 /** The one way out to addresses that somebody else named. */

@@ -1,9 +1,11 @@
 /** Mails to a real SMTP server, and to files without one. */
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { escalationsMail, signupMail } from "../operations/mail-texts.ts";
 import type { Mail } from "../ports.ts";
 import { silentLog } from "../testing/silent-log.ts";
@@ -56,8 +58,9 @@ async function smtpServer(refuse = 0): Promise<{ url: string; received: Received
   return { url: `smtp://127.0.0.1:${port}`, received };
 }
 
-function mailerOf(smtp_url: string | null, data_dir = "/nowhere") {
-  const mailer = createMailer({ smtp_url, mail_from: "Acme <noreply@acme.example>", data_dir }, silentLog);
+function mailerOf(smtp_url: string | null, data_dir = "/nowhere", attempt_ms_max?: number) {
+  const config = { smtp_url, mail_from: "Acme <noreply@acme.example>", data_dir };
+  const mailer = createMailer(config, silentLog, attempt_ms_max);
   onTestFinished(() => mailer.close());
   return mailer;
 }
@@ -80,6 +83,28 @@ test("a server that refuses is told to the caller, who tries again", async () =>
   await expect(mailer.send(mail)).rejects.toThrow(/451/);
   await mailer.send(mail);
   expect(received).toHaveLength(1);
+});
+
+test("a server that drips its answers is left, however often it says something", async () => {
+  const left: Promise<unknown>[] = [];
+  const server = createServer((socket) => {
+    const drip = setInterval(() => socket.write("220-one moment\r\n"), 10);
+    socket.on("error", () => undefined);
+    left.push(once(socket, "close").then(() => clearInterval(drip)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const mailer = mailerOf(`smtp://127.0.0.1:${port}`, "/nowhere", 500);
+  await expect(mailer.send(mail)).rejects.toThrow("did not take the mail within 0.5 s");
+  await Promise.all(left);
+  const stop = new AbortController();
+  const patient = mailerOf(`smtp://127.0.0.1:${port}`).send(mail, stop.signal);
+  await vi.waitUntil(() => left.length === 2);
+  stop.abort();
+  await expect(patient).rejects.toThrow("aborted");
+  await Promise.all(left);
 });
 
 test("nobody there is told, too", async () => {

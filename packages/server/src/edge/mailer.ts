@@ -9,15 +9,23 @@ import type { Config } from "./config.ts";
 
 const default_from = "Countersign <countersign@localhost>";
 const smtp_timeout_ms = 20_000;
+/**
+ * Everything from the lookup of the server's name to its last answer. Nodemailer's own limits start anew with each answer,
+ * and a server that drips its answers never meets them; the mail's lease would end, and another node send it a second time.
+ */
+const attempt_ms_max_default = 60_000;
 
 /** The mailer of one process. `MAIL_FROM` is the sender. */
 export function createMailer(
   config: Pick<Config, "smtp_url" | "mail_from" | "data_dir">,
   log: Log,
+  attempt_ms_max = attempt_ms_max_default,
 ): Mailer & { close(): void } {
   const from = config.mail_from ?? default_from;
   if (config.smtp_url === null) return fileMailer(from, join(config.data_dir, "outbox"), log);
-  const transport = createTransport(config.smtp_url, {
+  const transport = createTransport({
+    // In one object with the rest: beside the address as a text, nodemailer takes the second argument for fields of mails.
+    url: config.smtp_url,
     connectionTimeout: smtp_timeout_ms,
     greetingTimeout: smtp_timeout_ms,
     socketTimeout: smtp_timeout_ms,
@@ -27,8 +35,15 @@ export function createMailer(
     disableUrlAccess: true,
   } as object);
   return {
-    async send(mail) {
-      await transport.sendMail(messageOf(mail, from));
+    async send(mail, stop) {
+      const late = AbortSignal.timeout(attempt_ms_max);
+      const signal = stop === undefined ? late : AbortSignal.any([late, stop]);
+      try {
+        await transport.sendMail({ ...messageOf(mail, from), signal });
+      } catch (error) {
+        if (!late.aborted) throw error;
+        throw new Error(`the mail server did not take the mail within ${attempt_ms_max / 1_000} s`, { cause: error });
+      }
     },
     close: () => transport.close(),
   };

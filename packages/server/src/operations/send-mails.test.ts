@@ -108,3 +108,22 @@ test("a mail that waited is sent to nobody who was removed or wants none any mor
   const told = ["stays", "unsubscribed", "removed", "stands", "withdrawn"];
   expect(told.filter((name) => sent.some(({ to }) => to === `${name}@example.com`))).toEqual(["stays", "stands"]);
 });
+
+test("a node that stops waits for no mail server that hangs: the mail is put off", async () => {
+  let under_way = 0;
+  const hanging = {
+    send: (_mail: Mail, stop?: AbortSignal) => {
+      under_way += 1;
+      return new Promise<void>((_, reject) => stop?.addEventListener("abort", () => reject(new Error("aborted"))));
+    },
+  };
+  await database.db.query("delete from mails");
+  const stopping = await serviceNode(database, { mailer: hanging });
+  await node.close();
+  await call(stopping.url, "POST", "/v1/auth/signup", {
+    body: { org_name: "Acme", email: "late@example.com", password: "long enough" },
+  });
+  await expect.poll(() => under_way, { timeout: 20_000 }).toBe(1);
+  await stopping.close();
+  expect(await waiting()).toMatchObject([{ kind: "signup" }]);
+});

@@ -11,29 +11,29 @@ import type { Runtime } from "./runtime.ts";
 import { tokenHash } from "./session.ts";
 
 const at_once_max = 10;
-/** How long a mail is this node's: longer than any attempt takes. */
+/** How long a mail is this node's: longer than any attempt takes, which a mailer ends after a minute. */
 const lease_seconds = 120;
 /** Waits after failed attempts. After the last a mail is given up: its link would be too old. */
 const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
 
 /**
  * Sends the mails that are due; true: there may be more. A mail is sent at least once: should the node die between the
- * other server's answer and ours, it is sent again.
+ * other server's answer and ours, it is sent again. `stop` breaks off what is under way, and puts it off.
  */
-export async function sendMails(runtime: Runtime): Promise<boolean> {
+export async function sendMails(runtime: Runtime, stop?: AbortSignal): Promise<boolean> {
   const now_us = runtime.clock.now_us();
   const until = formatTimestampUs(now_us + lease_seconds * us_per_second);
   const due = await runtime.db.system((query) => claimMails(query, formatTimestampUs(now_us), until, at_once_max));
-  await Promise.all(due.map((mail) => sendOne(runtime, mail)));
+  await Promise.all(due.map((mail) => sendOne(runtime, mail, stop)));
   return due.length === at_once_max;
 }
 
-async function sendOne(runtime: Runtime, due: DueMail): Promise<void> {
+async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Promise<void> {
   const { mail_id, kind, attempts } = due;
   try {
     const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
     const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content, attempts > 0));
-    if (mail !== null) await runtime.mailer.send(mail);
+    if (mail !== null) await runtime.mailer.send(mail, stop);
     await runtime.db.system((query) => deleteMail(query, mail_id));
     // Mails that nobody gets are told alike, or the log would say whose addresses are known.
     runtime.log.info({ mail_id, kind }, "mail dealt with");

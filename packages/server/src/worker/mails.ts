@@ -7,17 +7,20 @@ import { sendMails } from "../operations/send-mails.ts";
 import { tellReviewers } from "../operations/tell-reviewers.ts";
 
 const look_every_ms = 5_000;
+/** What is being sent when the node stops has so long; a whole service ends within 10 s. */
+const sending_ms_max = 4_000;
 
 /** The loop of one node. */
 export interface MailLoop {
   /** Looks at once. */
   poke(): void;
-  /** Ends after the look under way. */
+  /** Ends after the look under way; what a mail server has not taken by then is put off. */
   stop(): Promise<void>;
 }
 
 /** Starts the loop. A failing look is logged and made again. */
 export function startMails(runtime: Runtime): MailLoop {
+  const stopping = new AbortController();
   let stopped = false;
   let again = false;
   let running: Promise<void> | undefined;
@@ -49,7 +52,7 @@ export function startMails(runtime: Runtime): MailLoop {
 
   async function look(): Promise<void> {
     while (!stopped && (await tellReviewers(runtime)));
-    while (!stopped && (await sendMails(runtime)));
+    while (!stopped && (await sendMails(runtime, stopping.signal)));
   }
 
   return {
@@ -57,7 +60,9 @@ export function startMails(runtime: Runtime): MailLoop {
     async stop() {
       stopped = true;
       cancel();
+      const cancelAbort = runtime.timers.after(sending_ms_max, () => stopping.abort());
       await running;
+      cancelAbort();
     },
   };
 }
