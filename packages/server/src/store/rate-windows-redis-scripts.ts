@@ -4,7 +4,8 @@ import { limits } from "@countersign/contract";
 const window_ms = limits.rate_window_seconds * 1000;
 
 /**
- * Sets `now` and `n`, and drops what has aged out: whole chunks of 100, because a busy caller may leave thousands of
+ * Sets `now` and `n`, and forgets a log that can no longer be right: one whose other half Redis has evicted, and one more than
+ * a window ahead of the clock, which was set back (or is another one's, after a failover). Then drops what has aged out: whole chunks of 100, because a busy caller may leave thousands of
  * entries behind in one pause. `%.0f`, because Lua writes large numbers as 1.76e+12 otherwise.
  */
 const advance = `
@@ -15,8 +16,13 @@ if not now then
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
 local newest = tonumber(redis.call('LINDEX', times, -1) or 0)
-if newest > now then now = newest end
 local n = tonumber(redis.call('HGET', counts, 'n') or 0)
+-- Nothing of it would age out before the clock has made up for its step back: hours of refusals.
+if newest > now + ${window_ms} or (newest == 0 and n > 0) then
+  redis.call('DEL', times, counts)
+  newest, n = 0, 0
+end
+if newest > now then now = newest end
 
 local function dropAged()
   local first = redis.call('LINDEX', times, 0)

@@ -115,6 +115,24 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await windows.take("refunded", 2, 65_000)).toMatchObject({ remaining: 1 });
   });
 
+  test("a clock of Redis that is set back by hours refuses nobody for hours", async () => {
+    const windows = await connected({ callers_time: true });
+    expect((await windows.take("set back", 1, 9_000_000)).allowed).toBe(true);
+    expect((await windows.look("set back", 1, 8_950_000)).allowed).toBe(false);
+    expect(await windows.take("set back", 1, 2_000_000)).toMatchObject({ allowed: true, at_ms: 2_000_000 });
+    expect((await windows.take("set back", 1, 2_000_000)).allowed).toBe(false);
+  });
+
+  test("what Redis evicts of a bucket leaves nothing behind that counts for ever", async () => {
+    for (const evicted of ["times", "counts"]) {
+      const [before, after] = [await connected(), await connected()];
+      for (let n = 0; n < 3; n++) await before.take(`evicted ${evicted}`, 5, 0);
+      await admin.del(`${prefix}{evicted ${evicted}}:${evicted}`);
+      expect((await after.take(`evicted ${evicted}`, 5, 0)).remaining).toBe(4);
+      expect((await after.take(`evicted ${evicted}`, 5, 0)).remaining).toBe(3);
+    }
+  });
+
   test("keys expire by themselves", async () => {
     const windows = await connected();
     await windows.take("expiring", 5, 0);
@@ -215,6 +233,25 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(state.changes.at(-1)).toBe(true);
     expect(state.errors).toEqual([{ err: new Error("redis did not answer in time") }]);
     for (const socket of sockets) socket.destroy();
+    await until(false);
+  });
+
+  test("a Redis that stood still counts no requests of that time when it wakes", async () => {
+    const { windows, state, sockets, until } = await throughProxy();
+    for (const socket of sockets) socket.pause();
+    for (let i = 1; i <= 12; i++) expect((await windows.take("asleep", 100, state.now + i * 800)).allowed).toBe(true);
+    expect(state.changes.at(-1)).toBe(true);
+    for (const socket of sockets) socket.resume();
+    await until(false);
+    // The three that it was asked before this node went on alone.
+    expect(await admin.hget(`${prefix}{asleep}:counts`, "n")).toBe("3");
+  });
+
+  test("a connection whose other end is gone without a word is given up for another one", async () => {
+    const { windows, state, sockets, until } = await throughProxy();
+    for (const socket of sockets) socket.unpipe().pause();
+    for (let i = 0; i < 3; i++) await windows.take("gone", 100, state.now);
+    expect(state.changes.at(-1)).toBe(true);
     await until(false);
   });
 });

@@ -9,11 +9,14 @@
  *
  * Redis is never waited for longer than 50 ms and never makes a request fail. While it is away every node counts in its
  * own windows, which are kept along with the shared ones so that an outage is no fresh budget; one request a second
- * tries Redis again, and the first success ends it. What was counted meanwhile never reaches Redis, so a node's own
+ * tries Redis again, and the first success ends it; none while what it was asked before has no answer yet, since a Redis that
+ * stood still counts all of that when it wakes, as of then. After 10 s without any answer the connection is given up for
+ * another one: its other end may be gone. What was counted meanwhile never reaches Redis, so a node's own
  * windows have their say after that too: they are kept in Redis' time, and hold nothing else that Redis does not hold.
  * A bucket that Redis found full stays full for as long as its caller was told, whether Redis answers meanwhile or not.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import { limits } from "@countersign/contract";
 import { type RateTake, rateTake } from "@countersign/core";
 import { Redis } from "ioredis";
 import { LRUCache } from "lru-cache";
@@ -49,6 +52,7 @@ const deadline_slot_ms = 10;
 /** Failures in a row that open the breaker: one alone may be a pause of our own process. */
 const failuresMax = 3;
 const probe_every_ms = 1_000;
+const silent_ms_max = 10_000;
 /** Remembered as full; one that is forgotten is counted in this node's own windows. */
 const full_buckets_max = 10_000;
 
@@ -79,27 +83,49 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     log.debug({ reason }, "redis connection failed");
   });
 
-  const own = new NodeRateWindows();
+  let own = new NodeRateWindows();
   /** What was counted for an answer, here and in Redis; absent: here only. */
   const counted = new WeakMap<RateTake, { readonly here: RateTake; readonly shared: RateTake }>();
-  /** From the callers' time to Redis', as last seen. */
+  /** From the callers' time to Redis', as last seen; and the latest of Redis' time. */
   let ahead_ms = 0;
+  let newest_ms = 0;
   /** Redis' latest refusals. */
   const full = new LRUCache<string, RateTake>({ max: full_buckets_max });
   let failures = 0;
   let degraded = false;
   let probe_ms = 0;
+  /** Questions that Redis has not answered, and since when none of them was, by the callers' time. */
+  let unanswered = 0;
+  let silent_from_ms = Number.POSITIVE_INFINITY;
   onDegraded(false);
 
   function usable(now_ms: number): boolean {
-    if (redis.status !== "ready") {
-      degrade({ reason });
-      return false;
-    }
+    const ready = redis.status === "ready";
+    if (!ready) degrade({ reason });
     if (!degraded) return true;
-    if (now_ms < probe_ms) return false;
+    // Between the two: connected, and asked what every connection is asked first.
+    if (redis.status === "connect" || unanswered > 0) giveUpSilent(now_ms);
+    if (!ready || unanswered > 0 || now_ms < probe_ms) return false;
     probe_ms = now_ms + probe_every_ms;
     return true;
+  }
+
+  function giveUpSilent(now_ms: number): void {
+    silent_from_ms = Math.min(silent_from_ms, now_ms);
+    if (now_ms - silent_from_ms < silent_ms_max) return;
+    silent_from_ms = Number.POSITIVE_INFINITY;
+    redis.disconnect(true);
+  }
+
+  /** The answer, or a rejection when it takes too long. */
+  function answered(command: Promise<Reply>): Promise<Reply> {
+    unanswered += 1;
+    const settled = () => {
+      unanswered -= 1;
+      silent_from_ms = Number.POSITIVE_INFINITY;
+    };
+    command.then(settled, settled);
+    return Promise.race([command, deadline()]);
   }
 
   function degrade(why: object): void {
@@ -143,6 +169,16 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     return opened;
   }
 
+  /** Redis' time. Where its clock was set back, nothing that was counted by the former would age out here for as long. */
+  function heard(at_ms: number, now_ms: number): void {
+    ahead_ms = at_ms - now_ms;
+    if (at_ms < newest_ms - limits.rate_window_seconds * 1_000) {
+      own = new NodeRateWindows();
+      full.clear();
+      newest_ms = at_ms;
+    } else newest_ms = Math.max(newest_ms, at_ms);
+  }
+
   const timesKey = (bucket: string) => `${prefix}{${bucket}}:times`;
   const countsKey = (bucket: string) => `${prefix}{${bucket}}:counts`;
   const time = (now_ms: number) => (options.callers_time === true ? String(Math.floor(now_ms)) : "");
@@ -165,9 +201,9 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
       if (!usable(now_ms)) return alone("take", bucket, limit, now_ms);
       try {
         const command = redis.rateTake(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
-        const shared = read(limit, await Promise.race([command, deadline()]));
+        const shared = read(limit, await answered(command));
         succeeded();
-        ahead_ms = shared.at_ms - now_ms;
+        heard(shared.at_ms, now_ms);
         if (!shared.allowed) {
           full.set(bucket, shared);
           return shared;
@@ -190,7 +226,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
       if (!usable(now_ms)) return alone("look", bucket, limit, now_ms);
       try {
         const command = redis.rateLook(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
-        const shared = read(limit, await Promise.race([command, deadline()]));
+        const shared = read(limit, await answered(command));
         succeeded();
         return stricter(shared, own.look(bucket, limit, shared.at_ms));
       } catch (error) {
@@ -205,7 +241,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
       const here = own.refund(bucket, both?.here ?? taken, now_ms + ahead_ms);
       if (both === undefined || !usable(now_ms)) return here;
       try {
-        const reply = await Promise.race([giveBack(bucket, both.shared, now_ms), deadline()]);
+        const reply = await answered(giveBack(bucket, both.shared, now_ms));
         return stricter(read(taken.limit, reply), here);
       } catch (error) {
         failed(error);
