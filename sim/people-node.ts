@@ -68,6 +68,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     decided: () => undefined,
     decidedAgain: () => undefined,
     attempted: () => undefined,
+    mailed: () => undefined,
     pulled: () => undefined,
   };
   const ids = createIds(clock);

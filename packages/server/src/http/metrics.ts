@@ -2,12 +2,13 @@
  * What GET /metrics shows. Counting is a map access on the hot path; the series of prom-client are filled in when
  * somebody looks (its own `inc` with labels costs a microsecond each).
  */
+import { errorCodes, pullFailures } from "@countersign/contract";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PullMetrics } from "../operations/context-pulls.ts";
-import type { DecisionMetrics, DeliveryMetrics } from "../operations/runtime.ts";
+import type { DecisionMetrics, DeliveryMetrics, MailMetrics } from "../operations/runtime.ts";
 
 /** The counts of one node. */
-export interface Metrics extends DecisionMetrics, DeliveryMetrics, PullMetrics {
+export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, PullMetrics {
   /** One request was answered. `route` is the operation_id, or `none`. */
   requested(route: string, status: number, elapsed_us: number): void;
   /** One request was refused with this error code. */
@@ -35,8 +36,10 @@ export function createMetrics(): Metrics {
   const registry = registers[0] as Registry;
   collectDefaultMetrics({ register: registry });
 
-  const tally = (name: string, help: string, labelNames: readonly string[]) => {
-    const counts = new Map<string, number>();
+  // `known`: what will be counted, where that is a short list. A series that appears with its first count is no increase to
+  // Prometheus, and an alarm for the first mail given up would not sound.
+  const tally = (name: string, help: string, labelNames: readonly string[], known: readonly string[] = []) => {
+    const counts = new Map<string, number>(known.map((labels) => [labels, 0]));
     new Counter({
       name,
       help,
@@ -56,8 +59,20 @@ export function createMetrics(): Metrics {
     new Histogram({ name, help, buckets, registers });
 
   const requests = tally("countersign_http_requests_total", "Requests answered.", ["operation", "status"]);
-  const refusals = tally("countersign_refusals_total", "Requests refused, by error code.", ["code"]);
-  const verdicts = tally("countersign_decisions_total", "Decisions committed.", ["verdict", "mode"]);
+  const refusals = tally(
+    "countersign_refusals_total",
+    "Requests refused, by error code.",
+    ["code"],
+    Object.keys(errorCodes),
+  );
+  const verdicts = tally(
+    "countersign_decisions_total",
+    "Decisions committed.",
+    ["verdict", "mode"],
+    ["approve", "approve_modified", "escalate", "block"].flatMap((verdict) =>
+      ["live", "shadow", "test"].map((mode) => `${verdict} ${mode}`),
+    ),
+  );
   const again = tally(
     "countersign_decisions_again_total",
     "Decisions made again because what they assumed had changed.",
@@ -67,8 +82,20 @@ export function createMetrics(): Metrics {
     "countersign_delivery_attempts_total",
     "Attempts to deliver, by what became of the delivery.",
     ["status"],
+    ["delivered", "failed", "cancelled", "pending"],
   );
-  const pulls = tally("countersign_context_pulls_total", "Questions to context sources, by outcome.", ["outcome"]);
+  const mails = tally(
+    "countersign_mail_attempts_total",
+    "Attempts to send a mail, by what became of it.",
+    ["outcome"],
+    ["dealt_with", "put_off", "given_up"],
+  );
+  const pulls = tally(
+    "countersign_context_pulls_total",
+    "Questions to context sources, by outcome.",
+    ["outcome"],
+    ["pulled", "kept", ...Object.keys(pullFailures)],
+  );
   const deletions = tally("countersign_rows_deleted_total", "Rows deleted for their age, by what they were.", ["what"]);
   const attempt = histogram(
     "countersign_delivery_attempt_seconds",
@@ -112,6 +139,7 @@ export function createMetrics(): Metrics {
       attempts(status);
       attempt.observe(duration_ms / 1000);
     },
+    mailed: (outcome) => mails(outcome),
     pulled: (outcome) => pulls(outcome),
     deleted: deletions,
     decidedAgain: () => again(""),

@@ -26,6 +26,12 @@ export interface DeliveryMetrics {
   attempted(status: "delivered" | "failed" | "cancelled" | "pending", duration_ms: number): void;
 }
 
+/** What is counted about mails. */
+export interface MailMetrics {
+  /** One attempt ended: with the mail at another server (or with nobody who is to get it), to be made again, or for good. */
+  mailed(outcome: "dealt_with" | "put_off" | "given_up"): void;
+}
+
 /** The node's loop over events and deliveries. */
 export interface DeliveryLoop {
   /**
@@ -55,7 +61,7 @@ export interface Runtime {
   readonly pulls: ContextPulls;
   readonly reviewQueues: ReviewQueues;
   readonly latencies: DecisionLatencies;
-  readonly metrics: DecisionMetrics & DeliveryMetrics & PullMetrics;
+  readonly metrics: DecisionMetrics & DeliveryMetrics & MailMetrics & PullMetrics;
   readonly settings: Settings;
   readonly sealer: Sealer;
   readonly httpOut: HttpOut;

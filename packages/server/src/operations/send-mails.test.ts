@@ -78,6 +78,7 @@ test("a mail that nobody takes is given up", async () => {
   };
   await expect.poll(left, { timeout: 20_000 }).toBe(0);
   expect(sent.some((mail) => mail.to === "third@example.com")).toBe(false);
+  expect(await node.metrics.text()).toContain('countersign_mail_attempts_total{outcome="given_up"} 1');
 });
 
 test("a mail that waited is sent to nobody who was removed or wants none any more, nor a link that was withdrawn", async () => {

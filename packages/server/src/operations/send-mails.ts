@@ -35,10 +35,12 @@ async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Prom
     const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content, attempts > 0));
     if (mail !== null) await runtime.mailer.send(mail, stop);
     await runtime.db.system((query) => deleteMail(query, mail_id));
+    runtime.metrics.mailed("dealt_with");
     // Mails that nobody gets are told alike, or the log would say whose addresses are known.
     runtime.log.info({ mail_id, kind }, "mail dealt with");
   } catch (error) {
     const wait_seconds = waits_seconds[attempts];
+    runtime.metrics.mailed(wait_seconds === undefined ? "given_up" : "put_off");
     if (wait_seconds === undefined) {
       runtime.log.error({ mail_id, kind, err: error }, "mail given up after its last attempt");
       await runtime.db.system((query) => deleteMail(query, mail_id));

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { createMetrics } from "./metrics.ts";
+
+const lines = async (metrics: ReturnType<typeof createMetrics>) => (await metrics.text()).split("\n");
+
+test("what an alarm waits for stands at 0 before its first time, so that the first one is an increase", async () => {
+  const metrics = createMetrics();
+  const never = [
+    'countersign_refusals_total{code="internal_error"} 0',
+    'countersign_decisions_total{verdict="escalate",mode="live"} 0',
+    'countersign_delivery_attempts_total{status="failed"} 0',
+    'countersign_mail_attempts_total{outcome="given_up"} 0',
+    'countersign_context_pulls_total{outcome="source_timeout"} 0',
+    "countersign_rate_takes_alone_total 0",
+  ];
+  expect(await lines(metrics)).toEqual(expect.arrayContaining(never));
+  metrics.mailed("given_up");
+  metrics.refused("internal_error");
+  const counted = await lines(metrics);
+  expect(counted).toContain('countersign_mail_attempts_total{outcome="given_up"} 1');
+  expect(counted).toContain('countersign_refusals_total{code="internal_error"} 1');
+});
