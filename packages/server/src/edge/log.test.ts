@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createLog, scrub } from "./log.ts";
+import { createLog, onceATurn, scrub } from "./log.ts";
 
 function captured() {
   const lines: string[] = [];
@@ -67,5 +67,29 @@ describe("the log", () => {
     const text =
       '{"url":"https://example.com/a@b","at":"10:20","key_id":"key_01HF7YAT3V0123456789ABCDEF","svc_live_org_":1}';
     expect(scrub(text)).toBe(text);
+  });
+
+  test("a full disk spoils only the lines that it had no room for: the next one begins behind the half of another", async () => {
+    const disk = { text: "", room: 8 };
+    const write = ((text: string, done: (error: Error | null) => void) => {
+      disk.text += text.slice(0, disk.room);
+      const error = text.length > disk.room ? new Error("ENOSPC: no space left on device, write") : null;
+      process.nextTick(done, error);
+    }) as NodeJS.WriteStream["write"];
+    const log = createLog("info", onceATurn({ write }));
+    const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+    log.info({}, "no room");
+    await turn();
+    disk.room = Number.POSITIVE_INFINITY;
+    for (const line of ["first", "second"]) {
+      log.info({}, line);
+      await turn();
+    }
+    expect(disk.text.split("\n").map((line) => /"msg":"(\w+)"}$/.exec(line)?.[1])).toEqual([
+      undefined,
+      "first",
+      "second",
+      undefined,
+    ]);
   });
 });

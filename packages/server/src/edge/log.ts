@@ -67,13 +67,21 @@ export function plainError(error: unknown): unknown {
 
 /**
  * Collects what one turn of the event loop writes and hands it on in one piece. Writing to a file or a pipe blocks, 8 µs a
- * line; under load a turn has dozens. Whatever ends the process by its own code, the rest is written before it goes.
+ * line; under load a turn has dozens. Whatever ends the process by its own code, the rest is written before it goes. What
+ * could not be written, as on a full disk, may have left half a line: the next one begins behind it.
  */
-function onceATurn(stream: NodeJS.WriteStream): DestinationStream {
+export function onceATurn(stream: Pick<NodeJS.WriteStream, "write">): DestinationStream {
   let pending = "";
+  let torn = false;
+  const written = (error?: Error | null) => {
+    if (error) torn = true;
+  };
   const flush = () => {
-    if (pending !== "") stream.write(pending);
+    if (pending === "") return;
+    const text = torn ? `\n${pending}` : pending;
+    torn = false;
     pending = "";
+    stream.write(text, written);
   };
   process.once("exit", flush);
   return {
