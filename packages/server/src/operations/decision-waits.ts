@@ -9,8 +9,11 @@ import { readFinal } from "../store/intents.ts";
 
 /** The shared waiter of one node. */
 export interface DecisionWaits {
-  /** Resolves when the intent is no longer pending, or after `wait_ms`, or when the service stops; never rejects. */
-  untilFinal(org_id: string, intent_id: string, wait_ms: number): Promise<void>;
+  /**
+   * Resolves when the intent is no longer pending, or after `wait_ms`, or when whoever waits is `gone`, or when the service
+   * stops; never rejects.
+   */
+  untilFinal(org_id: string, intent_id: string, wait_ms: number, gone?: AbortSignal): Promise<void>;
   /** Lets everybody go at once; later waits return immediately. */
   stop(): void;
 }
@@ -59,8 +62,8 @@ export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionW
   }
 
   return {
-    untilFinal(org_id, intent_id, wait_ms) {
-      if (stopped) return Promise.resolve();
+    untilFinal(org_id, intent_id, wait_ms, gone) {
+      if (stopped || gone?.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const waiter: Waiter = {
           org_id,
@@ -68,10 +71,12 @@ export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionW
           release: () => {
             waiters.delete(waiter);
             cancel();
+            gone?.removeEventListener("abort", waiter.release);
             resolve();
           },
         };
         const cancel = timers.after(wait_ms, waiter.release);
+        gone?.addEventListener("abort", waiter.release);
         waiters.add(waiter);
         scheduleLook();
       });

@@ -60,20 +60,22 @@ export async function listOwnIntents(
 }
 
 /**
- * The decision as it stands, as JSON text; with `wait_seconds` not before its outcome is final or the time is over.
- * Faults: not_found.
+ * The decision as it stands, as JSON text; with `wait_seconds` not before its outcome is final, the time is over, or
+ * whoever waits is `gone`. Faults: not_found.
  */
 export async function getDecision(
   runtime: Runtime,
   caller: Caller,
   intent_id: string,
   wait_seconds: number,
+  gone?: AbortSignal,
 ): Promise<string> {
   const read = () => runtime.db.tenant(caller.org_id, (query) => readDecision(query, caller.org_id, intent_id));
   let row = await read();
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   if (row.status === "pending" && wait_seconds > 0) {
-    await runtime.waits.untilFinal(caller.org_id, intent_id, wait_seconds * 1000);
+    await runtime.waits.untilFinal(caller.org_id, intent_id, wait_seconds * 1000, gone);
+    if (gone?.aborted) return currentDecision(row);
     await runtime.callers.reload(caller);
     row = (await read()) ?? row;
   }

@@ -5,6 +5,7 @@ import type { Runtime } from "../../operations/runtime.ts";
 import { type BatchResult, batchTotals, type ItemCheck, submitBatch } from "../../operations/submit-batch.ts";
 import { submitIntent } from "../../operations/submit-intent.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
+import { ClientGone } from "../body.ts";
 import { faultText } from "../faults.ts";
 import type { Handlers } from "../handler.ts";
 
@@ -56,8 +57,10 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
       return { status: 200, body: await getIntent(runtime, caller, params.intent_id) };
     },
 
-    async getDecision({ caller, params, query }) {
-      const text = await getDecision(runtime, caller, params.intent_id, query.wait ?? 0);
+    async getDecision({ caller, params, query: { wait = 0 }, left }) {
+      const gone = wait > 0 ? left() : undefined;
+      const text = await getDecision(runtime, caller, params.intent_id, wait, gone);
+      if (gone?.aborted) throw new ClientGone();
       return { status: 200, json_text: `{"decision":${text}}` };
     },
 

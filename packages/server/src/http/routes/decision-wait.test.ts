@@ -1,0 +1,28 @@
+/** Who waits for a ruling and leaves. Source: api.md §4. */
+import { expect, test, vi } from "vitest";
+import { testDatabase } from "../../testing/database.ts";
+import { call } from "../../testing/http-node.ts";
+import { heldBody, reviewedOrganization } from "../../testing/review.ts";
+import { serviceNode } from "../../testing/service-node.ts";
+import { silentLog } from "../../testing/silent-log.ts";
+
+test("a client that leaves while it waits is waited for no longer, and logged and counted as gone", async () => {
+  const database = await testDatabase();
+  const requests: object[] = [];
+  const log = { ...silentLog, info: (fields: object) => void requests.push(fields) };
+  const { url, metrics, runtime } = await serviceNode(database, { log });
+  const { agent, org } = await reviewedOrganization(database.db, url);
+  const { json } = await call(url, "POST", "/v1/intents", { key: agent, body: heldBody });
+  requests.length = 0;
+  const waits = vi.spyOn(runtime.waits, "untilFinal");
+  const client = new AbortController();
+  const path = `${url}/v1/intents/${json.decision.intent_id}/decision?wait=50`;
+  const wait = fetch(path, { headers: { "X-API-Key": agent }, signal: client.signal });
+  wait.catch(() => undefined);
+  await vi.waitUntil(() => waits.mock.calls.length === 1, 20_000);
+  client.abort();
+  await expect(wait).rejects.toThrow("aborted");
+  const gone = { route: "getDecision", status: 0, error_code: "client_gone", org_id: org.org_id };
+  await expect.poll(() => requests, { timeout: 20_000 }).toMatchObject([gone]);
+  expect(await metrics.text()).toContain('countersign_http_requests_total{operation="getDecision",status="0"} 1');
+});
