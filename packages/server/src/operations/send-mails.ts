@@ -1,4 +1,4 @@
-import { formatTimestampUs, us_per_second } from "@countersign/core";
+import { formatTimestampUs } from "@countersign/core";
 import type { Mail, Query } from "../ports.ts";
 import { claimMails, type DueMail, deleteMail, postponeMail } from "../store/mails.ts";
 import { findPerson, readPerson } from "../store/people.ts";
@@ -21,9 +21,7 @@ const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
  * other server's answer and ours, it is sent again. `stop` breaks off what is under way, and puts it off.
  */
 export async function sendMails(runtime: Runtime, stop?: AbortSignal): Promise<boolean> {
-  const now_us = runtime.clock.now_us();
-  const until = formatTimestampUs(now_us + lease_seconds * us_per_second);
-  const due = await runtime.db.system((query) => claimMails(query, formatTimestampUs(now_us), until, at_once_max));
+  const due = await runtime.db.system((query) => claimMails(query, lease_seconds, at_once_max));
   await Promise.all(due.map((mail) => sendOne(runtime, mail, stop)));
   return due.length === at_once_max;
 }
@@ -47,8 +45,7 @@ async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Prom
       return;
     }
     runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: wait_seconds }, "mail not sent");
-    const due_at = formatTimestampUs(runtime.clock.now_us() + wait_seconds * us_per_second);
-    await runtime.db.system((query) => postponeMail(query, mail_id, due_at));
+    await runtime.db.system((query) => postponeMail(query, mail_id, wait_seconds));
   }
 }
 

@@ -1,4 +1,7 @@
-/** SQL for mails on their way. What they say is sealed, because they carry links that sign people in. */
+/**
+ * SQL for mails on their way. What they say is sealed, because they carry links that sign people in. When they are due is told
+ * by the database's clock alone: by those of the nodes one that is ahead would send what another one is sending.
+ */
 import type { Query } from "../ports.ts";
 
 /** A mail to write. */
@@ -21,18 +24,18 @@ export interface DueMail {
 /** Writes a mail in the transaction that makes it true. System scope. */
 export async function insertMail(query: Query, { mail_id, kind, sealed, created_at }: NewMail): Promise<void> {
   await query(
-    "insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, $4::timestamptz, $4::timestamptz)",
+    "insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, $4::timestamptz, now())",
     [mail_id, kind, sealed, created_at],
   );
 }
 
-/** Takes up to `limit` mails that are due and puts them off until `until`: should this node die, another sends them then. */
-export function claimMails(query: Query, now: string, until: string, limit: number): Promise<DueMail[]> {
+/** Takes up to `limit` mails that are due and puts them off for the lease: should this node die, another sends them then. */
+export function claimMails(query: Query, lease_seconds: number, limit: number): Promise<DueMail[]> {
   return query<DueMail>(
-    `update mails set due_at = $2::timestamptz, attempts = attempts + 1
-     where mail_id in (select mail_id from mails where due_at <= $1::timestamptz order by due_at limit $3::integer for update skip locked)
+    `update mails set due_at = now() + make_interval(secs => $1::integer), attempts = attempts + 1
+     where mail_id in (select mail_id from mails where due_at <= now() order by due_at limit $2::integer for update skip locked)
      returning mail_id, kind, sealed, attempts - 1 as attempts`,
-    [now, until, limit],
+    [lease_seconds, limit],
   );
 }
 
@@ -41,9 +44,12 @@ export async function deleteMail(query: Query, mail_id: string): Promise<void> {
   await query("delete from mails where mail_id = $1", [mail_id]);
 }
 
-/** The mail is to be tried again at `due_at`. */
-export async function postponeMail(query: Query, mail_id: string, due_at: string): Promise<void> {
-  await query("update mails set due_at = $2::timestamptz where mail_id = $1", [mail_id, due_at]);
+/** The mail is to be tried again after so long. */
+export async function postponeMail(query: Query, mail_id: string, wait_seconds: number): Promise<void> {
+  await query("update mails set due_at = now() + make_interval(secs => $2::integer) where mail_id = $1", [
+    mail_id,
+    wait_seconds,
+  ]);
 }
 
 /** An escalation that the reviewers were not told of. */
