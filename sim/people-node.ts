@@ -102,6 +102,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     openId: unused,
     mailer: unused,
     mails: { poke: () => undefined },
+    rateWindows: unused,
     backtests: unused,
     settings: unused,
     refuseUnknownPacks: () => undefined,

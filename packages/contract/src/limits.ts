@@ -125,6 +125,8 @@ export const limits = {
   people_per_organization_max: 1_000,
   /** Those that can still be accepted. Each is a mail to an address that somebody named. */
   open_invitations_per_organization_max: 100,
+  /** To one address, whichever organizations send them: more wait for the next minute. */
+  invitation_mails_per_minute_max: 3,
   passkeys_per_person_max: 20,
   passkey_challenge_seconds: 300,
   sso_domains_max: 20,

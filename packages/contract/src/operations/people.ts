@@ -309,8 +309,8 @@ export const peopleOperations = {
     path: "/v1/auth/invitations",
     summary: "Invite a person with a role",
     description:
-      "Sends a mail with a link that serves for a week. Inviting the same address again replaces the first link. At most " +
-      `${limits.open_invitations_per_organization_max} invitations of an organization are open at once: 409.`,
+      "Sends a mail with a link that serves for a week; inviting the same address again replaces it. Of more than " +
+      `${limits.invitation_mails_per_minute_max} mails a minute to one address the others wait. At most ${limits.open_invitations_per_organization_max} invitations are open: 409.`,
     auth: ["admin"],
     body: InvitationInput,
     idempotent: true,

@@ -129,6 +129,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     openId: createOpenId(parts.httpOut),
     mailer: parts.mailer,
     mails: { poke: () => mails?.poke() },
+    rateWindows: windows.windows,
     backtests,
     settings: {
       public_url: () => config.public_url ?? listenAddress(app),

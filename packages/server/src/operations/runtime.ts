@@ -3,6 +3,7 @@
 import type { Clock, Db, HttpOut, Ids, Log, Mailer, Passwords, Timers } from "../ports.ts";
 import type { OpenId, PasskeyChecks } from "../sign-in-ports.ts";
 import type { CommitWriter } from "../store/commit-writer.ts";
+import type { RateWindows } from "../store/rate-windows.ts";
 import type { Backtests } from "./backtest.ts";
 import type { Callers } from "./caller.ts";
 import type { ContextPulls, PullMetrics } from "./context-pulls.ts";
@@ -71,6 +72,7 @@ export interface Runtime {
   readonly openId: OpenId;
   readonly mailer: Mailer;
   readonly mails: MailLoop;
+  readonly rateWindows: RateWindows;
   readonly backtests: Backtests;
   /** Faults: invalid_request naming each pack that this service does not have. */
   refuseUnknownPacks(packs: readonly string[]): void;

@@ -112,6 +112,47 @@ test("a mail that waited is sent to nobody who was removed or wants none any mor
   expect(told.filter((name) => sent.some(({ to }) => to === `${name}@example.com`))).toEqual(["stays", "stands"]);
 });
 
+test("an address gets three invitation mails a minute, whoever sends them; then the newest of each that still stands", async () => {
+  refusing = false;
+  const to = "everybodys-guest@example.com";
+  const hosts = [await testOrganization(database.db), await testOrganization(database.db)];
+  const keys = await Promise.all(hosts.map((host) => host.key()));
+  const invite = (n: number) =>
+    call(node.url, "POST", "/v1/auth/invitations", {
+      key: keys[n % 2]?.api_key as string,
+      body: { email: n % 3 ? to : to.toUpperCase(), role: "reviewer" },
+    });
+  const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
+  // One by one: what is replaced before it was looked at is not mailed in any case.
+  for (let n = 0; n < 8; n++) {
+    const before = { got: got(), put_off: await putOff() };
+    expect((await invite(n)).status).toBe(201);
+    await expect
+      .poll(async () => got() > before.got || (await putOff()) > before.put_off, { timeout: 20_000 })
+      .toBe(true);
+  }
+  expect(got()).toBe(3);
+  await pass(61);
+  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+  expect(got()).toBe(5);
+  const tokens = sent
+    .filter((mail) => mail.to.toLowerCase() === to)
+    .slice(-2)
+    .map((mail) => /\?token=([\w%.-]+)/.exec(mail.text)?.[1] as string);
+  const stand = await database.db.system((query) =>
+    query("select from person_tokens where token_sha256 = any (select decode(h, 'hex') from unnest($1::text[]) h)", [
+      tokens.map(tokenHash),
+    ]),
+  );
+  expect(stand).toHaveLength(2);
+});
+
+/** Mails that were looked at and are to wait. */
+async function putOff(): Promise<number> {
+  const rows = await database.db.query("select from mails where due_at > now() + interval '1 second' and attempts = 0");
+  return rows.length;
+}
+
 /** A mail server that is asked and never answers. */
 const hanging = (asked: string[], by: string) => ({
   send: (_mail: Mail, stop?: AbortSignal) => {

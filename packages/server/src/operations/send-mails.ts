@@ -1,7 +1,8 @@
-import { formatTimestampUs } from "@countersign/core";
+import { limits } from "@countersign/contract";
+import { formatTimestampUs, sha256Hex } from "@countersign/core";
 import type { Mail, Query } from "../ports.ts";
-import { claimMails, type DueMail, deleteMail, postponeMail } from "../store/mails.ts";
-import { findPerson, readPerson } from "../store/people.ts";
+import { claimMails, type DueMail, deleteMail, postponeMail, putOffMail } from "../store/mails.ts";
+import { emailKey, findPerson, readPerson } from "../store/people.ts";
 import { readToken } from "../store/person-tokens.ts";
 import { type MailContents, type MailKind, mailContext } from "./mail.ts";
 import { escalationsMail, invitationMail, knownAddressMail, passwordMail, signupMail } from "./mail-texts.ts";
@@ -31,6 +32,11 @@ async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Prom
   try {
     const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
     const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content, attempts > 0));
+    const wait_seconds = mail === null ? 0 : await secondsToWait(runtime, kind as MailKind, mail.to);
+    if (wait_seconds > 0) {
+      await runtime.db.system((query) => putOffMail(query, mail_id, wait_seconds));
+      return;
+    }
     if (mail !== null) await runtime.mailer.send(mail, stop);
     await runtime.db.system((query) => deleteMail(query, mail_id));
     runtime.metrics.mailed("dealt_with");
@@ -47,6 +53,22 @@ async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Prom
     runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: wait_seconds }, "mail not sent");
     await runtime.db.system((query) => postponeMail(query, mail_id, wait_seconds));
   }
+}
+
+/**
+ * How long an address is left alone; 0: the mail may go. Whoever may invite may invite anybody, again and again, and where
+ * signing up is open that is everybody. What waits is gone once its invitation was replaced or withdrawn.
+ */
+async function secondsToWait(
+  { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
+  kind: MailKind,
+  to: string,
+): Promise<number> {
+  if (kind !== "invitation") return 0;
+  const bucket = `mail ${sha256Hex(emailKey(to))}`;
+  const now_ms = Math.floor(clock.now_us() / 1000);
+  const taken = await rateWindows.take(bucket, limits.invitation_mails_per_minute_max, now_ms);
+  return taken.allowed ? 0 : taken.retry_after;
 }
 
 /** The mail itself; null: nobody is to get it. `again`: it could not be sent before. */

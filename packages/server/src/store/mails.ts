@@ -52,6 +52,14 @@ export async function postponeMail(query: Query, mail_id: string, wait_seconds: 
   ]);
 }
 
+/** The mail is left alone for so long; having been taken does not count as an attempt. */
+export async function putOffMail(query: Query, mail_id: string, wait_seconds: number): Promise<void> {
+  await query(
+    "update mails set due_at = now() + make_interval(secs => $2::integer), attempts = attempts - 1 where mail_id = $1",
+    [mail_id, wait_seconds],
+  );
+}
+
 /** An escalation that the reviewers were not told of. */
 export interface UntoldEscalation {
   readonly org_id: string;
