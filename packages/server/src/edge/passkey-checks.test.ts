@@ -47,6 +47,8 @@ describe("registering", () => {
     ["of the same page without encryption", { origin: "http://countersign.example" }],
     ["of another challenge", { challenge: Buffer.from("another").toString("base64url") }],
     ["whose user was not verified", { user_verified: false }],
+    ["of a page in a frame", { framed_by: "https://evil.example" }],
+    ["with a longer name than there may be", { credential_id: Buffer.alloc(1_024, 7).toString("base64url") }],
     [
       "with a maker's certificate",
       { attestation: { fmt: "packed", statement: new Map([["x5c", [new Uint8Array(9)]]]) } },
@@ -76,6 +78,8 @@ describe("using", () => {
     ["of another page", { origin: "https://evil.example" }],
     ["of another challenge", { challenge: Buffer.from("another").toString("base64url") }],
     ["whose user was not verified", { user_verified: false }],
+    ["of a page in a frame", { framed_by: "https://evil.example" }],
+    ["of a page in a frame that the browser does not name", { framed_by: null }],
     ["whose count did not grow: a copy", { counter: 1 }],
   ])("refuses one %s", async (_, lies) => {
     const { authenticator, known } = await register();

@@ -8,6 +8,8 @@ import type { KnownPasskey, PasskeyChecks } from "../sign-in-ports.ts";
 
 const service_name = "Countersign";
 const answer_within_ms = 300_000;
+/** WebAuthn Level 3, section 7.1. Longer ones would fit neither in an answer nor in the path that deletes them. */
+const credential_id_bytes_max = 1_023;
 
 const library = () => import("@simplewebauthn/server");
 
@@ -39,7 +41,7 @@ export function createPasskeyChecks(): PasskeyChecks {
       const { verifyRegistrationResponse } = await library();
       try {
         const response = credential as RegistrationResponseJSON;
-        if (!(await isUnattested(response))) return null;
+        if (isFramed(response) || !(await isUnattested(response))) return null;
         const { verified, registrationInfo } = await verifyRegistrationResponse({
           response,
           expectedChallenge: encoded(challenge),
@@ -49,6 +51,7 @@ export function createPasskeyChecks(): PasskeyChecks {
         });
         if (!verified) return null;
         const { id, publicKey, counter } = registrationInfo.credential;
+        if (Buffer.from(id, "base64url").length > credential_id_bytes_max) return null;
         const transports = transportsOf(response.response.transports);
         return { passkey_id: id, public_key: Buffer.from(publicKey), counter, transports };
       } catch {
@@ -71,8 +74,10 @@ export function createPasskeyChecks(): PasskeyChecks {
     async usedBy({ origin, host }, challenge, credential, { passkey_id, public_key, counter, transports }) {
       const { verifyAuthenticationResponse } = await library();
       try {
+        const response = credential as AuthenticationResponseJSON;
+        if (isFramed(response)) return null;
         const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-          response: credential as AuthenticationResponseJSON,
+          response,
           expectedChallenge: encoded(challenge),
           expectedOrigin: origin,
           expectedRPID: host,
@@ -90,6 +95,13 @@ export function createPasskeyChecks(): PasskeyChecks {
       }
     },
   };
+}
+
+/** Whether the page stood in a frame of somebody else's: ours are in none. The library looks at logins only, and not at all of them. */
+function isFramed({ response }: { readonly response: { readonly clientDataJSON: string } }): boolean {
+  const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString("utf8"));
+  const { crossOrigin = false, topOrigin } = data as { readonly crossOrigin?: unknown; readonly topOrigin?: unknown };
+  return crossOrigin !== false || topOrigin !== undefined;
 }
 
 /**

@@ -11,6 +11,8 @@ export interface Lies {
   /** The use that it claims this to be. */
   readonly counter?: number;
   readonly challenge?: string;
+  /** The page that the page of `origin` stands in as a frame; null: it does, in one that the browser does not name. */
+  readonly framed_by?: string | null;
   /** Whose passkey it claims to make. */
   readonly credential_id?: string;
   /** The person that it says the passkey is of. */
@@ -52,8 +54,9 @@ const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).
 export function softwareAuthenticator(home: string) {
   const made = new Map<string, Made>();
 
-  function clientData(type: string, challenge: string, origin: string): Buffer {
-    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }));
+  function clientData(type: string, asked: string, { challenge = asked, origin = home, framed_by }: Lies): Buffer {
+    const crossOrigin = framed_by !== undefined;
+    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin, topOrigin: framed_by ?? undefined }));
   }
 
   /** Flags: user present, user verified, attested credential data. */
@@ -91,14 +94,13 @@ export function softwareAuthenticator(home: string) {
         ["attStmt", statement],
         ["authData", new Uint8Array(authData)],
       ]);
-      const challenge = lies.challenge ?? options.challenge;
       return {
         id: base64url(id),
         rawId: base64url(id),
         type: "public-key",
         clientExtensionResults: {},
         response: {
-          clientDataJSON: base64url(clientData("webauthn.create", challenge, lies.origin ?? home)),
+          clientDataJSON: base64url(clientData("webauthn.create", options.challenge, lies)),
           attestationObject: base64url(isoCBOR.encode(object as never)),
           transports: ["internal", "not-a-transport"],
         },
@@ -110,7 +112,7 @@ export function softwareAuthenticator(home: string) {
       const options = given as RequestOptions;
       const [id, passkey] = [...made].at(-1) as [string, Made];
       passkey.counter = lies.counter ?? passkey.counter + 1;
-      const data = clientData("webauthn.get", lies.challenge ?? options.challenge, lies.origin ?? home);
+      const data = clientData("webauthn.get", options.challenge, lies);
       const authData = authenticatorData(options.rpId, lies.user_verified ?? true, passkey.counter, null);
       return {
         id,

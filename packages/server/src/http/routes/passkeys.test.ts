@@ -140,6 +140,7 @@ describe("registering", () => {
   test.each<[string, Lies]>([
     ["on another page", { origin: "https://evil.example" }],
     ["without looking at its user", { user_verified: false }],
+    ["with a name too long to be deleted by", { credential_id: randomBytes(1_051).toString("base64url") }],
   ])("made %s: 401", async (_, lies) => {
     const { cookie, authenticator } = await somebody();
     const answer = await register(cookie, authenticator.create(await options(cookie), lies));
