@@ -162,11 +162,25 @@ describe("a provider", () => {
       (_, response) => response.setHeader("content-type", "application/json").end('{"issuer":"https://other.example"}'),
       (_, response) => response.setHeader("content-type", "application/json").end("<html>"),
       (_, response) => response.writeHead(302, { location: provider.issuer }).end(),
-      (_, response) => response.writeHead(500).end(),
+      (_, response) => response.writeHead(404).end(),
     ];
     for (const answer of answers) {
       const issuer = await fake(() => answer);
       expect(await begin(issuer)).toMatchObject({ failed: "refused" });
     }
   });
+
+  test.each([429, 500, 503])(
+    "whose token endpoint answers %i is out of order: nobody's login is refused",
+    async (status) => {
+      const issuer = await fake((self) => (request, response) => {
+        const [authorization_endpoint, token_endpoint, jwks_uri] = [`${self}/a`, `${self}/t`, `${self}/k`];
+        const metadata = { issuer: self, authorization_endpoint, token_endpoint, jwks_uri };
+        if (request.url === "/t") response.writeHead(status, { "content-type": "text/html" }).end("<h1>Back soon</h1>");
+        else response.setHeader("content-type", "application/json").end(JSON.stringify(metadata));
+      });
+      const answer = await openId.finish({ ...account, issuer }, login, `${redirect_uri}?code=x&state=${login.state}`);
+      expect(answer).toEqual({ failed: "unreachable", text: `The provider gave no answer: Its status was ${status}.` });
+    },
+  );
 });

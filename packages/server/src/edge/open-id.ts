@@ -12,7 +12,7 @@ const library = () => import("openid-client");
 const answer_within_ms = 5_000;
 const answer_bytes_max = 1_048_576;
 
-/** The guard's own word for why a provider was not asked, or why it did not answer. */
+/** The guard's own word for why a provider was not asked or did not answer, or that it is out of order. */
 class NotAsked extends Error {}
 
 /** The logins of one process. */
@@ -24,6 +24,8 @@ export function createOpenId(httpOut: HttpOut): OpenId {
     const terms = { timeout_ms: answer_within_ms, answer_bytes_max, method } as const;
     const answer = await httpOut.ask(url, headers, String(body ?? ""), terms);
     if ("failed" in answer) throw new NotAsked(answer.text);
+    // Nobody's login is at fault.
+    if (answer.status >= 500 || answer.status === 429) throw new NotAsked(`Its status was ${answer.status}.`);
     const type = answer.content_type == null ? {} : { "content-type": answer.content_type };
     const bodyless = answer.status === 204 || answer.status === 205 || answer.status === 304;
     return new Response(bodyless ? null : new Uint8Array(answer.body), { status: answer.status, headers: type });
