@@ -144,14 +144,14 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
     await page.goto("/verify-email?token=nothing");
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("There is no such thing (any more)").waitFor();
+    await page.getByText("This link does not serve any more").waitFor();
     await page.getByRole("link", { name: "sign up again" }).waitFor();
     await page.goto(`/sso/callback/org_${"0".repeat(26)}?code=nothing&state=nothing`);
     await page.getByRole("link", { name: "Begin again" }).click();
     await page.getByText("Through your organization").click();
     await page.getByLabel("Work e-mail").fill("ann@nowhere.example");
     await page.getByRole("button", { name: "Go to your organization" }).click();
-    await page.getByText("There is no such thing (any more)").waitFor();
+    await page.getByText("Nobody can be signed in this way").waitFor();
     await page.goto("/forgot-password");
     await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
     await page.getByRole("button", { name: "Send a link" }).click();
@@ -263,7 +263,7 @@ describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`
       await page.goto(path);
       await page.getByLabel("Password").fill("a password that comes too late");
       await page.getByRole("button", { name: button }).click();
-      await page.getByText("There is no such thing (any more)").waitFor();
+      await page.getByText("This link does not serve any more").waitFor();
     };
     await use(withdrawn, "Join");
     console_.advance(limits.invitation_link_seconds + 1);

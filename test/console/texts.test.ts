@@ -102,6 +102,23 @@ test.each([
   expect(adviceOn(new ApiError(fields)).todo).toBe(todo);
 });
 
+test.each([
+  [409, "state_conflict", "last_admin", "The last admin stays", /meantime|new state/],
+  [409, "state_conflict", "no_name", "There are no passkeys at this address", /meantime|new state/],
+  [409, "already_exists", "address_taken", "This address has an account here already", /another name/],
+  [404, "not_found", "link_over", "This link does not serve any more", /the list/],
+  [403, "forbidden", "not_vouched_for", "Your organization's sign-in does not let you in", /role/],
+  [401, "invalid_credentials", "not_through", "You are not signed in", /typed/],
+  [503, "unavailable", "provider", "Your organization's sign-in does not answer", /database|operator/],
+])("a refusal of %i %s for %s is told as what it is", (status, code, detail, title, never) => {
+  const details = [{ path: "", code: detail, message: "The reason." }];
+  const fields = { status, code, message: "", details, request_id: null, retry_after_seconds: null };
+  const advice = adviceOn(new ApiError(fields));
+  expect(advice.title).toBe(title);
+  expect(advice.todo).toMatch(/(?:^|\. )The reason\.$/);
+  expect(advice.todo).not.toMatch(never);
+});
+
 test("no advice to a person speaks of the API's fields or addresses, whatever is refused", () => {
   // These only programs come to: the console sends nothing else than JSON, and documents of its own making.
   const apart = ["invalid_json", "invalid_context", "unknown_event_type", "idempotency_conflict"];

@@ -1,4 +1,5 @@
 /** The frame of pages for somebody who is not signed in, and what their forms share. */
+import { ApiError } from "@countersign/sdk";
 import type { ReactNode } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -27,10 +28,15 @@ export function Outside({
   );
 }
 
-/** What the service said to a form, next to it. */
-export function FormError({ error }: { readonly error: unknown }) {
+/** What there is to a wrong code. */
+export const wrong_code = "A code serves once, for half a minute. A recovery code has to be one that was not used yet.";
+
+/** What the service said to a form, next to it. `wrong`: what to look at where what was given is not right. */
+export function FormError({ error, wrong }: { readonly error: unknown; readonly wrong?: string }) {
   if (error === null || error === undefined) return null;
-  const { title, todo } = adviceOn(error);
+  const { title, todo: advice } = adviceOn(error);
+  const unexplained = error instanceof ApiError && error.code === "invalid_credentials" && error.details.length === 0;
+  const todo = wrong !== undefined && unexplained ? wrong : advice;
   return (
     <div className="banner bad" role="alert">
       <div>

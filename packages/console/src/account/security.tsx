@@ -11,7 +11,7 @@ import { TextField } from "../parts/field.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { FormError } from "./outside.tsx";
+import { FormError, wrong_code } from "./outside.tsx";
 import { Passkeys } from "./passkeys.tsx";
 
 const QrCode = lazy(async () => ({ default: (await import("./qr-code.tsx")).QrCode }));
@@ -34,7 +34,7 @@ function Person({ user }: { readonly user: User }) {
       <Passkeys />
       <Sessions />
       <div className="grid-2">
-        <Password />
+        <Password email={user.email} />
         <Mails user={user} />
       </div>
     </>
@@ -137,7 +137,7 @@ function SecondFactor({ user }: { readonly user: User }) {
               required
               minLength={6}
             />
-            <FormError error={act.error} />
+            <FormError error={act.error} wrong={wrong_code} />
             <div className="actions">
               <button type="button" className="button" onClick={() => setAsked(null)}>
                 Cancel
@@ -223,8 +223,9 @@ function Sessions() {
   );
 }
 
-function Password() {
+function Password({ email }: { readonly email: string }) {
   const client = useClient();
+  const refresh = useRefresh();
   const toasts = useToasts();
   const change = useMutation({
     mutationFn: (form: FormData) =>
@@ -232,7 +233,10 @@ function Password() {
         current_password: String(form.get("current_password")),
         password: String(form.get("password")),
       }),
-    onSuccess: () => toasts.done("Password changed", "Every other session has ended."),
+    onSuccess: () => {
+      toasts.done("Password changed", "Every other session has ended.");
+      refresh();
+    },
   });
   return (
     <section className="card stack" aria-label="Password">
@@ -245,6 +249,8 @@ function Password() {
           change.mutate(new FormData(form), { onSuccess: () => form.reset() });
         }}
       >
+        {/* Tells a password manager whose password it is. */}
+        <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
         <TextField
           label="Current password"
           name="current_password"
@@ -260,7 +266,7 @@ function Password() {
           required
           minLength={limits.password_chars_min}
         />
-        <FormError error={change.error} />
+        <FormError error={change.error} wrong="Check the current password." />
         <div className="actions start">
           <button type="submit" className="button" disabled={change.isPending}>
             Change

@@ -16,7 +16,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   missing_api_key: ["You are signed out", "Sign in again; what you have typed here is still here."],
   invalid_api_key: ["This key or session is not valid any more", "Sign in again."],
   expired_api_key: ["This key has expired", "Ask an admin for a new key, then sign in with it."],
-  invalid_credentials: ["That is not right", "Check what you typed. A code serves only once and for half a minute."],
+  invalid_credentials: ["That is not right", "Check what you typed."],
   forbidden: ["Your role does not allow this", "Ask somebody with a higher role, or an admin to change yours."],
   self_review: [
     "You cannot decide on your own action",
@@ -41,9 +41,20 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   payload_too_large: ["This is too large", "Send less than 1 MB."],
 };
 
+const no_passkeys_here = "There are no passkeys at this address";
+
 /** Where `details` say more closely what is wrong than the code does. */
 const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   session_too_old: ["Sign out and in again first", "You have been signed in for a while."],
+  last_admin: ["The last admin stays", ""],
+  no_name: [no_passkeys_here, ""],
+  link_over: ["This link does not serve any more", ""],
+  address_taken: ["This address has an account here already", ""],
+  no_provider: ["Nobody can be signed in this way", "Ask an admin of your organization for its sign-in page."],
+  not_vouched_for: ["Your organization's sign-in does not let you in", "Ask an admin of your organization."],
+  not_through: ["You are not signed in", "Begin again."],
+  not_confirmed: ["It is not known whose domain this is", ""],
+  provider: ["Your organization's sign-in does not answer", "Try again in a minute, or sign in another way."],
 };
 
 const secondsText = (seconds: number) => (seconds > 3 ? `in ${seconds} seconds` : "in a few seconds");
@@ -76,8 +87,11 @@ export function adviceOn(error: unknown): Advice {
       .slice(0, 5)
       .flatMap((each) => (typeof each["message"] === "string" ? [each["message"]] : []));
     const timely = wait === null ? todo : todo.replace(/in a (few seconds|minute)/, secondsText(wait));
-    return { title, todo: [timely, ...details].join(" "), request_id: error.request_id };
+    const todos = [timely, ...details].filter((each) => each !== "");
+    return { title, todo: todos.join(" "), request_id: error.request_id };
   }
+  if (error instanceof DOMException && error.name === "SecurityError")
+    return { title: no_passkeys_here, todo: "Open the console at its public address.", request_id: null };
   if (error instanceof DOMException && (error.name === "NotAllowedError" || error.name === "InvalidStateError")) {
     const known = error.name === "InvalidStateError";
     return {

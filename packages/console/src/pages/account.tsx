@@ -1,5 +1,6 @@
 /** Pages that mails lead to, and the ones that send those mails. None of them needs a session. */
 import { limits } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
@@ -14,6 +15,11 @@ function useToken(): string {
   const [token] = useState(() => (search as { readonly token?: string }).token ?? "");
   useEffect(() => void navigate({ to: pathname, search: {} as never, replace: true }), [navigate, pathname]);
   return token;
+}
+
+/** The token is read once: who reloads the page has to come from the mail again. */
+function OpenAgain() {
+  return <p className="small muted">To go on, open the link in the mail again: this page does not keep it.</p>;
 }
 
 function formOf(event: FormEvent<HTMLFormElement>): (name: string) => string {
@@ -116,13 +122,17 @@ export function VerifyEmailPage() {
               required
               maxLength={limits.password_chars_max}
             />
-            <FormError error={verify.error} />
+            <FormError
+              error={verify.error}
+              wrong="Check the password: it is that of the sign-up which this mail is of."
+            />
             <div className="actions start">
               <button type="submit" className="button primary" disabled={verify.isPending || token === ""}>
                 Confirm
               </button>
             </div>
-            {(verify.isError || token === "") && (
+            {token === "" && <OpenAgain />}
+            {verify.isError && (
               <p className="small muted">
                 {"A link serves once and not for ever. If you have not signed in yet, "}
                 <Link to="/signup">sign up again</Link>.
@@ -182,7 +192,8 @@ export function ResetPasswordPage() {
               Set password
             </button>
           </div>
-          {(reset.isError || token === "") && (
+          {token === "" && <OpenAgain />}
+          {reset.isError && (
             <p className="small muted">
               {"A link serves once, for an hour. "}
               <Link to="/forgot-password">Ask for another</Link>.
@@ -218,7 +229,8 @@ export function InvitationPage() {
             Join
           </button>
         </div>
-        {(accept.isError || token === "") && (
+        {token === "" && <OpenAgain />}
+        {accept.error instanceof ApiError && accept.error.code === "not_found" && (
           <p className="small muted">A link serves once, for a week. Ask whoever invited you for another.</p>
         )}
       </form>
@@ -240,6 +252,13 @@ export function UnsubscribePage() {
           <>
             <p>Get no more mails about actions that wait for your review?</p>
             <FormError error={stop.error} />
+            {stop.isError && (
+              <p className="small muted">
+                {"Signed in, you stop them in the "}
+                <Link to="/settings">settings</Link>.
+              </p>
+            )}
+            {token === "" && <OpenAgain />}
             <button
               type="button"
               className="button primary"

@@ -143,7 +143,7 @@ export function PeoplePage() {
             <Data text={asked.user.email} />
             {asked.role === null
               ? " is signed out at once, and invitations this person sent are withdrawn. API keys that this person created belong to the organization and stay valid until they are revoked. Reviews in this person's hands wait until they are reassigned."
-              : " is signed out at once and signs in again with the new role."}
+              : " is signed out at once and signs in again with the new role. API keys that this person created keep theirs until they are revoked."}
           </p>
         </Confirm>
       )}

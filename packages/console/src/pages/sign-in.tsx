@@ -1,9 +1,10 @@
 /** The way in for somebody whom the service does not know yet. */
 import type { Session } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { FormError, Outside } from "../account/outside.tsx";
+import { FormError, Outside, wrong_code } from "../account/outside.tsx";
 import { SingleSignOnForm } from "../account/single-sign-on.tsx";
 import { useSession } from "../api/session.tsx";
 import { knowsPasskeys, showPasskey } from "../browser/passkeys.ts";
@@ -45,9 +46,19 @@ function KeyForm() {
 }
 
 /** The second factor of a login that has begun. */
-function CodeForm({ onDone }: { readonly onDone: () => void }) {
+function CodeForm({ onDone, onAgain }: { readonly onDone: () => void; readonly onAgain: () => void }) {
   const { client } = useSession();
   const verify = useMutation({ mutationFn: (code: string) => client.verifyMfa(code), onSuccess: onDone });
+  // Five wrong codes or ten minutes: no code is taken any more.
+  if (verify.error instanceof ApiError && verify.error.code === "missing_api_key")
+    return (
+      <>
+        <p role="alert">This sign-in is over: it takes five codes and ten minutes. Begin again.</p>
+        <button type="button" className="button primary" onClick={onAgain}>
+          Begin again
+        </button>
+      </>
+    );
   return (
     <form
       className="stack"
@@ -66,10 +77,13 @@ function CodeForm({ onDone }: { readonly onDone: () => void }) {
         maxLength={40}
         autoFocus
       />
-      <FormError error={verify.error} />
-      <div className="actions start">
+      <FormError error={verify.error} wrong={wrong_code} />
+      <div className="row between">
         <button type="submit" className="button primary" disabled={verify.isPending}>
           Sign in
+        </button>
+        <button type="button" className="button" onClick={onAgain}>
+          Begin again
         </button>
       </div>
     </form>
@@ -93,7 +107,7 @@ function PasswordForm({ onSession }: { readonly onSession: (session: Session) =>
     >
       <TextField label="E-mail" name="email" type="email" autoComplete="username" required maxLength={254} />
       <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
-      <FormError error={login.error} />
+      <FormError error={login.error} wrong="Check the e-mail address and the password." />
       <div className="row between">
         <button type="submit" className="button primary" disabled={login.isPending}>
           {login.isPending ? "Signing in …" : "Sign in"}
@@ -117,7 +131,10 @@ function PasskeyButton({ onSession }: { readonly onSession: (session: Session) =
       <button type="button" className="button" disabled={login.isPending} onClick={() => login.mutate()}>
         {login.isPending ? "Waiting for your device …" : "Sign in with a passkey"}
       </button>
-      <FormError error={login.error} />
+      <FormError
+        error={login.error}
+        wrong="This passkey is not known here, or not any more. Sign in another way, and delete it from your device."
+      />
     </>
   );
 }
@@ -126,6 +143,7 @@ function PasskeyButton({ onSession }: { readonly onSession: (session: Session) =
 export function SingleSignOnPage() {
   const { client, refresh } = useSession();
   const { history } = useRouter();
+  const org_id = location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
   const [waiting, setWaiting] = useState(false);
   const enter = async () => {
     await refresh();
@@ -135,7 +153,7 @@ export function SingleSignOnPage() {
     // Both off the address itself, as the provider gave it.
     mutationFn: () =>
       client.finishSingleSignOn({
-        org_id: location.pathname.slice(location.pathname.lastIndexOf("/") + 1),
+        org_id,
         callback_query: location.search.slice(1),
       }),
     onSuccess: async (session) => {
@@ -144,6 +162,9 @@ export function SingleSignOnPage() {
     },
   });
   const { mutate } = finish;
+  // With the organization, so that its button is there again.
+  const again = { to: "/login", search: { org_id } as never } as const;
+  const navigate = useNavigate();
   const begun = useRef(false);
   useEffect(() => {
     // The answer of the provider serves once.
@@ -155,13 +176,13 @@ export function SingleSignOnPage() {
     <Outside title={waiting ? "Second step" : "Signing in"}>
       <section className="card stack">
         {waiting ? (
-          <CodeForm onDone={() => void enter()} />
+          <CodeForm onDone={() => void enter()} onAgain={() => void navigate(again)} />
         ) : finish.error === null ? (
           <p role="status">One moment …</p>
         ) : (
           <>
             <FormError error={finish.error} />
-            <Link to="/login">Begin again</Link>
+            <Link {...again}>Begin again</Link>
           </>
         )}
       </section>
@@ -186,7 +207,7 @@ export function SignInPage() {
     return (
       <Outside title="Second step" about="Your password is right. Now the second factor.">
         <section className="card stack">
-          <CodeForm onDone={() => void refresh()} />
+          <CodeForm onDone={() => void refresh()} onAgain={() => setWaiting(false)} />
         </section>
       </Outside>
     );

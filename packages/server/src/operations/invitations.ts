@@ -177,8 +177,7 @@ export async function acceptInvitation(runtime: Runtime, input: AcceptInvitation
       await refuseTooMany(query, org_id);
       await deleteInvitations(query, org_id, { invitation_id });
       const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
-      if (!(await insertPerson(query, joined)))
-        throw taken("/token", "This address has an account here already: log in, or ask for another invitation.");
+      if (!(await insertPerson(query, joined))) throw taken("/token", address_taken, "address_taken");
       await forgetRemoved(query, org_id, email);
       const entry = { intent_id: null, at: created_at, actor: user_id, type: "user_joined" } as const;
       return { audit: [auditRow(runtime.ids, { ...entry, data: { user_id, email, role } })] };
@@ -189,12 +188,14 @@ export async function acceptInvitation(runtime: Runtime, input: AcceptInvitation
   });
 }
 
+const address_taken = "It belongs to one organization: sign in there, or ask for an invitation to another address.";
+
 /** Under the head's lock, so that the count holds. Faults: already_exists. */
 async function refuseTooMany(query: Query, org_id: string): Promise<void> {
   if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
     throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
 }
 
-function taken(path: string, message: string): Fault {
-  return new Fault("already_exists", { details: [{ path, code: "already_exists", message }] });
+function taken(path: string, message: string, code = "already_exists"): Fault {
+  return new Fault("already_exists", { details: [{ path, code, message }] });
 }

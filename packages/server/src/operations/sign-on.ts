@@ -43,7 +43,7 @@ export async function beginSingleSignOn(
     throw new Fault("invalid_request", { details: [{ path: "", code: "not_allowed", message }] });
   }
   const row = await runtime.db.system((query) => findProvider(query, email, org_id));
-  if (row === undefined) throw new Fault("not_found");
+  if (row === undefined) throw noProvider();
   const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
   const browser = newToken(runtime);
   const redirect_uri = redirectUri(runtime, row.org_id);
@@ -83,7 +83,7 @@ export async function finishSingleSignOn(
   const vouched = await runtime.openId.finish(providerOf(runtime, row), started, callback.href);
   if ("failed" in vouched) {
     if (vouched.failed === "unreachable") throw unavailable(vouched);
-    throw new Fault("invalid_credentials", { internal: vouched.text });
+    throw notThrough(vouched.text);
   }
   if (!subject_pattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
   return runtime.db.system(async (query) => {
@@ -109,7 +109,7 @@ async function takeStarted(
   state: string | null,
   browser: string | null,
 ): Promise<{ row: StoredSingleSignOn; started: Started }> {
-  if (state === null || browser === null) throw new Fault("invalid_credentials");
+  if (state === null || browser === null) throw notThrough();
   const state_sha256 = tokenHash(state);
   const now = formatTimestampUs(runtime.clock.now_us());
   const { token, row } = await runtime.db.system(async (query) => {
@@ -117,12 +117,12 @@ async function takeStarted(
     return { token: taken, row: taken?.org_id == null ? undefined : await readSingleSignOn(query, taken.org_id) };
   });
   // Sent back to another organization's address than the login was begun for: by another provider.
-  if (token === undefined || row === undefined || row.org_id !== org_id) throw new Fault("invalid_credentials");
+  if (token === undefined || row === undefined || row.org_id !== org_id) throw notThrough();
   const sealed = token.subject["sealed"] as string;
   const started = JSON.parse(runtime.sealer.open(sealed, startedContext(state_sha256))) as Started;
   const same = equalInConstantTime(Buffer.from(started.browser, "hex"), Buffer.from(tokenHash(browser), "hex"));
   // The provider was changed meanwhile: what the former one says counts no more.
-  if (!same || !sameClient(row, started)) throw new Fault("invalid_credentials");
+  if (!same || !sameClient(row, started)) throw notThrough();
   return { row, started };
 }
 
@@ -155,15 +155,14 @@ async function personVouchedFor(
   await withHead(query, org_id, async () => {
     // As it is now: it may have been changed or removed while the provider was asked.
     const row = await readSingleSignOn(query, org_id);
-    if (row === undefined || !sameClient(row, asked)) throw new Fault("invalid_credentials");
+    if (row === undefined || !sameClient(row, asked)) throw notThrough();
     const { issuer, default_role: role } = row;
     const email = acceptedAddress(row, vouched);
     const known = await readIdentity(query, org_id, issuer, subject);
     person = known === undefined ? undefined : await readPerson(query, org_id, known, true);
     if (person !== undefined) return null;
     const found = await findPerson(query, email);
-    if (found !== undefined && found.org_id !== org_id)
-      throw taken("This address is that of a person of another organization.");
+    if (found !== undefined && found.org_id !== org_id) throw elsewhere();
     // Known by the account, or only by the address, where the removed person never signed in at this provider.
     if (found === undefined && (known !== undefined || (await wasRemoved(query, org_id, email))))
       throw refused("This person was removed from the organization: an invitation brings them back.");
@@ -203,7 +202,7 @@ async function join(
     throw taken(`An organization has at most ${limits.people_per_organization_max} people.`);
   const user_id = ids.next("user");
   const person = { org_id, user_id, email, role, password_hash: null, created_at: at };
-  if (!(await insertPerson(query, person))) throw taken("This address is that of a person of another organization.");
+  if (!(await insertPerson(query, person))) throw elsewhere();
   await voidInvitations(query, org_id, { email });
   return user_id;
 }
@@ -223,13 +222,26 @@ export function startedContext(state_sha256: string): string {
   return `single_sign_on ${state_sha256}`;
 }
 
-function refused(message: string): Fault {
-  return new Fault("forbidden", { details: [{ path: "", code: "not_allowed", message }] });
+function noProvider(): Fault {
+  const message = "No sign-in of one organization is set up for this.";
+  return new Fault("not_found", { details: [{ path: "", code: "no_provider", message }] });
 }
 
-function taken(message: string): Fault {
-  return new Fault("already_exists", { details: [{ path: "", code: "already_exists", message }] });
+/** A login that ended on its way, whoever it was to be of. */
+function notThrough(message = "It was begun in another browser or tab, was used already, or is too old."): Fault {
+  return new Fault("invalid_credentials", { details: [{ path: "", code: "not_through", message }], internal: message });
 }
+
+function refused(message: string): Fault {
+  return new Fault("forbidden", { details: [{ path: "", code: "not_vouched_for", message }] });
+}
+
+function taken(message: string, code = "already_exists"): Fault {
+  return new Fault("already_exists", { details: [{ path: "", code, message }] });
+}
+
+/** A person belongs to one organization. */
+const elsewhere = () => taken("This address is that of a person of another organization.", "address_taken");
 
 function unavailable({ text }: OpenIdFailure): Fault {
   return new Fault("unavailable", { details: [{ path: "", code: "provider", message: text }] });

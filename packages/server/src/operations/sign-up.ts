@@ -60,5 +60,5 @@ export async function verifyEmail(runtime: Runtime, { token, password }: VerifyE
 /** What every link that does not work answers, whatever the reason. */
 export function linkFault(): Fault {
   const message = "This link was used already or is too old: ask for a new one.";
-  return new Fault("not_found", { details: [{ path: "/token", code: "not_found", message }] });
+  return new Fault("not_found", { details: [{ path: "/token", code: "link_over", message }] });
 }

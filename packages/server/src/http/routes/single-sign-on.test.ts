@@ -376,7 +376,11 @@ describe("finishing", () => {
     const { org_id, domain, put } = await organization();
     const { callback, cookie } = await started(org_id, account(domain));
     callback.searchParams.set("code", "junk");
-    expect((await finish(callback, cookie)).code).toBe("invalid_credentials");
+    const refused = await finish(callback, cookie);
+    expect(refused.code).toBe("invalid_credentials");
+    expect(refused.json.error.details).toMatchObject([
+      { code: "not_through", message: "The provider answered invalid_grant." },
+    ]);
     const changed = await started(org_id, account(domain));
     expect((await put({ client_id: "other" })).status).toBe(200);
     expect((await finish(changed.callback, changed.cookie)).code).toBe("invalid_credentials");

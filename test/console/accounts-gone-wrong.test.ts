@@ -1,0 +1,155 @@
+/** Accounts in the browser where something went wrong: what the page says is true of it, and leads on. */
+import { Secret, TOTP } from "otpauth";
+import { describe, expect, test } from "vitest";
+import { addVirtualAuthenticator } from "./chromium.ts";
+import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { password } from "./people.ts";
+import { api } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+const timeout = test_timeout_ms;
+
+/** An organization with an admin who has a session, and its first key. */
+async function organization(email: string) {
+  const { api_key } = await api<{ api_key: string }>(console_.url, null, "POST", "/v1/onboarding/quickstart", {
+    org_name: "Harbour",
+    email,
+    description: "harbour",
+  });
+  const { session } = await console_.join(api_key, email, "admin");
+  return { api_key, session };
+}
+
+/** What a person sends without the page. */
+async function send(session: string, path: string, body?: object): Promise<Response> {
+  const init = { headers: { Cookie: session, ...(body && { "Content-Type": "application/json" }) } };
+  return fetch(console_.url + path, { method: "POST", ...init, ...(body && { body: JSON.stringify(body) }) });
+}
+
+/** Switches the second factor on. */
+async function secondFactor(session: string): Promise<void> {
+  const { secret } = (await (await send(session, "/v1/auth/totp/enrol")).json()) as { secret: string };
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+  expect((await send(session, "/v1/auth/totp/confirm", { code })).status).toBe(200);
+}
+
+describe.skipIf(whyNot !== null)(`accounts gone wrong${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+  test("a second step that takes no more codes says so and begins again", { timeout }, async () => {
+    const email = "guessing@example.com";
+    const { session } = await organization(email);
+    await secondFactor(session);
+    const { page, wrongs, context } = await console_.open();
+    await page.goto("/login");
+    await page.getByLabel("E-mail", { exact: true }).fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Second step" }).waitFor();
+    await page.getByRole("button", { name: "Begin again" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    console_.advance(61);
+    await page.getByLabel("E-mail", { exact: true }).fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Second step" }).waitFor();
+    for (let n = 0; n < 6; n++) {
+      console_.advance(61);
+      await page.getByLabel("Code").fill(`wrong-code-${n}`);
+      const answered = page.waitForResponse((each) => each.url().endsWith("/mfa/verify"));
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      expect((await answered).status()).toBe(401);
+      if (n === 0) await page.getByText("A recovery code has to be one that was not used yet.").waitFor();
+    }
+    await page.getByText("This sign-in is over").waitFor();
+    await page.getByRole("button", { name: "Begin again" }).click();
+    await page.getByLabel("E-mail", { exact: true }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test.each(["/verify-email", "/reset-password", "/invitation"])(
+    "a page of a mailed link that was reloaded sends back to the mail, not for another link: %s",
+    { timeout },
+    async (path) => {
+      const { page, wrongs, context } = await console_.open();
+      await page.goto(`${path}?token=the-token-of-a-mail`);
+      await expect.poll(() => page.url()).toBe(console_.url + path);
+      await page.reload();
+      await page.getByText("open the link in the mail again").waitFor();
+      expect(await page.getByRole("link", { name: /again|another/ }).count()).toBe(0);
+      expect(wrongs).toEqual([]);
+      await context.close();
+    },
+  );
+
+  test("what is refused is told by its reason: the last admin, an address with an account, a wrong password", {
+    timeout,
+  }, async () => {
+    const admin = await organization("only@example.com");
+    const { page, wrongs, context } = await console_.open({ session: admin.session });
+    await page.goto("/people");
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.getByText("The last admin stays").waitFor();
+
+    await page.goto("/settings");
+    const form = page.getByRole("region", { name: "Password" });
+    await form.getByLabel("Current password").fill("wrong horse battery staple");
+    await form.getByLabel("New password").fill(password);
+    await form.getByRole("button", { name: "Change" }).click();
+    await form.getByText("Check the current password.").waitFor();
+
+    const other = await organization("settled@example.com");
+    await api(console_.url, admin.api_key, "POST", "/v1/auth/invitations", {
+      email: "settled@example.com",
+      role: "reviewer",
+    });
+    const guest = await console_.open();
+    await guest.page.goto(await console_.mailedPath("settled@example.com", /^Join/));
+    await guest.page.getByLabel("Password").fill(password);
+    await guest.page.getByRole("button", { name: "Join" }).click();
+    await guest.page.getByText("This address has an account here already").waitFor();
+    expect(await guest.page.getByText("Ask whoever invited you for another").count()).toBe(0);
+    expect(other.session).not.toBe("");
+    expect([...wrongs, ...guest.wrongs]).toEqual([]);
+    await Promise.all([context.close(), guest.context.close()]);
+  });
+
+  test("a changed password takes the sessions that it has ended from the list", { timeout }, async () => {
+    const email = "two-devices@example.com";
+    const { session } = await organization(email);
+    console_.advance(61);
+    expect((await send("", "/v1/auth/login", { email, password })).status).toBe(200);
+    const { page, wrongs, context } = await console_.open({ session });
+    await page.goto("/settings");
+    const listed = page.getByRole("region", { name: "Sessions" }).getByRole("listitem");
+    await expect.poll(() => listed.count(), { timeout: 45_000 }).toBe(2);
+    const form = page.getByRole("region", { name: "Password" });
+    expect(await form.locator("input[autocomplete=username]").inputValue()).toBe(email);
+    await form.getByLabel("Current password").fill(password);
+    await form.getByLabel("New password").fill("another horse, another battery");
+    await form.getByRole("button", { name: "Change" }).click();
+    await page.getByText("Password changed").waitFor();
+    await expect.poll(() => listed.count(), { timeout: 45_000 }).toBe(1);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a passkey that was deleted says to sign in another way", { timeout }, async () => {
+    const { session } = await organization("keyless@example.com");
+    const watched = await console_.open({ session }, console_.named_url);
+    const { page, wrongs, context } = watched;
+    await addVirtualAuthenticator(watched);
+    await page.goto("/settings");
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByLabel("Name").fill("my laptop");
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("region", { name: "Passkeys" }).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("Passkey deleted").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByText("This passkey is not known here, or not any more").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});
