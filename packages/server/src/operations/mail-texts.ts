@@ -5,7 +5,7 @@
 import { hiddenCharacter } from "@countersign/contract";
 import { clipText } from "@countersign/core";
 import type { Mail } from "../ports.ts";
-import type { MailContents } from "./mail.ts";
+import type { AccountChange, MailContents } from "./mail.ts";
 
 /** A mail without its address. */
 type Words = Pick<Mail, "subject" | "text" | "html">;
@@ -67,6 +67,29 @@ export function invitationMail(public_url: string, { org_name, role, token }: Ma
     ],
     link: { label: "Join", url: linkTo(public_url, "invitation", token) },
     footer: "If you do not know this organization, ignore this mail.",
+  });
+}
+
+const changed: Readonly<Record<AccountChange, string>> = {
+  password_changed: "Another password was set for your account on Countersign. Every session from before has ended.",
+  mfa_enabled:
+    "An authenticator was set up for your account on Countersign. Signing in asks for its codes from now on.",
+  mfa_disabled: "The second factor of your account on Countersign was switched off.",
+  recovery_codes_replaced: "New recovery codes were made for your account on Countersign. The earlier ones are void.",
+  passkey_registered: "A passkey was added to your account on Countersign. It signs in without the password.",
+};
+
+/** How somebody signs in was changed. */
+export function accountMail(public_url: string, { change }: MailContents["account"]): Words {
+  return written({
+    subject: "How you sign in was changed",
+    paragraphs: [
+      changed[change],
+      "If it was not you: set a new password, which ends every session, then look through your passkeys and your second " +
+        "factor in the settings, and tell an admin of your organization.",
+    ],
+    link: { label: "Set a new password", url: `${public_url}/forgot-password` },
+    footer: "If it was you, there is nothing to do.",
   });
 }
 

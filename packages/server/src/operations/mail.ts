@@ -16,6 +16,8 @@ export interface MailContents {
     readonly role: string;
     readonly token: string;
   };
+  /** How a person signs in was changed: whoever did it may not have been that person. */
+  readonly account: { readonly to: string; readonly change: AccountChange };
   /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
   readonly escalations: {
     readonly to: string;
@@ -26,6 +28,14 @@ export interface MailContents {
     readonly more: number;
   };
 }
+
+/** What was changed about how a person signs in: the type of the audit row that says so, too. */
+export type AccountChange =
+  | "password_changed"
+  | "mfa_enabled"
+  | "mfa_disabled"
+  | "recovery_codes_replaced"
+  | "passkey_registered";
 
 /** One action as a mail names it. */
 export interface WaitingAction {

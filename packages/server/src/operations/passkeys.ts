@@ -15,6 +15,7 @@ import { readPerson } from "../store/people.ts";
 import { deleteTokensOf, insertToken, takeToken } from "../store/person-tokens.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
+import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
 import {
   type Begun,
@@ -26,7 +27,7 @@ import {
   tokenHash,
 } from "./session.ts";
 
-type Needed = Pick<Runtime, "db" | "clock" | "ids" | "passkeys">;
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "sealer" | "mails">;
 
 const name_default = "Passkey";
 
@@ -77,14 +78,18 @@ export async function finishPasskeyRegistration(
     await withHead(query, org_id, async () => {
       // A session that was ended meanwhile must not leave a way in behind.
       if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+      const person = await readPerson(query, org_id, user_id);
+      if (person === undefined) throw new Error("a session stands and its person is gone");
       if ((await readPasskeys(query, org_id, user_id)).length >= limits.passkeys_per_person_max)
         throw taken(`A person has at most ${limits.passkeys_per_person_max} passkeys: delete one first.`);
       if (!(await insertPasskey(query, { ...passkey, org_id, user_id, name, created_at })))
         throw taken("This passkey is registered already.");
+      await writeMail(runtime, query, "account", { to: person.email, change: "passkey_registered" });
       const entry = { intent_id: null, at: created_at, actor: user_id, type: "passkey_registered" } as const;
       return { audit: [auditRow(runtime.ids, { ...entry, data: { passkey_id, name } })] };
     });
   });
+  runtime.mails.poke();
   return { passkey_id, name, created_at, last_used_at: null };
 }
 

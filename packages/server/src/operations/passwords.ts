@@ -71,6 +71,7 @@ export async function resetPassword(runtime: Runtime, input: PasswordResetInput)
     await setPassword(runtime, query, person, password_hash);
     await endSessions(runtime, query, person, user_id);
   });
+  runtime.mails.poke();
 }
 
 /**
@@ -97,18 +98,20 @@ export async function changePassword(
     throw new Fault("invalid_credentials");
   }
   const password_hash = await runtime.passwords.hash(input.password);
-  return runtime.db.system(async (query) => {
+  const begun = await runtime.db.system(async (query) => {
     const person = await readPerson(query, org_id, user_id, true);
     if (person === undefined || person.password_hash !== known?.password_hash) throw new Fault("invalid_credentials");
     await setPassword(runtime, query, person, password_hash);
     return replaceSessions(runtime, query, person, session_id, client);
   });
+  runtime.mails.poke();
+  return begun;
 }
 
 async function setPassword(
-  runtime: Pick<Runtime, "clock" | "ids">,
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
-  { org_id, user_id }: Person,
+  { org_id, user_id, email }: Person,
   password_hash: string,
 ): Promise<void> {
   const at = formatTimestampUs(runtime.clock.now_us());
@@ -117,4 +120,5 @@ async function setPassword(
   await withHead(query, org_id, {
     audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "password_changed", data: {} })],
   });
+  await writeMail(runtime, query, "account", { to: email, change: "password_changed" });
 }

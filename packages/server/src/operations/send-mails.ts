@@ -5,7 +5,14 @@ import { claimMails, type DueMail, deleteMail, postponeMail, putOffMail } from "
 import { emailKey, findPerson, readPerson } from "../store/people.ts";
 import { readToken } from "../store/person-tokens.ts";
 import { type MailContents, type MailKind, mailContext } from "./mail.ts";
-import { escalationsMail, invitationMail, knownAddressMail, passwordMail, signupMail } from "./mail-texts.ts";
+import {
+  accountMail,
+  escalationsMail,
+  invitationMail,
+  knownAddressMail,
+  passwordMail,
+  signupMail,
+} from "./mail-texts.ts";
 import { newPasswordLink } from "./passwords.ts";
 import { unsubscribeToken } from "./people.ts";
 import type { Runtime } from "./runtime.ts";
@@ -100,6 +107,10 @@ async function mailOf(
       // Withdrawn while the mail waited.
       if ((await readToken(query, "invitation", tokenHash(invitation.token), now)) === undefined) return null;
       return { to: invitation.to, ...invitationMail(public_url, invitation) };
+    }
+    case "account": {
+      const account = content as MailContents["account"];
+      return { to: account.to, ...accountMail(public_url, account) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

@@ -16,6 +16,7 @@ import {
 } from "../store/people.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
+import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Begun, type Client, countWrong, personCalling, replaceSessions, requireFreshSession } from "./session.ts";
 
@@ -110,7 +111,7 @@ export async function confirmTotp(
   client: Client,
 ): Promise<{ readonly codes: RecoveryCodes; readonly begun: Begun }> {
   const { org_id, user_id, session_id } = personCalling(caller);
-  return runtime.db.system(async (query) => {
+  const done = await runtime.db.system(async (query) => {
     const person = await personOf(query, org_id, user_id);
     if (person.mfa_enabled || person.totp_sealed === null) throw new Fault("state_conflict");
     if (!(await useTotp(runtime, query, person, code))) throw new Fault("invalid_credentials");
@@ -119,6 +120,8 @@ export async function confirmTotp(
     const codes = await newRecoveryCodes(runtime, query, person, "mfa_enabled");
     return { codes, begun: await replaceSessions(runtime, query, person, session_id, client) };
   });
+  runtime.mails.poke();
+  return done;
 }
 
 /** Switches the second factor off. Faults: state_conflict (off already), invalid_credentials. */
@@ -127,10 +130,7 @@ export async function disableTotp(runtime: Runtime, caller: Caller, code: string
     const { org_id, user_id } = person;
     await confirmTotpSeed(query, org_id, user_id, null);
     await writeRecoveryCodes(query, org_id, user_id, []);
-    const at = formatTimestampUs(runtime.clock.now_us());
-    await withHead(query, org_id, {
-      audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "mfa_disabled", data: {} })],
-    });
+    await tellChange(runtime, query, person, "mfa_disabled");
   });
 }
 
@@ -159,25 +159,37 @@ async function withSecondFactor<T>(
     return null;
   });
   if (done === null) throw new Fault("invalid_credentials");
+  runtime.mails.poke();
   return done.answer;
 }
 
 async function newRecoveryCodes(
-  runtime: Pick<Runtime, "clock" | "ids">,
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
-  { org_id, user_id }: Person,
-  type: "mfa_enabled" | "recovery_codes_replaced",
+  person: Person,
+  change: "mfa_enabled" | "recovery_codes_replaced",
 ): Promise<RecoveryCodes> {
   const recovery_codes = Array.from({ length: limits.recovery_codes }, () => {
     const text = runtime.ids.secret(recovery_code_chars);
     return `${text.slice(0, recovery_code_chars / 2)}-${text.slice(recovery_code_chars / 2)}`;
   });
-  await writeRecoveryCodes(query, org_id, user_id, recovery_codes.map(recoveryHash));
+  await writeRecoveryCodes(query, person.org_id, person.user_id, recovery_codes.map(recoveryHash));
+  await tellChange(runtime, query, person, change);
+  return { recovery_codes };
+}
+
+/** Into the audit trail, and to the person by mail. */
+async function tellChange(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  query: Query,
+  { org_id, user_id, email }: Person,
+  change: "mfa_enabled" | "mfa_disabled" | "recovery_codes_replaced",
+): Promise<void> {
   const at = formatTimestampUs(runtime.clock.now_us());
   await withHead(query, org_id, {
-    audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type, data: {} })],
+    audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: change, data: {} })],
   });
-  return { recovery_codes };
+  await writeMail(runtime, query, "account", { to: email, change });
 }
 
 /** People may leave the dash out and add spaces. */

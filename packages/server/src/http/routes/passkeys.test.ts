@@ -4,7 +4,7 @@ import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createIds } from "../../edge/ids.ts";
 import { createPasswords } from "../../edge/passwords.ts";
-import type { Clock } from "../../ports.ts";
+import type { Clock, Mail } from "../../ports.ts";
 import { insertPerson } from "../../store/people.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, testOrganization } from "../../testing/http-node.ts";
@@ -15,12 +15,14 @@ const database = await testDatabase();
 let offset_us = 0;
 const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
 const origin = "https://countersign.example";
+const mails: Mail[] = [];
+const mailer = { send: async (mail: Mail) => void mails.push(mail) };
 const password = "correct horse battery staple";
 let nodes: Awaited<ReturnType<typeof serviceNode>>[];
 let password_hash: string;
 beforeAll(async () => {
   const passwords = createPasswords();
-  const parts = { clock, passwords, config: { public_url: origin } };
+  const parts = { clock, passwords, mailer, config: { public_url: origin } };
   nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
   password_hash = await passwords.hash(password);
 });
@@ -81,7 +83,7 @@ const auditTypes = async (cookie: string) =>
   (await send("GET", "/v1/audit", { cookie })).json.audit.map(({ type }: { type: string }) => type);
 
 describe("registering", () => {
-  test("a passkey is listed with its name, and stands in the trail", async () => {
+  test("a passkey is listed with its name, stands in the trail, and its owner is told by mail", async () => {
     const person = await somebody();
     const credential = person.authenticator.create(await options(person.cookie));
     const answer = await register(person.cookie, credential, "Laptop");
@@ -90,6 +92,8 @@ describe("registering", () => {
     expect(passkeys).toEqual([answer.json.passkey]);
     expect(await auditTypes(person.cookie)).toContain("passkey_registered");
     expect((await options(person.cookie)).excludeCredentials).toMatchObject([{ id: credential.id }]);
+    const told = () => mails.filter(({ to, text }) => to === person.email && text.startsWith("A passkey was added"));
+    await expect.poll(() => told().length, { timeout: 20_000 }).toBe(1);
   });
 
   test("a challenge serves once, also on two nodes at once", async () => {
