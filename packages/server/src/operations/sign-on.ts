@@ -223,7 +223,7 @@ export function startedContext(state_sha256: string): string {
 }
 
 function noProvider(): Fault {
-  const message = "No sign-in of one organization is set up for this.";
+  const message = "It is set up by no organization, or by more than one.";
   return new Fault("not_found", { details: [{ path: "", code: "no_provider", message }] });
 }
 
