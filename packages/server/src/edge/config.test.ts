@@ -162,6 +162,12 @@ describe("settings", () => {
     }
   });
 
+  test("never show a password in an address, of whatever setting", () => {
+    expect(refusal({ OTEL_EXPORTER_OTLP_ENDPOINT: "grpc://team:hunter2@collector:4317" })).toBe(
+      'OTEL_EXPORTER_OTLP_ENDPOINT="grpc://team:***@collector:4317": expected a URL that starts with http:// or https://',
+    );
+  });
+
   test("SMTP_URL needs MAIL_FROM", () => {
     expect(refusal({ SMTP_URL: "smtp://mail" })).toBe(
       'MAIL_FROM="": expected a sender address, because SMTP_URL is set',

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
 import { type RateCategory, type Setting, type SettingName, settings } from "@countersign/contract";
 import { StartRefused } from "../store/start-refused.ts";
-import type { LogLevel } from "./log.ts";
+import { type LogLevel, scrub } from "./log.ts";
 import { readValue } from "./setting-values.ts";
 
 /** The settings in force. Null: not set, and what it switches on is off. Source: api.md §1. */
@@ -54,7 +54,7 @@ export function readConfig(env: Environment, cwd: string = process.cwd()): Confi
   const problems: string[] = [];
   const refuse = (name: SettingName, expected: string) => {
     const setting: Setting = settings[name];
-    problems.push(`${name}=${setting.secret ? "***" : JSON.stringify(env[name] ?? "")}: expected ${expected}`);
+    problems.push(`${name}=${setting.secret ? "***" : scrub(JSON.stringify(env[name] ?? ""))}: expected ${expected}`);
   };
   const read = <T>(name: SettingName): T | null => {
     const setting: Setting = settings[name];
