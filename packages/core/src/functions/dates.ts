@@ -4,7 +4,11 @@ const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1
 /** What `daysSince` answers for a date that is no date, or not yet. Larger than any limit a rule would set. */
 const INFINITELY_OLD_DAYS = 1e9;
 
-const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
+/** The first instant of a day; `Date.UTC` takes the years 0 to 99 for those of the twentieth century. */
+const midnightOf = (year: number, month: number, day: number): number =>
+  new Date(0).setUTCFullYear(year, month - 1, day);
+
+const daysInMonth = (year: number, month: number): number => new Date(midnightOf(year, month + 1, 0)).getUTCDate();
 
 /**
  * The instant of an ISO 8601 date or date-time in milliseconds, or undefined for junk. A date alone is its first
@@ -22,8 +26,10 @@ export const instantOf = (value: unknown): number | undefined => {
   const zone = match[7] ?? "Z";
   const sign = zone.startsWith("-") ? -1 : 1;
   const digits = zone.replace(/\D/g, "");
-  const offset_minutes = digits === "" ? 0 : sign * (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2)));
-  const instant = Date.UTC(year, month - 1, day, hour, minute, second) - offset_minutes * 60_000;
+  const [ahead_hours, ahead_minutes] = [Number(digits.slice(0, 2)), Number(digits.slice(2))];
+  if (ahead_hours > 23 || ahead_minutes > 59) return undefined;
+  const minutes = hour * 60 + minute - sign * (ahead_hours * 60 + ahead_minutes);
+  const instant = midnightOf(year, month, day) + (minutes * 60 + second) * 1000;
   return Number.isFinite(instant) ? instant : undefined;
 };
 
