@@ -6,6 +6,7 @@ import type {
   Policy,
   PolicyCheck,
   PolicyInput,
+  PolicySaved,
   PolicyVersion,
 } from "@countersign/contract";
 import { newIdempotencyKey } from "./idempotency-key.ts";
@@ -17,22 +18,31 @@ export function policyCalls(call: Transport) {
   const one = async (method: string, path: string, options: CallOptions = {}) =>
     (await call<{ policy: Policy }>(method, `/v1/policies${path}`, options)).policy;
   const id = (policy_id: string) => `/${encodeURIComponent(policy_id)}`;
+  const save = async (method: string, path: string, options: CallOptions) => {
+    const { policy, ...beside } = await call<PolicySaved>(method, `/v1/policies${path}`, options);
+    return { ...policy, ...beside };
+  };
 
   return {
-    /** Saves version 1 of a new policy, as a draft. */
-    createPolicy: (input: PolicyInput) => one("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
+    /**
+     * Saves version 1 of a new policy, as a draft. Its `diagnostics` are the red ones of the policy's own tests: they refuse
+     * activation.
+     */
+    createPolicy: (input: PolicyInput) => save("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
+    /** Policies in their newest versions, newest first. */
     listPolicies: (query: PageQuery & { readonly status?: Policy["status"] } = {}) =>
       call<Page<"policies", Policy>>("GET", "/v1/policies", { query: { ...query } }),
 
+    /** A policy in its newest version; `active_version` is null while none is in force. */
     getPolicy: (policy_id: string) => one("GET", id(policy_id)),
 
     /** Every version of a policy, newest first. */
     listPolicyVersions: (policy_id: string, query: PageQuery = {}) =>
       call<Page<"versions", PolicyVersion>>("GET", `/v1/policies${id(policy_id)}/versions`, { query: { ...query } }),
 
-    /** Saves a new version; what is in force stays in force until it is activated. */
-    replacePolicy: (policy_id: string, input: PolicyInput) => one("PUT", id(policy_id), { body: input }),
+    /** Saves a new version; what is in force stays in force until it is activated. `diagnostics` as of `createPolicy`. */
+    replacePolicy: (policy_id: string, input: PolicyInput) => save("PUT", id(policy_id), { body: input }),
 
     /**
      * Puts the newest version in force, or in shadow: evaluated and reported, never enforced. With `version` only where
@@ -50,6 +60,7 @@ export function policyCalls(call: Transport) {
     /** The JSON Schema of the policy document. */
     getPolicySchema: () => call<Record<string, unknown>>("GET", "/v1/policies/schema"),
 
+    /** The packs of this version of the service. */
     listPacks: (query: PageQuery = {}) => call<Page<"packs", Pack>>("GET", "/v1/packs", { query: { ...query } }),
 
     /**

@@ -1,5 +1,6 @@
 /** The API: every operation under the name of the use case that serves it. Source: contract §4 and api.md. */
 
+import type { Static, TSchema } from "typebox";
 import { apiKeyOperations } from "./api-keys.ts";
 import { contextOperations } from "./context.ts";
 import { escalationOperations } from "./escalations.ts";
@@ -45,3 +46,9 @@ export type DeliveredOperationId = {
 export const deliveredOperations = (Object.entries(operations) as [OperationId, Operation][]).filter(
   ([, operation]) => operation.delivered,
 ) as readonly [DeliveredOperationId, Operation][];
+
+type AnswerRow<Id extends OperationId> = (typeof operations)[Id]["answers"][keyof (typeof operations)[Id]["answers"]];
+type BodyOf<Row> = Row extends { readonly schema: infer S } ? (S extends TSchema ? Static<S> : null) : never;
+
+/** The body of an operation's answer below 400, null where it has none; a union where its statuses differ in that. */
+export type AnswerBody<Id extends OperationId> = BodyOf<AnswerRow<Id>>;

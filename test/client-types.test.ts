@@ -1,0 +1,21 @@
+/** The types that the client gives to answers are those of the contract. */
+import type { AnswerBody, DeliveredOperationId } from "@countersign/contract";
+import type { Client } from "@countersign/sdk";
+import { expect, test } from "vitest";
+
+type Called = DeliveredOperationId & keyof Client;
+/** What stands in an answer under the name of its resource, with what stands beside that. */
+type Unwrapped<A> = A extends null ? null : A extends { policy: infer P } ? P & Omit<A, "policy"> : A[keyof A];
+type Given<Id extends Called> = Client[Id] extends (...given: never[]) => Promise<infer R> ? R : never;
+
+type Fixed<T> = T extends object ? { readonly [K in keyof T]: Fixed<T[K]> } : T;
+type Same<A, B> = [Fixed<A>, Fixed<B>] extends [Fixed<B>, Fixed<A>] ? true : false;
+type Fits<Id extends Called> = true extends Same<Given<Id>, AnswerBody<Id>> | Same<Given<Id>, Unwrapped<AnswerBody<Id>>>
+  ? true
+  : false;
+type Wrong = { [Id in Called]: Fits<Id> extends true ? never : `${Id}` }[Called];
+
+test("every method gives what its operation answers, or the resource in it (the compiler names those that do not)", () => {
+  const none: Record<Wrong, never> = {};
+  expect(none).toEqual({});
+});
