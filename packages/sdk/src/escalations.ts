@@ -38,6 +38,7 @@ export function escalationCalls(call: Transport) {
     listEscalations: (query: EscalationQuery = {}) =>
       call<Page<"escalations", Escalation>>("GET", "/v1/escalations", { query: { ...query } }),
 
+    /** One escalation as it stands. */
     getEscalation: (escalation_id: string) => one("GET", path(escalation_id)),
 
     /**

@@ -10,12 +10,14 @@ export function membraneCalls(call: Transport) {
   const id = (membrane_id: string) => `/${encodeURIComponent(membrane_id)}`;
 
   return {
+    /** Newest first. */
     listMembranes: (query: PageQuery = {}) =>
       call<Page<"membranes", Membrane>>("GET", "/v1/membranes", { query: { ...query } }),
 
     /** Creates a membrane in shadow mode. */
     createMembrane: (input: MembraneInput) => one("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
+    /** One membrane with its settings. */
     getMembrane: (membrane_id: string) => one("GET", id(membrane_id)),
 
     /** Replaces each given field whole. */

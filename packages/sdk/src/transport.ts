@@ -2,6 +2,7 @@ import { ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
 
 /** How to reach the service. */
 export interface TransportOptions {
+  /** Where the service answers, such as `https://countersign.example.com`; a path is kept, a slash at its end is not. */
   readonly base_url: string;
   /** Sent as X-API-Key; leave it out for the operations that need none. */
   readonly api_key?: string | undefined;
