@@ -2,8 +2,8 @@ import { defineConfig } from "vitest/config";
 import { SimulationsFirst } from "./scripts/simulations-first.ts";
 
 export default defineConfig({
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source"] } },
+  resolve: { conditions: ["@countersign/source"] },
+  ssr: { resolve: { conditions: ["@countersign/source"] } },
   test: {
     include: [
       "packages/*/src/**/*.test.ts",

@@ -20,6 +20,15 @@ test.each(["cel", "contract", "sdk"])(
   },
 );
 
+test.each(["cel", "contract", "sdk"])(
+  "%s: what a project resolves by conditions of its own is in the package",
+  (name) => {
+    const manifest: Manifest = JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), "utf8"));
+    for (const [condition, target] of Object.entries(manifest.exports["."]))
+      if (!condition.startsWith("@countersign/")) expect(target, condition).toMatch(/^\.\/dist\//);
+  },
+);
+
 test("a package holds what was built and no record of the build", () => {
   const packed = spawnSync(
     "npm",

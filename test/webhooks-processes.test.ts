@@ -325,7 +325,7 @@ test("the example receiver takes a genuine delivery once, refuses a forged one, 
   const { PATH = "" } = process.env;
   const failing = `const { log } = console; console.log = (line) => { log(line); if (line.startsWith("dlv_1")) throw new Error("no room"); }`;
   const args = [
-    "--conditions=source",
+    "--conditions=@countersign/source",
     `--import=${import.meta.resolve("tsx")}`,
     `--import=data:text/javascript,${encodeURIComponent(failing)}`,
     "examples/webhook-receiver/receiver.mjs",

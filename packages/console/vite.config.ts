@@ -9,7 +9,7 @@ process.env["NODE_ENV"] = "production";
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   plugins: [react()],
-  resolve: { conditions: ["source", "module", "browser", "import", "default"] },
+  resolve: { conditions: ["@countersign/source", "module", "browser", "import", "default"] },
   build: {
     target: "es2023",
     cssTarget: "esnext",

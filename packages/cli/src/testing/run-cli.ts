@@ -24,7 +24,11 @@ export interface RunningCli {
 export const cliProgram: readonly string[] =
   process.env["TEST_THE_BUILD"] === "yes"
     ? [join(import.meta.dirname, "../../bin/countersign.js")]
-    : ["--conditions=source", `--import=${import.meta.resolve("tsx")}`, join(import.meta.dirname, "entry.ts")];
+    : [
+        "--conditions=@countersign/source",
+        `--import=${import.meta.resolve("tsx")}`,
+        join(import.meta.dirname, "entry.ts"),
+      ];
 
 /** Starts `countersign <args>`; of this process's settings only PATH and HOME reach it. */
 export function startCli(

@@ -21,5 +21,9 @@ export function threadOptions({ execArgv, argv }: ThreadProgram): { execArgv?: s
 export function threadProgram(built: URL): ThreadProgram {
   if (!import.meta.url.endsWith(".ts")) return { url: built };
   const source = basename(built.pathname).replace(/\.js$/, ".ts");
-  return { url: new URL("./source-thread.mjs", import.meta.url), execArgv: ["--conditions=source"], argv: [source] };
+  return {
+    url: new URL("./source-thread.mjs", import.meta.url),
+    execArgv: ["--conditions=@countersign/source"],
+    argv: [source],
+  };
 }

@@ -42,10 +42,14 @@ export interface Host {
 export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Host> {
   const script = fileURLToPath(new URL("embedded-host.ts", import.meta.url));
   const tsx = createRequire(import.meta.url).resolve("tsx");
-  const child = spawn(process.execPath, ["--conditions=source", "--import", tsx, script, JSON.stringify(options)], {
-    stdio: ["ignore", "pipe", "inherit"],
-    ...(uid === undefined ? {} : { uid, gid: uid }),
-  });
+  const child = spawn(
+    process.execPath,
+    ["--conditions=@countersign/source", "--import", tsx, script, JSON.stringify(options)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+    },
+  );
   onTestFinished(() => void child.kill("SIGKILL"));
   const line = await new Promise<string>((resolve, reject) => {
     let text = "";
