@@ -60,6 +60,25 @@ describe("import walls", () => {
   });
 });
 
+describe("SQL", () => {
+  const found = (source: string, path = "packages/server/src/operations/a.ts") => rulesOf(path, source);
+
+  it.each([
+    'query("select a from b where c = $1");',
+    "query(`\n  select a,\n    b\n  from c`);",
+    'query("insert into a values (1)");',
+    'query("update a set b = 1");',
+    'query("delete from a");',
+  ])("%j is found outside the store", (source) => {
+    expect(found(source)).toEqual([expect.stringMatching(/^sql:1$/)]);
+    expect(found(source, "packages/server/src/store/a.ts")).toEqual([]);
+  });
+
+  it.each(['say("update it");', "// reads `select a from b`"])("%j is none, or is only spoken of", (source) => {
+    expect(found(source)).toEqual([]);
+  });
+});
+
 describe("what only the edge may do", () => {
   const inCore = (source: string) => rulesOf("packages/core/src/a.ts", source);
 

@@ -97,6 +97,9 @@ const patterns: readonly Pattern[] = [
   },
 ];
 
+/** Begins a text that is an SQL statement. */
+const statement = /["`]\s*(?:select\s[^"`]*\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s)/g;
+
 /** Everything that one file breaks, given its path from the root of the repository and its text. */
 export function fileFindings(path: string, source: string): Finding[] {
   const code = codeOnly(source);
@@ -117,6 +120,12 @@ export function fileFindings(path: string, source: string): Finding[] {
     }
     if (specifier === "pg" && room !== "store" && room !== "free") {
       findings.push(at(line, "sql", "all SQL is in server/src/store: call a function there"));
+    }
+  }
+  if (path.startsWith("packages/server/") && room !== "store" && room !== "free") {
+    for (const { index } of source.matchAll(statement)) {
+      if (code[index] === " ") continue; // in a comment
+      findings.push(at(lineAt(source, index), "sql", "all SQL is in server/src/store: call a function there"));
     }
   }
   for (const { rule, pattern, message, applies } of patterns) {

@@ -11,7 +11,7 @@ import type { PolicySet, PolicySource } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Db, Query } from "../ports.ts";
 import { type ContextSourceRow, readContextSource } from "../store/context-source.ts";
-import { readPolicyEpoch } from "../store/heads.ts";
+import { readDecidingHead, readPolicyEpoch } from "../store/heads.ts";
 import { readMembranes } from "../store/membranes.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../store/policies.ts";
 import {
@@ -147,12 +147,7 @@ async function readOrgState(
 ): Promise<{ readonly state: OrgState; readonly bytes: number }> {
   const { head, membranes, own, source, subjects } = await db.tenant(org_id, async (query) => {
     // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
-    const [head] = await query<{ policy_epoch: number; context_epoch: number; webhooks: number; overrides: boolean }>(
-      `select policy_epoch, context_epoch, webhooks,
-         exists (select from overrides where org_id = $1 and status = 'active') as overrides
-       from org_heads where org_id = $1`,
-      [org_id],
-    );
+    const head = await readDecidingHead(query, org_id);
     if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
     const membranes = await readMembranes(query, org_id);
     const own = await readOwnPolicies(query, org_id, known);

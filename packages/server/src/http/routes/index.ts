@@ -4,6 +4,7 @@ import { Fault, notToBeKept } from "@countersign/core";
 import type { Packs } from "../../operations/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import type { ItemCheck } from "../../operations/submit-batch.ts";
+import { takesWrites } from "../../store/readiness.ts";
 import type { SessionCookies } from "../cookie.ts";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
@@ -47,11 +48,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     // Measured only once it has failed: how many problems are worth collecting depends on its size.
     throw new Fault("invalid_request", { details: checkBatchItem(item, JSON.stringify(item).length) ?? [] });
   };
-  const ready = async () => {
-    if (stopping()) return false;
-    const writable = "select instance_id from instance where current_setting('transaction_read_only') = 'off'";
-    return (await runtime.db.system((query) => query(writable))).length > 0;
-  };
+  const ready = async () => !stopping() && (await runtime.db.system(takesWrites));
   return {
     ...operatingHandlers({ ready, metrics, metrics_token, openapi_text: JSON.stringify(openapiDocument()) }),
     ...onboardingRoutes(runtime),
