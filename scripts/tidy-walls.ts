@@ -21,7 +21,7 @@ export type Room =
 
 const serverFolders = ["store", "operations", "http", "worker", "edge"] as const;
 
-/** `contract ← cel ← core ← store ← operations ← {http, worker} ← edge ← cli`; cel knows nothing of ours. */
+/** `{contract, cel} ← core ← store ← operations ← {http, worker} ← edge ← cli`; cel knows nothing of ours. */
 const mayImport: Record<Room, readonly Room[]> = {
   contract: [],
   cel: [],
