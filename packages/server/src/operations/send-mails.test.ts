@@ -174,6 +174,21 @@ test("a node that stops waits for no mail server that hangs: the mail is put off
   expect(await waiting()).toMatchObject([{ kind: "signup" }]);
 });
 
+test("a stop counts as no attempt: a mail is not given up by one that breaks its last attempt off", async () => {
+  await database.db.query("delete from mails");
+  const under_way: string[] = [];
+  const stopping = await serviceNode(database, { mailer: hanging(under_way, "it") });
+  await database.db.system(async (query) => {
+    await writeMail(stopping.runtime, query, "account", { to: "last@example.com", change: "password_changed" });
+    // As after six failures.
+    await query("update mails set attempts = 6", []);
+  });
+  stopping.runtime.mails.poke();
+  await expect.poll(() => under_way, { timeout: 20_000 }).toEqual(["it"]);
+  await stopping.close();
+  expect(await database.db.query("select kind, attempts from mails")).toEqual([{ kind: "account", attempts: 6 }]);
+});
+
 test("a mail that one node is sending is sent by no other, whatever their clocks say", async () => {
   await database.db.query("delete from mails");
   const under_way: string[] = [];

@@ -50,6 +50,13 @@ async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Prom
     // Mails that nobody gets are told alike, or the log would say whose addresses are known.
     runtime.log.info({ mail_id, kind }, "mail dealt with");
   } catch (error) {
+    if (stop?.aborted) {
+      // The stop ended the attempt, so it counts as none: the last one may have been all that was left of this mail.
+      runtime.metrics.mailed("put_off");
+      runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: waits_seconds[0] }, "mail not sent");
+      await runtime.db.system((query) => putOffMail(query, mail_id, waits_seconds[0]));
+      return;
+    }
     const wait_seconds = waits_seconds[attempts];
     runtime.metrics.mailed(wait_seconds === undefined ? "given_up" : "put_off");
     if (wait_seconds === undefined) {
