@@ -68,7 +68,8 @@ export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "h
 /** Seconds, or a date as proxies send it (RFC 9110 §10.2.3), which counts from the answer's own `Date`. */
 function retryAfterSeconds(headers: Headers): number | null {
   const text = headers.get("retry-after")?.trim() ?? "";
-  if (/^\d+$/.test(text)) return Number(text);
+  // Hundreds of digits would be Infinity, which timers take for at once.
+  if (/^\d+$/.test(text)) return Number.isFinite(Number(text)) ? Number(text) : null;
   // Without the pattern `-1` and `1.5` would be dates, too.
   const until_ms = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   const wait_ms = until_ms - Date.parse(headers.get("date") ?? "");

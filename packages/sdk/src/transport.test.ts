@@ -101,6 +101,7 @@ test.each([
   ["Sun, 22 Nov 2026 09:00:00 GMT", 0],
   ["-1", null],
   ["1.5", null],
+  ["9".repeat(400), null],
   ["soon", null],
   ["", null],
 ])("Retry-After as proxies may send it: %j is %j s from the answer's Date on", (text, seconds) => {
