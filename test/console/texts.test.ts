@@ -208,7 +208,7 @@ test("of any actions, those that ask for the same differ in nothing, and all oth
       const all = twice ? values.flatMap((value) => [value, structuredClone(value)]) : values;
       const differences = whatDiffers(new Map(all.map((value, n) => [String(n), value])));
       const same = all.every((value) => sameJson(value, all[0]));
-      for (const n of all.keys()) expect((differences.get(String(n)) ?? []).length === 0).toBe(same);
+      for (const n of all.keys()) expect(differences.get(String(n))?.places.length === 0).toBe(same);
     }),
   );
   const pay = { to: { iban: "DE1" }, lines: [1, 2] };
@@ -223,14 +223,20 @@ test("of any actions, those that ask for the same differ in nothing, and all oth
       ),
     ),
   ).toEqual({
-    a: [
-      { path: "/to/iban", text: '"DE1"' },
-      { path: "/lines/1", text: "2" },
-    ],
-    b: [
-      { path: "/to/iban", text: '"DE2"' },
-      { path: "/lines/1", text: null },
-    ],
+    a: {
+      places: [
+        { path: "/to/iban", text: '"DE1"' },
+        { path: "/lines/1", text: "2" },
+      ],
+      elsewhere: 0,
+    },
+    b: {
+      places: [
+        { path: "/to/iban", text: '"DE2"' },
+        { path: "/lines/1", text: null },
+      ],
+      elsewhere: 0,
+    },
   });
 });
 

@@ -1,5 +1,5 @@
 /** What the review pages read. */
-import { type Escalation, type Reviewer, roleMeets, roleNames } from "@countersign/contract";
+import { type Escalation, type IntentRecord, type Reviewer, roleMeets, roleNames } from "@countersign/contract";
 import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useSession } from "../api/session.tsx";
 import { shownAnswer, shownIntent } from "../parts/shown.ts";
@@ -109,9 +109,11 @@ export function groupsOf(escalations: readonly Escalation[]): Group[] {
 
 /** Pages of 200 that are looked through before what is missing is read one by one. */
 const pages_max = 10;
+/** So few are read one by one at once: between them there may be thousands of the same agent. */
+const few = 10;
 const a_minute_ms = 60_000;
 
-/** The differences of these escalations' intents, by intent. */
+/** The differences of these escalations' intents, by intent, and whether a rule withholds some of what they might differ in. */
 export function useDifferences(members: readonly Escalation[]) {
   const client = useClient();
   return useQuery({
@@ -121,6 +123,11 @@ export function useDifferences(members: readonly Escalation[]) {
     queryFn: async () => {
       const wanted = new Set(members.map(({ intent_id }) => intent_id));
       const documents = new Map<string, unknown>();
+      let withheld = false;
+      const take = (intent: IntentRecord) => {
+        documents.set(intent.intent_id, asked(shownIntent(intent)));
+        withheld ||= intent.withheld.length > 0;
+      };
       const times = members.map(({ created_at }) => Date.parse(created_at));
       const filter = {
         agent_id: members[0]?.agent_id ?? "",
@@ -131,16 +138,13 @@ export function useDifferences(members: readonly Escalation[]) {
         limit: 200,
       } as const;
       let cursor: string | null | undefined;
-      for (let pages = 0; cursor !== null && pages < pages_max && documents.size < wanted.size; pages += 1) {
+      for (let pages = 0; cursor !== null && pages < pages_max && wanted.size - documents.size > few; pages += 1) {
         const page = await client.listIntents({ ...filter, ...(cursor === undefined ? {} : { cursor }) });
-        for (const each of page.intents)
-          if (wanted.has(each.intent_id)) documents.set(each.intent_id, asked(shownIntent(each)));
+        for (const each of page.intents) if (wanted.has(each.intent_id)) take(each);
         cursor = page.next_cursor;
       }
-      for (const intent_id of wanted)
-        if (!documents.has(intent_id))
-          documents.set(intent_id, asked(shownIntent((await client.getIntent(intent_id)).intent)));
-      return whatDiffers(documents);
+      for (const intent_id of wanted) if (!documents.has(intent_id)) take((await client.getIntent(intent_id)).intent);
+      return { differences: whatDiffers(documents), withheld };
     },
   });
 }

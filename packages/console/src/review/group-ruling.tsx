@@ -13,7 +13,7 @@ import { TimeLeft } from "../parts/time.tsx";
 import { Deed } from "../parts/wants.tsx";
 import { type Group, useDifferences } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
-import type { Difference, Differences } from "./what-differs.ts";
+import type { Apart } from "./what-differs.ts";
 
 type GroupOutcome = "approve" | "block";
 
@@ -27,7 +27,7 @@ export function GroupRuling({
   readonly onClose: (closed: readonly string[]) => void;
 }) {
   const run = useGroupRun();
-  const { data: differences, error, refetch } = useDifferences(members);
+  const { data: compared, error, refetch } = useDifferences(members);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [comment, setComment, dropComment] = useDraft(`comment.${key}`);
   const onClose = () => {
@@ -52,14 +52,14 @@ export function GroupRuling({
   return (
     <Dialog title={`Rule on ${members.length} alike`} onClose={run.running ? run.stop : onClose} broad>
       <div className="stack">
-        <p>{`The same agent, tool and reason. ${inDetail(differences)} Each gets a vote of yours of its own.`}</p>
-        {differences === undefined && error !== null && <Failed error={error} retry={() => void refetch()} />}
+        <p>{`The same agent, tool and reason. ${inDetail(compared)} Each gets a vote of yours of its own.`}</p>
+        {compared === undefined && error !== null && <Failed error={error} retry={() => void refetch()} />}
         <ul className="plain group-members">
           {members.map((each) => (
             <Member
               key={each.escalation_id}
               escalation={each}
-              differences={differences?.get(each.intent_id) ?? []}
+              apart={compared?.differences.get(each.intent_id)}
               item={run.items.get(each.escalation_id) ?? waiting}
               chosen={!left.has(each.escalation_id)}
               fixed={begun}
@@ -97,7 +97,7 @@ export function GroupRuling({
               <button
                 type="button"
                 className="button good"
-                disabled={chosen.length === 0 || differences === undefined}
+                disabled={chosen.length === 0 || compared === undefined}
                 onClick={() => begin("approve")}
               >{`Approve ${chosen.length}`}</button>
             </>
@@ -124,9 +124,13 @@ export function GroupRuling({
 }
 
 /** What the reader may go by; approving waits for it. */
-function inDetail(differences: Differences | undefined): string {
-  if (differences === undefined) return "What they differ in is not known yet; approving needs it.";
-  return [...differences.values()].some((each) => each.length > 0)
+function inDetail(compared: ReturnType<typeof useDifferences>["data"]): string {
+  if (compared === undefined) return "What they differ in is not known yet; approving needs it.";
+  const { differences, withheld } = compared;
+  const differ = [...differences.values()].some(({ places }) => places.length > 0);
+  if (withheld)
+    return `${differ ? "What they differ in stands with each, as far as it may be shown" : "What may be shown of them is exactly the same"}. What a rule withholds is not compared: there they may differ.`;
+  return differ
     ? "What they differ in stands with each; everything else that they ask for is the same in all."
     : "They ask for exactly the same.";
 }
@@ -154,15 +158,17 @@ function Held({ error, resting }: { readonly error: unknown; readonly resting: b
 }
 
 const places_max = 8;
+const places_more = 200;
 
 /** What sets one apart, a line each. */
-function Apart({ differences }: { readonly differences: readonly Difference[] }) {
-  const [all, setAll] = useState(false);
-  if (differences.length === 0) return null;
+function ApartFrom({ apart: { places, elsewhere } }: { readonly apart: Apart }) {
+  const [shown, setShown] = useState(places_max);
+  if (places.length === 0) return null;
+  const more = places.length - shown;
   return (
     <>
       <dl className="pairs">
-        {(all ? differences : differences.slice(0, places_max)).map(({ path, text }) => (
+        {places.slice(0, shown).map(({ path, text }) => (
           <Fragment key={path}>
             <dt>
               <Data text={path.slice(1)} chars_max={120} more={false} />
@@ -171,10 +177,13 @@ function Apart({ differences }: { readonly differences: readonly Difference[] })
           </Fragment>
         ))}
       </dl>
-      {differences.length > places_max && !all && (
-        <button type="button" className="button small quiet" onClick={() => setAll(true)}>
-          {`… ${differences.length - places_max} more places`}
+      {more > 0 && (
+        <button type="button" className="button small quiet" onClick={() => setShown(shown + places_more)}>
+          {`… ${(more + elsewhere).toLocaleString("en")} more places`}
         </button>
+      )}
+      {more <= 0 && elsewhere > 0 && (
+        <p className="small muted">{`… ${elsewhere.toLocaleString("en")} more places that only others have`}</p>
       )}
     </>
   );
@@ -182,14 +191,14 @@ function Apart({ differences }: { readonly differences: readonly Difference[] })
 
 function Member({
   escalation,
-  differences,
+  apart,
   item,
   chosen,
   fixed,
   onToggle,
 }: {
   readonly escalation: Escalation;
-  readonly differences: readonly Difference[];
+  readonly apart: Apart | undefined;
   readonly item: Item;
   readonly chosen: boolean;
   readonly fixed: boolean;
@@ -211,7 +220,7 @@ function Member({
           <Data text={action.summary} chars_max={300} more={false} />
         </span>
       )}
-      <Apart differences={differences} />
+      {apart !== undefined && <ApartFrom apart={apart} />}
       <span className="row small muted">
         {`risk ${risk_score.toFixed(2)}`}
         <TimeLeft until={expires_at} />

@@ -8,24 +8,65 @@ export interface Difference {
   readonly text: string | null;
 }
 
-/** Of each action what sets it apart from any of the others; empty for all of them when they ask for the same. */
-export type Differences = ReadonlyMap<string, readonly Difference[]>;
+/** What sets one action apart from any of the others: what it has itself, then what only others have. */
+export interface Apart {
+  readonly places: readonly Difference[];
+  /** Further places that only others have; they stand with those. */
+  readonly elsewhere: number;
+}
 
-const branches = new Set(["{", "}", "[", "]"]);
+/** Of each action what sets it apart; nothing for all of them when they ask for the same. */
+export type Differences = ReadonlyMap<string, Apart>;
 
-/** Compares documents by their leaves. */
+/** Of what only others have so much is named: an agent may name its parameters differently in every action. */
+const elsewhere_named_max = 100;
+
+const begins: Readonly<Record<string, string>> = { "{": "{ … }", "[": "[ … ]" };
+const ends = new Set(["}", "]"]);
+
+interface Place {
+  count: number;
+  readonly text: string;
+  /** More than one text stands there. */
+  mixed: boolean;
+}
+
+/** Compares documents by their leaves, and where a list stands in one and an object in another, by that. */
 export function whatDiffers(documents: ReadonlyMap<string, unknown>): Differences {
-  const leaves = new Map(
-    [...documents].map(([id, document]) => [
-      id,
-      new Map(jsonLines(document).flatMap(({ path, text }) => (branches.has(text) ? [] : [[path, text]]))),
-    ]),
-  );
-  const paths = new Set([...leaves.values()].flatMap((each) => [...each.keys()]));
-  const differing = [...paths].filter((path) => new Set([...leaves.values()].map((each) => each.get(path))).size > 1);
-  return new Map(
-    [...leaves].map(([id, each]) => [id, differing.map((path) => ({ path, text: each.get(path) ?? null }))]),
-  );
+  const places = new Map<string, Place>();
+  for (const document of documents.values())
+    for (const { path, text } of jsonLines(document)) {
+      if (ends.has(text)) continue;
+      const known = places.get(path);
+      if (known === undefined) places.set(path, { count: 1, text, mixed: false });
+      else {
+        known.count += 1;
+        known.mixed ||= known.text !== text;
+      }
+    }
+  const differing = new Set<string>();
+  // A branch that is missing somewhere shows by its leaves.
+  for (const [path, { count, text, mixed }] of places)
+    if (mixed || (count < documents.size && !Object.hasOwn(begins, text))) differing.add(path);
+  return new Map([...documents].map(([id, document]) => [id, apart(document, differing)]));
+}
+
+function apart(document: unknown, differing: ReadonlySet<string>): Apart {
+  const own = new Map<string, string>();
+  if (differing.size > 0)
+    for (const { path, text } of jsonLines(document))
+      if (!ends.has(text) && differing.has(path)) own.set(path, begins[text] ?? text);
+  const places: Difference[] = [...own].map(([path, text]) => ({ path, text }));
+  let elsewhere = differing.size - own.size;
+  let named = 0;
+  for (const path of differing) {
+    if (elsewhere === 0 || named === elsewhere_named_max) break;
+    if (own.has(path)) continue;
+    places.push({ path, text: null });
+    named += 1;
+    elsewhere -= 1;
+  }
+  return { places, elsewhere };
 }
 
 /** What is done, to what, for whom, and with what; without what tells every action from every other. */
