@@ -18,7 +18,7 @@ end
 local newest = tonumber(redis.call('LINDEX', times, -1) or 0)
 local n = tonumber(redis.call('HGET', counts, 'n') or 0)
 -- Nothing of it would age out before the clock has made up for its step back: hours of refusals.
-if newest > now + ${window_ms} or (newest == 0 and n > 0) then
+if newest > now + ${window_ms} or (newest == 0) ~= (n == 0) then
   redis.call('DEL', times, counts)
   newest, n = 0, 0
 end

@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { silentLog } from "../testing/silent-log.ts";
 import { NodeRateWindows } from "./rate-windows.ts";
 import { openRedisRateWindows, type RedisRateWindows, type RedisRateWindowsOptions } from "./rate-windows-redis.ts";
+import { lookScript, takeScript } from "./rate-windows-redis-scripts.ts";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const admin = new Redis(url, { lazyConnect: true, retryStrategy: null });
@@ -131,6 +132,17 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
       expect((await after.take(`evicted ${evicted}`, 5, 0)).remaining).toBe(4);
       expect((await after.take(`evicted ${evicted}`, 5, 0)).remaining).toBe(3);
     }
+  });
+
+  test("of a bucket of which Redis evicted the counts nothing is kept without an end, nor its times told as what frees", async () => {
+    const [times, counts] = ["times", "counts"].map((half) => `${prefix}{half}:${half}`) as [string, string];
+    await admin.rpush(times, "1000");
+    await admin.eval(lookScript, 2, times, counts, "1", "61500");
+    expect(await admin.exists(times, counts)).toBe(0);
+    await admin.rpush(times, "1000");
+    await admin.eval(takeScript, 2, times, counts, "1", "50000");
+    // Full until the request of 50 s leaves, not until that of 1 s would.
+    expect(await admin.eval(lookScript, 2, times, counts, "1", "51000")).toEqual([0, 1, 50_000, 51_000, 51_000]);
   });
 
   test("keys expire by themselves", async () => {
