@@ -94,7 +94,8 @@ async function send(
     return items.map((item, n) => ofBatch(item, results[n]));
   } catch (error) {
     if (error instanceof ApiError && error.status === 429) {
-      await context.pause((error.retry_after_seconds ?? 1) * 1000, "rate_limit");
+      // Windows are a minute long: who says more is a proxy, and timers take what is past 24 days for nothing.
+      await context.pause(Math.min(error.retry_after_seconds ?? 1, 60) * 1000, "rate_limit");
       return "rate_limited";
     }
     return items.map(({ call }) => ({ call, verdict: null, ...reasonOf(error) }));

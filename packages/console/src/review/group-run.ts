@@ -11,9 +11,13 @@ export type Item =
   | { readonly state: "ruled"; readonly after: Escalation }
   | { readonly state: "refused"; readonly error: unknown };
 
+/** Windows are a minute long: who says more is a proxy, and timers take what is past 24 days for nothing. */
+const rest_seconds_max = 60;
+
 /** For how long the service wants to be left alone, where it says that nothing was stored; null: it says no such thing. */
 function secondsToRest(error: unknown): number | null {
-  return error instanceof ApiError && error.status === 429 ? (error.retry_after_seconds ?? 5) : null;
+  if (!(error instanceof ApiError) || error.status !== 429) return null;
+  return Math.min(error.retry_after_seconds ?? 5, rest_seconds_max);
 }
 
 /** What keeps the service from answering now and may be over soon; everything else is said about this one escalation. */
