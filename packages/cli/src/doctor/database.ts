@@ -69,7 +69,8 @@ async function atDatabase<T>(
 ): Promise<T> {
   const attached = config.database_url === null ? await attachEmbedded(config.data_dir) : null;
   if (attached !== null) return look(attached, "embedded, running");
-  const started = await startDatabase({ ...config, search: { path: config.path } }, silent);
+  // A start waits for a server that does not answer yet; whoever asks here wants to know how it is now.
+  const started = await startDatabase({ ...config, search: { path: config.path } }, silent, 0);
   try {
     const source = {
       url: "DATABASE_URL",
