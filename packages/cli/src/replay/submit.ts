@@ -1,6 +1,6 @@
 /** Submits a few recorded calls and sees to it that each gets a verdict or a reason why not. */
 
-import type { BatchAnswer, Verdict } from "@countersign/contract";
+import { type BatchAnswer, limits, type Verdict } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
 import { CommandFailed } from "../command-failed.ts";
 import type { RecordedCall } from "./recording.ts";
@@ -94,8 +94,8 @@ async function send(
     return items.map((item, n) => ofBatch(item, results[n]));
   } catch (error) {
     if (error instanceof ApiError && error.status === 429) {
-      // Windows are a minute long: who says more is a proxy, and timers take what is past 24 days for nothing.
-      await context.pause(Math.min(error.retry_after_seconds ?? 1, 60) * 1000, "rate_limit");
+      // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
+      await context.pause(Math.min(error.retry_after_seconds ?? 1, limits.rate_window_seconds) * 1000, "rate_limit");
       return "rate_limited";
     }
     return items.map(({ call }) => ({ call, verdict: null, ...reasonOf(error) }));

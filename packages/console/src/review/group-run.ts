@@ -1,5 +1,5 @@
 /** Ruling on several escalations, one after the other: a vote each through the same operation as a single one. */
-import type { Escalation, RulingInput } from "@countersign/contract";
+import { type Escalation, limits, type RulingInput } from "@countersign/contract";
 import { ApiError, ConnectionError, newIdempotencyKey } from "@countersign/sdk";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
@@ -11,13 +11,11 @@ export type Item =
   | { readonly state: "ruled"; readonly after: Escalation }
   | { readonly state: "refused"; readonly error: unknown };
 
-/** Windows are a minute long: who says more is a proxy, and timers take what is past 24 days for nothing. */
-const rest_seconds_max = 60;
-
 /** For how long the service wants to be left alone, where it says that nothing was stored; null: it says no such thing. */
 function secondsToRest(error: unknown): number | null {
   if (!(error instanceof ApiError) || error.status !== 429) return null;
-  return Math.min(error.retry_after_seconds ?? 5, rest_seconds_max);
+  // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
+  return Math.min(error.retry_after_seconds ?? 5, limits.rate_window_seconds);
 }
 
 /** What keeps the service from answering now and may be over soon; everything else is said about this one escalation. */
