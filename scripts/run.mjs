@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -84,26 +84,46 @@ async function install() {
 /** tsc finds out for itself what changed; with nothing to do it takes about a tenth of a second. */
 async function build() {
   await run(process.execPath, [at("node_modules/typescript/bin/tsc"), "-b"], "the build (tsc -b)");
-  if (existsSync(at("packages/server/dist/edge/record-packs.js"))) {
-    const { recordPacks } = await import("../packages/server/dist/edge/record-packs.js");
-    await recordPacks();
-  }
+  await buildProgram();
   await buildConsole();
 }
 
-/** What the console is made from; the lock file stands for its libraries. */
-const console_sources = [
-  "packages/console/src",
-  "packages/console/public",
-  "packages/console/index.html",
-  "packages/console/vite.config.ts",
-  "packages/contract/src",
-  "packages/sdk/src",
-  "package-lock.json",
-];
+/** What is run: the service and the command line with their libraries. Then what was built checks the packs. */
+async function buildProgram() {
+  const script = at("scripts/bundle.mjs");
+  if (!existsSync(script)) return;
+  const sources = ["contract", "cel", "core", "sdk", "server", "cli"].map((name) => `packages/${name}/src`);
+  await whenChanged("packages/cli/dist/program/.built-from", [...sources, "scripts/bundle.mjs"], () =>
+    run(process.execPath, [script], "the build of the program (esbuild)"),
+  );
+  const { recordPacks } = await import(at("packages/cli/dist/program/record-packs.js"));
+  await recordPacks();
+}
 
-/** One hash over the names and contents of all of them: times of files say nothing after a checkout. */
-function consoleSources() {
+/** The console takes some seconds to build. */
+async function buildConsole() {
+  const vite = at("node_modules/vite/bin/vite.js");
+  if (!existsSync(at("packages/console/index.html")) || !existsSync(vite)) return;
+  const own = ["src", "public", "index.html", "vite.config.ts"].map((name) => `packages/console/${name}`);
+  const sources = [...own, "packages/contract/src", "packages/sdk/src"];
+  await whenChanged("packages/console/dist/.built-from", sources, async () => {
+    console.error("countersign: building the console …");
+    const args = [vite, "build", "--logLevel=warn", at("packages/console")];
+    await run(process.execPath, args, "the build of the console (vite build)");
+  });
+}
+
+/** Calls `make` when what stands at `paths`, or a library, is other than it was when `stamp` was written, which is done last. */
+async function whenChanged(stamp, paths, make) {
+  const sources = contentsOf([...paths, "package-lock.json"]);
+  if (existsSync(at(stamp)) && readFileSync(at(stamp), "utf8") === sources) return;
+  rmSync(at(stamp), { force: true });
+  await make();
+  writeFileSync(at(stamp), sources);
+}
+
+/** One hash over the names and contents of all of them but tests: times of files say nothing after a checkout. */
+function contentsOf(paths) {
   const hash = createHash("sha256");
   const add = (path) => {
     for (const entry of readdirSync(at(path), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -112,24 +132,11 @@ function consoleSources() {
         hash.update(entry.name).update(readFileSync(at(`${path}/${entry.name}`)));
     }
   };
-  for (const path of console_sources.filter((each) => existsSync(at(each)))) {
+  for (const path of paths.filter((each) => existsSync(at(each)))) {
     if (/\.\w+$/.test(path)) hash.update(readFileSync(at(path)));
     else add(path);
   }
   return hash.digest("hex");
-}
-
-/** Builds the console when its sources are others than those of the last build, which takes some seconds. */
-async function buildConsole() {
-  const vite = at("node_modules/vite/bin/vite.js");
-  if (!existsSync(at("packages/console/index.html")) || !existsSync(vite)) return;
-  const stamp = at("packages/console/dist/.built-from");
-  const sources = consoleSources();
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === sources) return;
-  console.error("countersign: building the console …");
-  const args = [vite, "build", "--logLevel=warn", at("packages/console")];
-  await run(process.execPath, args, "the build of the console (vite build)");
-  writeFileSync(stamp, sources);
 }
 
 const commands = {

@@ -34,7 +34,7 @@ async function checkout(overrides: Record<string, string | null> = {}) {
     await mkdir(dirname(join(dir, name)), { recursive: true });
     if (text !== null) await writeFile(join(dir, name), text);
   }
-  await mkdir(join(dir, "scripts"));
+  await mkdir(join(dir, "scripts"), { recursive: true });
   await copyFile(script, join(dir, "scripts/run.mjs"));
   const start = (...args: string[]) =>
     spawn(process.execPath, ["scripts/run.mjs", ...args], {
@@ -85,6 +85,37 @@ describe("npm start", () => {
     expect((await run("build")).ran).toEqual(["tsc -b", vite, "tsc -b"]);
     await write("packages/console/src/main.tsx", "2");
     expect((await run("start")).ran).toEqual(["tsc -b", vite, "tsc -b", "tsc -b", vite, "countersign serve"]);
+  });
+
+  test("builds the program when its sources or its libraries are others, and again when that was interrupted", async () => {
+    const sources = { "packages/server/src/index.ts": "1", "packages/server/src/index.test.ts": "1" };
+    const made = "packages/cli/dist/program";
+    const bundler = (rest: string) =>
+      `import { createRequire } from "node:module"; const require = createRequire(import.meta.url); ${recorder("bundle")}${rest}`;
+    const whole = bundler(
+      `const { mkdirSync, writeFileSync } = require("node:fs"); mkdirSync("${made}", { recursive: true });
+       writeFileSync("${made}/record-packs.js", "exports.recordPacks = () => undefined;");`,
+    );
+    const { run, write } = await checkout({ ...sources, "scripts/bundle.mjs": whole });
+    const bundles = async () => (await run("build")).ran.filter((line) => line.startsWith("bundle")).length;
+    expect(await bundles()).toBe(1);
+    await write("packages/server/src/index.test.ts", "2");
+    expect(await bundles()).toBe(1);
+    await write("packages/server/src/index.ts", "2");
+    expect(await bundles()).toBe(2);
+    await write("package-lock.json", JSON.stringify({ packages: locked, lockfileVersion: 3 }));
+    expect(await bundles()).toBe(3);
+
+    await write("packages/server/src/index.ts", "3");
+    await write("scripts/bundle.mjs", bundler("process.exit(9);"));
+    expect(await run("build")).toMatchObject({
+      code: 9,
+      output: expect.stringContaining("the build of the program (esbuild) failed (exit code 9)"),
+    });
+    // As it was when it was built last; but who knows what the interrupted build left of that.
+    await write("packages/server/src/index.ts", "2");
+    await write("scripts/bundle.mjs", whole);
+    expect(await bundles()).toBe(5);
   });
 
   test("installs first in a fresh clone", async () => {

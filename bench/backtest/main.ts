@@ -48,7 +48,7 @@ const stricter: Candidate = { thresholds: { escalate_at: 0.3, block_at: 0.8 } };
 
 const count = Number(options.intents);
 // The threads run what is built, as a user's do: the loader for TypeScript costs them a second and a tenth of their speed.
-const thread = new URL("../../packages/server/dist/edge/backtest-thread.js", import.meta.url);
+const thread = new URL("../../packages/cli/dist/program/backtest-thread.js", import.meta.url);
 const rounds_wanted = Number(options.rounds);
 
 async function speed(instance: Instance, past: Past) {

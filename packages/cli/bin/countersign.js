@@ -9,7 +9,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 
-const program = new URL("../dist/index.js", import.meta.url);
+const program = new URL("../dist/program/countersign.js", import.meta.url);
 if (!existsSync(fileURLToPath(program))) {
   console.error("countersign: not built yet; run `npm start` (installs, builds and serves) or `npm run build` first");
   process.exit(1);

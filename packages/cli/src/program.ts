@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { productVersion } from "@countersign/contract";
 import { Command } from "commander";
 import { CommandFailed } from "./command-failed.ts";
 import { addAudit } from "./commands/audit.ts";
@@ -14,9 +14,6 @@ import { addServe } from "./commands/serve.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { watchStandardOutput } from "./standard-output.ts";
 
-const version = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
-  .version;
-
 const help = `
 Settings come from the environment (docs/configuration.md). Without DATABASE_URL, commands work on the embedded
 database in COUNTERSIGN_DATA_DIR (./data), whether the service runs or not.
@@ -30,7 +27,7 @@ Examples:
 export function createProgram(): Command {
   const program = new Command("countersign")
     .description("Decides, records and accounts for what software agents propose to do.")
-    .version(version, "-v, --version", "print the version")
+    .version(productVersion, "-v, --version", "print the version")
     .addHelpText("after", help)
     .showHelpAfterError("(add --help for the options)");
   for (const add of [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ConsoleFiles } from "../http/console.ts";
 
-/** Where `npm start` builds it, as seen from src/edge as well as from dist/edge. */
+/** Where `npm start` builds it, as seen from src/edge as well as from the built program. */
 const console_dir: string = fileURLToPath(new URL("../../../console/dist/", import.meta.url));
 
 /** Every file of the built console by its path in the URL; null: it was not built. */

