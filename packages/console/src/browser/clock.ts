@@ -2,6 +2,8 @@
 import { useSyncExternalStore } from "react";
 
 const step_ms = 5_000;
+/** So far may the service be ahead of `nowMs`: differences of up to a step are not learned, and its dates are cut to seconds. */
+const unsure_ms = step_ms + 1_000;
 const listeners = new Set<() => void>();
 /** How far the service's clock is ahead of the browser's. */
 let ahead_ms = 0;
@@ -11,6 +13,14 @@ let timer: ReturnType<typeof setInterval> | undefined;
 /** Milliseconds since 1970, by the service's clock as far as it is known. */
 export function nowMs(): number {
   return Date.now() + ahead_ms;
+}
+
+/**
+ * Where a time of `span_ms` began that ends at the service's present: asked for without an end, so that what was decided in the
+ * last seconds is in it. Some seconds less than that, because there are longest times that may be asked for.
+ */
+export function beginOf(span_ms: number): string {
+  return new Date(nowMs() - span_ms + unsure_ms).toISOString();
 }
 
 /** Hears what the service has just said of its time (an HTTP date, to the second); small differences are the way's. */

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
-import { nowMs } from "../browser/clock.ts";
+import { beginOf } from "../browser/clock.ts";
 import { useSeen } from "../browser/seen.ts";
 import { Badge } from "../parts/badge.tsx";
 import { HorizontalBars } from "../parts/charts.tsx";
@@ -143,15 +143,8 @@ function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
   const query = useQuery({
     queryKey: ["overview", "shadow-report", membrane.membrane_id],
     enabled: seen,
-    queryFn: () => {
-      const to_ms = nowMs();
-      return client.getOverview({
-        from: new Date(to_ms - 31 * 86_400_000).toISOString(),
-        to: new Date(to_ms).toISOString(),
-        membrane_id: membrane.membrane_id,
-        mode: "shadow",
-      });
-    },
+    queryFn: () =>
+      client.getOverview({ from: beginOf(31 * 86_400_000), membrane_id: membrane.membrane_id, mode: "shadow" }),
     staleTime: 30_000,
   });
   return (

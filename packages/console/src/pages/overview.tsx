@@ -3,7 +3,7 @@ import type { Overview, PipelineMode } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useClient, useReads, useSession } from "../api/session.tsx";
-import { nowMs } from "../browser/clock.ts";
+import { beginOf } from "../browser/clock.ts";
 import { Badge } from "../parts/badge.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
@@ -40,15 +40,12 @@ function Counts() {
   const membranes = useMembranes();
   const query = useQuery({
     queryKey: ["overview", hours, filters.mode, filters.membrane_id],
-    queryFn: () => {
-      const to_ms = nowMs();
-      return client.getOverview({
-        from: new Date(to_ms - hours * 3_600_000).toISOString(),
-        to: new Date(to_ms).toISOString(),
+    queryFn: () =>
+      client.getOverview({
+        from: beginOf(hours * 3_600_000),
         ...(filters.mode ? { mode: filters.mode as PipelineMode } : {}),
         ...(filters.membrane_id ? { membrane_id: filters.membrane_id } : {}),
-      });
-    },
+      }),
     refetchInterval: 20_000,
     placeholderData: (before) => before,
   });
