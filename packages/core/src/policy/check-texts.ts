@@ -1,4 +1,5 @@
-import { type Expr, environment, parse } from "@countersign/cel";
+import { type Expr, environment } from "@countersign/cel";
+import { nodesOf } from "./nodes-of.ts";
 
 /** A text in an expression that never gives a value, whatever the action. */
 export interface UnreadableText {
@@ -22,16 +23,7 @@ const kinds = {
  */
 export function unreadableTexts(source: string): UnreadableText[] {
   const found: UnreadableText[] = [];
-  const queue: unknown[] = [parse(source).root];
-  while (queue.length > 0) {
-    const node = queue.pop();
-    if (Array.isArray(node)) queue.push(...node);
-    else if (typeof node === "object" && node !== null && !(node instanceof Uint8Array)) {
-      const expr = node as Expr;
-      if (expr.kind === "call") found.push(...unreadable(source, expr));
-      queue.push(...Object.values(expr));
-    }
-  }
+  for (const node of nodesOf(source)) if (node.kind === "call") found.push(...unreadable(source, node));
   return found.sort((a, b) => a.start - b.start);
 }
 

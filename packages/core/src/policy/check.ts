@@ -9,6 +9,7 @@ import { helpOfCode } from "./help.ts";
 import { parseTemplate } from "./message.ts";
 import { parsePolicy } from "./parse.ts";
 import type { PolicyDiagnostic, SourceDocument } from "./source.ts";
+import { unknownMembers } from "./unknown-members.ts";
 
 /** What `cap` and `floor` can take, or what may turn out to be that; an int is as good as a double there. */
 const number_kinds: ReadonlySet<Type["kind"]> = new Set(["double", "int", "uint", "dyn", "parameter"]);
@@ -53,6 +54,10 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     if (found.some(({ severity }) => severity === "error")) return type;
     for (const { start, message, help } of unreadableTexts(expression.source))
       errors.add(() => source.at(expression.path, { code: "literal", message, help }, expression.offset + start));
+    for (const { start, message, help } of unknownMembers(expression.source)) {
+      const finding = { code: "undeclared_field", message, help };
+      warnings.add(() => source.at(expression.path, finding, expression.offset + start));
+    }
     if (expression.bounds && !number_kinds.has(type.kind)) {
       const finding = { code: "wrong_result", message: "A bound must be a number.", help: helpOfCode.wrong_result };
       errors.add(() => source.at(expression.path, finding, expression.offset));
