@@ -77,6 +77,7 @@ const changed: Readonly<Record<AccountChange, string>> = {
   mfa_disabled: "The second factor of your account on Countersign was switched off.",
   recovery_codes_replaced: "New recovery codes were made for your account on Countersign. The earlier ones are void.",
   passkey_registered: "A passkey was added to your account on Countersign. It signs in without the password.",
+  passkey_deleted: "A passkey of your account on Countersign was deleted. It does not sign in any more.",
 };
 
 /** How somebody signs in was changed. */

@@ -35,7 +35,8 @@ export type AccountChange =
   | "mfa_enabled"
   | "mfa_disabled"
   | "recovery_codes_replaced"
-  | "passkey_registered";
+  | "passkey_registered"
+  | "passkey_deleted";
 
 /** One action as a mail names it. */
 export interface WaitingAction {

@@ -106,11 +106,13 @@ export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id:
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
     // Like a login with it: the person before the passkey.
-    await readPerson(query, org_id, user_id, true);
-    if (!(await deleteStored(query, org_id, user_id, passkey_id))) throw new Fault("not_found");
+    const person = await readPerson(query, org_id, user_id, true);
+    if (person === undefined || !(await deleteStored(query, org_id, user_id, passkey_id))) throw new Fault("not_found");
+    await writeMail(runtime, query, "account", { to: person.email, change: "passkey_deleted" });
     const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted", data: { passkey_id } } as const;
     await withHead(query, org_id, { audit: [auditRow(runtime.ids, entry)] });
   });
+  runtime.mails.poke();
 }
 
 /** What the browser is to show a passkey with; it offers those that it has for this service. */

@@ -290,6 +290,9 @@ describe("login", () => {
     expect((await send("DELETE", `/v1/auth/passkeys/${id}`, { cookie })).code).toBe("not_found");
     expect((await logIn(person.authenticator.get(await loginOptions()))).code).toBe("invalid_credentials");
     expect(await auditTypes(cookie)).toContain("passkey_deleted");
+    const told = () =>
+      mails.filter(({ to, text }) => to === person.email && text.startsWith("A passkey of your account"));
+    await expect.poll(() => told().length, { timeout: 20_000 }).toBe(1);
 
     const colleague = await somebody();
     await registered(colleague);
