@@ -20,6 +20,7 @@ import { createOrgStates } from "../operations/org-state.ts";
 import { createReviewQueues } from "../operations/review-queue.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import type { Sealer } from "../operations/sealer.ts";
+import { createBacklogWatch } from "../operations/watch-backlog.ts";
 import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, Spans, Timers } from "../ports.ts";
 import { type CommitMetrics, createCommitWriter } from "../store/commit-writer.ts";
 import { connectCommit } from "../store/commit-writer-connection.ts";
@@ -94,6 +95,8 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     metrics: traced(metrics, parts),
   });
   metrics.watchQueue(() => writer.depth());
+  metrics.watchSessions(() => db.stats());
+  metrics.watchBacklog(createBacklogWatch(db, timers, log));
   const uses = createKeyUses(db, timers, log);
   const keyReader = createKeyReader(db, openModeOrgId);
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);

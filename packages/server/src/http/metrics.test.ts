@@ -20,3 +20,25 @@ test("what an alarm waits for stands at 0 before its first time, so that the fir
   expect(counted).toContain('countersign_mail_attempts_total{outcome="given_up"} 1');
   expect(counted).toContain('countersign_refusals_total{code="internal_error"} 1');
 });
+
+test("sessions and what waits are asked at each look; what is not known is left out", async () => {
+  const metrics = createMetrics();
+  let backlog: { events: number; deliveries: number; mails: number } | null = { events: 3, deliveries: 2, mails: 1 };
+  metrics.watchSessions(() => ({ total: 5, idle: 2, waiting: 4 }));
+  metrics.watchBacklog(async () => backlog);
+  const sessions = [
+    'countersign_database_sessions{state="busy"} 3',
+    'countersign_database_sessions{state="idle"} 2',
+    'countersign_database_sessions{state="waiting"} 4',
+  ];
+  const waiting = [
+    'countersign_backlog_rows{what="events"} 3',
+    'countersign_backlog_rows{what="deliveries"} 2',
+    'countersign_backlog_rows{what="mails"} 1',
+  ];
+  expect(await lines(metrics)).toEqual(expect.arrayContaining([...sessions, ...waiting]));
+  backlog = null;
+  const unknown = await lines(metrics);
+  expect(unknown).toEqual(expect.arrayContaining(sessions));
+  expect(unknown.filter((line) => line.startsWith("countersign_backlog_rows"))).toEqual([]);
+});

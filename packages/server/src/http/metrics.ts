@@ -6,6 +6,7 @@ import { errorCodes, pullFailures } from "@countersign/contract";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PullMetrics } from "../operations/context-pulls.ts";
 import type { DecisionMetrics, DeliveryMetrics, MailMetrics } from "../operations/runtime.ts";
+import { type Backlog, backlog_counted_max } from "../store/backlog.ts";
 
 /** The counts of one node. */
 export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, PullMetrics {
@@ -23,6 +24,10 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, 
   rateTakenAlone(): void;
   /** How many row sets wait for the commit writer, asked at each scrape. */
   watchQueue(depth: () => number): void;
+  /** The node's sessions with the database and who waits for one, asked at each scrape. */
+  watchSessions(stats: () => { readonly total: number; readonly idle: number; readonly waiting: number }): void;
+  /** What waits in all organizations, asked at each scrape; null: not known, the series are left out. */
+  watchBacklog(count: () => Promise<Backlog | null>): void;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
   readonly content_type: string;
@@ -156,6 +161,31 @@ export function createMetrics(): Metrics {
         registers,
         collect() {
           this.set(depth());
+        },
+      });
+    },
+    watchSessions(stats) {
+      new Gauge({
+        name: "countersign_database_sessions",
+        help: "Sessions with the database, without those of the commit writer and of deliveries; waiting: callers that wait for one.",
+        labelNames: ["state"],
+        registers,
+        collect() {
+          const { total, idle, waiting } = stats();
+          for (const [state, number] of Object.entries({ busy: total - idle, idle, waiting }))
+            this.set({ state }, number);
+        },
+      });
+    },
+    watchBacklog(count) {
+      new Gauge({
+        name: "countersign_backlog_rows",
+        help: `What waits to leave the service, of all nodes and organizations; counted up to ${backlog_counted_max}.`,
+        labelNames: ["what"],
+        registers,
+        async collect() {
+          this.reset();
+          for (const [what, rows] of Object.entries((await count()) ?? {})) this.set({ what }, rows);
         },
       });
     },
