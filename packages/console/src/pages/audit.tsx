@@ -6,6 +6,7 @@ import { Data } from "../parts/data.tsx";
 import { auditWord } from "../parts/decision-parts.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
 import { JsonView } from "../parts/json-view.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -67,42 +68,29 @@ export function AuditPage() {
 
 function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
   return (
-    <div className="scroll">
-      <table className="list">
-        <thead>
-          <tr>
-            <th scope="col">Row</th>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
-            <th scope="col">By</th>
-            <th scope="col">Details</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.audit_id}>
-              <td>{row.seq}</td>
-              <td>
-                <ExactTime at={row.at} />
-              </td>
-              <td>{auditWord(row.type)}</td>
-              <td className="mono small">{row.actor.id === null ? "the service" : <Data text={row.actor.id} />}</td>
-              <td>
-                {row.intent_id !== null && (
-                  <Link className="small" to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
-                    decision
-                  </Link>
-                )}
-                <details className="small">
-                  <summary>{`Data of row ${row.seq}`}</summary>
-                  <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
-                  <p className="mono muted">{row.hash}</p>
-                </details>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable heads={["Row", "When", "What", "By", "Details"]}>
+      {rows.map((row) => (
+        <tr key={row.audit_id}>
+          <td>{row.seq}</td>
+          <td>
+            <ExactTime at={row.at} />
+          </td>
+          <td>{auditWord(row.type)}</td>
+          <td className="mono small">{row.actor.id === null ? "the service" : <Data text={row.actor.id} />}</td>
+          <td>
+            {row.intent_id !== null && (
+              <Link className="small" to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
+                decision
+              </Link>
+            )}
+            <details className="small">
+              <summary>{`Data of row ${row.seq}`}</summary>
+              <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
+              <p className="mono muted">{row.hash}</p>
+            </details>
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }

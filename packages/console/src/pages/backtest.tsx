@@ -8,8 +8,9 @@ import { nowMs } from "../browser/clock.ts";
 import { VerdictBadge, verdictWord } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
+import { MembraneFilter } from "../parts/filter-fields.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { spanText } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
@@ -24,7 +25,6 @@ export function BacktestPage() {
     queryKey: ["policies", "all"],
     queryFn: async () => (await client.listPolicies({ limit: 200 })).policies,
   });
-  const membranes = useMembranes();
   const days = Number(filters.days ?? "7");
   const { policy_id = "", membrane_id, agent_id } = filters;
   // Read by its id: the list above ends after 200, and may not be there yet.
@@ -105,15 +105,7 @@ export function BacktestPage() {
               ["92", "the last 3 months"],
             ]}
           />
-          <SelectField
-            label="Membrane"
-            value={filters.membrane_id ?? ""}
-            onChange={(event) => setFilters({ membrane_id: event.target.value })}
-            options={[
-              ["", "All"],
-              ...(membranes.data ?? []).map(({ membrane_id, name }) => [membrane_id, name] as const),
-            ]}
-          />
+          <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => setFilters({ membrane_id })} />
           <FilterField
             label="Agent"
             maxLength={limits.agent_id_chars_max}
@@ -229,32 +221,17 @@ function Result({ result }: { readonly result: Backtest }) {
       <div className="grid-2">
         <section className="card stack tight">
           <h2>By rule</h2>
-          <div className="scroll">
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Rule</th>
-                  <th scope="col" className="num">
-                    Fired
-                  </th>
-                  <th scope="col" className="num">
-                    Decisive
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {result.per_policy.slice(0, 50).map((each) => (
-                  <tr key={each.policy}>
-                    <td>
-                      <Data text={each.policy} />
-                    </td>
-                    <td className="num">{each.fired.toLocaleString("en")}</td>
-                    <td className="num">{each.decisive.toLocaleString("en")}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ListTable heads={["Rule", "Fired", "Decisive"]} numbers={2}>
+            {result.per_policy.slice(0, 50).map((each) => (
+              <tr key={each.policy}>
+                <td>
+                  <Data text={each.policy} />
+                </td>
+                <td className="num">{each.fired.toLocaleString("en")}</td>
+                <td className="num">{each.decisive.toLocaleString("en")}</td>
+              </tr>
+            ))}
+          </ListTable>
         </section>
         <section className="card stack tight">
           <h2>Facts that were missing</h2>

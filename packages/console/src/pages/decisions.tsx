@@ -5,6 +5,8 @@ import { useClient } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField, TextField } from "../parts/field.tsx";
+import { ModeFilter } from "../parts/filter-fields.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { shownIntent } from "../parts/shown.ts";
@@ -71,17 +73,7 @@ export function DecisionsPage() {
             ["block", "Blocked"],
           ]}
         />
-        <SelectField
-          label="Mode"
-          value={filters.mode ?? ""}
-          onChange={(event) => setFilters({ mode: event.target.value })}
-          options={[
-            ["", "All"],
-            ["live", "Live"],
-            ["shadow", "Shadow"],
-            ["test", "Test"],
-          ]}
-        />
+        <ModeFilter filter={filters.mode} onFilter={(mode) => setFilters({ mode })} />
         <TextField
           label="From"
           type="datetime-local"
@@ -128,55 +120,39 @@ export function DecisionsPage() {
 
 function Rows({ rows }: { readonly rows: readonly IntentListItem[] }) {
   return (
-    <div className="scroll">
-      <table className="list">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Verdict</th>
-            <th scope="col">Agent</th>
-            <th scope="col">Action</th>
-            <th scope="col">Target</th>
-            <th scope="col" className="num">
-              Risk
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.intent_id}>
-              <td>
-                <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
-                  <Time at={row.submitted_at} />
-                </Link>
-              </td>
-              <td>
-                <span className="row">
-                  <VerdictBadge verdict={row.verdict} />
-                  <ModeBadge mode={row.pipeline_mode} />
-                  {row.status === "pending" && <span className="small muted">waits</span>}
-                  {row.verdict === "escalate" && row.outcome !== null && row.pipeline_mode !== "shadow" && (
-                    <span className="small muted">{`then ${row.outcome === "block" ? "blocked" : "approved"}`}</span>
-                  )}
-                </span>
-              </td>
-              <td>
-                <Data text={row.agent.id} chars_max={80} />
-              </td>
-              <td>
-                <Data text={row.decided_as.type} chars_max={60} />
-                <div className="small muted mono">
-                  <Data text={row.action.verb} chars_max={60} />
-                </div>
-              </td>
-              <td>
-                <Data text={row.action.target?.identifier ?? "–"} chars_max={80} />
-              </td>
-              <td className="num">{row.risk_score.toFixed(2)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable heads={["When", "Verdict", "Agent", "Action", "Target", "Risk"]} numbers={1}>
+      {rows.map((row) => (
+        <tr key={row.intent_id}>
+          <td>
+            <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
+              <Time at={row.submitted_at} />
+            </Link>
+          </td>
+          <td>
+            <span className="row">
+              <VerdictBadge verdict={row.verdict} />
+              <ModeBadge mode={row.pipeline_mode} />
+              {row.status === "pending" && <span className="small muted">waits</span>}
+              {row.verdict === "escalate" && row.outcome !== null && row.pipeline_mode !== "shadow" && (
+                <span className="small muted">{`then ${row.outcome === "block" ? "blocked" : "approved"}`}</span>
+              )}
+            </span>
+          </td>
+          <td>
+            <Data text={row.agent.id} chars_max={80} />
+          </td>
+          <td>
+            <Data text={row.decided_as.type} chars_max={60} />
+            <div className="small muted mono">
+              <Data text={row.action.verb} chars_max={60} />
+            </div>
+          </td>
+          <td>
+            <Data text={row.action.target?.identifier ?? "–"} chars_max={80} />
+          </td>
+          <td className="num">{row.risk_score.toFixed(2)}</td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }

@@ -8,6 +8,7 @@ import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { useShowSecret } from "../parts/shown-secret.tsx";
@@ -128,68 +129,51 @@ function KeyTable({
   readonly onAsk: (asked: Asked) => void;
 }) {
   return (
-    <div className="scroll">
-      <table className="list">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Role</th>
-            <th scope="col">Environment</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Ends</th>
-            <th scope="col">State</th>
-            <th scope="col">
-              <span className="sr">Actions</span>
-            </th>
+    <ListTable heads={["Name", "Role", "Environment", "Last used", "Ends", "State"]} actions>
+      {rows.map((key) => {
+        const state = stateOf(key);
+        return (
+          <tr key={key.key_id}>
+            <td>
+              <Data text={key.name ?? "unnamed"} />
+              {key.key_id === own && <span className="small muted"> (yours)</span>}
+              <div className="mono small muted">{key.key_id}</div>
+            </td>
+            <td>
+              {key.role}
+              {key.agent_id !== null && (
+                <div className="small muted">
+                  {"for "}
+                  <Data text={key.agent_id} />
+                </div>
+              )}
+            </td>
+            <td>{key.environment}</td>
+            <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
+            <td>
+              <Time at={key.expires_at} />
+            </td>
+            <td>
+              <Badge text={state} tone={state === "active" ? "approve" : "plain"} />
+            </td>
+            <td>
+              {state === "active" && (
+                <span className="row">
+                  {key.key_id === own && (
+                    <button type="button" className="button small" onClick={() => onAsk({ act: "rotate", key })}>
+                      Replace
+                    </button>
+                  )}
+                  <button type="button" className="button small bad" onClick={() => onAsk({ act: "revoke", key })}>
+                    Revoke
+                  </button>
+                </span>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((key) => {
-            const state = stateOf(key);
-            return (
-              <tr key={key.key_id}>
-                <td>
-                  <Data text={key.name ?? "unnamed"} />
-                  {key.key_id === own && <span className="small muted"> (yours)</span>}
-                  <div className="mono small muted">{key.key_id}</div>
-                </td>
-                <td>
-                  {key.role}
-                  {key.agent_id !== null && (
-                    <div className="small muted">
-                      {"for "}
-                      <Data text={key.agent_id} />
-                    </div>
-                  )}
-                </td>
-                <td>{key.environment}</td>
-                <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
-                <td>
-                  <Time at={key.expires_at} />
-                </td>
-                <td>
-                  <Badge text={state} tone={state === "active" ? "approve" : "plain"} />
-                </td>
-                <td>
-                  {state === "active" && (
-                    <span className="row">
-                      {key.key_id === own && (
-                        <button type="button" className="button small" onClick={() => onAsk({ act: "rotate", key })}>
-                          Replace
-                        </button>
-                      )}
-                      <button type="button" className="button small bad" onClick={() => onAsk({ act: "revoke", key })}>
-                        Revoke
-                      </button>
-                    </span>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </ListTable>
   );
 }
 

@@ -7,6 +7,7 @@ import { useClient, useMay } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm } from "../parts/dialog.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -65,61 +66,44 @@ export function OverridesPage() {
           }
         >
           {(rows) => (
-            <div className="scroll">
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th scope="col">Agent</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Reason</th>
-                    <th scope="col">Rules lifted</th>
-                    <th scope="col">By</th>
-                    <th scope="col">Ends</th>
-                    <th scope="col">
-                      <span className="sr">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((row) => (
-                    <tr key={row.override_id}>
-                      <td>
-                        <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
-                          <Data text={row.agent_id} chars_max={60} />
+            <ListTable heads={["Agent", "State", "Reason", "Rules lifted", "By", "Ends"]} actions>
+              {rows.map((row) => (
+                <tr key={row.override_id}>
+                  <td>
+                    <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
+                      <Data text={row.agent_id} chars_max={60} />
+                    </Link>
+                  </td>
+                  <td>
+                    <Badge text={words[row.status]} tone={tones[row.status]} />
+                    {row.consumed_by !== null && (
+                      <div className="small">
+                        <Link to="/decisions/$intent_id" params={{ intent_id: row.consumed_by }}>
+                          by this try
                         </Link>
-                      </td>
-                      <td>
-                        <Badge text={words[row.status]} tone={tones[row.status]} />
-                        {row.consumed_by !== null && (
-                          <div className="small">
-                            <Link to="/decisions/$intent_id" params={{ intent_id: row.consumed_by }}>
-                              by this try
-                            </Link>
-                          </div>
-                        )}
-                      </td>
-                      <td>
-                        <Data text={row.reason} lines chars_max={300} />
-                      </td>
-                      <td>
-                        <Data text={row.policies_overridden.join(", ")} chars_max={200} />
-                      </td>
-                      <td>
-                        <Approvers override={row} />
-                      </td>
-                      <td>{row.expires_at === null ? "–" : <Time at={row.expires_at} />}</td>
-                      <td>
-                        {may && (row.status === "active" || row.status === "pending_second") && (
-                          <button type="button" className="button small" onClick={() => setAsked(row)}>
-                            Withdraw
-                          </button>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+                      </div>
+                    )}
+                  </td>
+                  <td>
+                    <Data text={row.reason} lines chars_max={300} />
+                  </td>
+                  <td>
+                    <Data text={row.policies_overridden.join(", ")} chars_max={200} />
+                  </td>
+                  <td>
+                    <Approvers override={row} />
+                  </td>
+                  <td>{row.expires_at === null ? "–" : <Time at={row.expires_at} />}</td>
+                  <td>
+                    {may && (row.status === "active" || row.status === "pending_second") && (
+                      <button type="button" className="button small" onClick={() => setAsked(row)}>
+                        Withdraw
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </ListTable>
           )}
         </Paged>
       </section>

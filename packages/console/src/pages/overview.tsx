@@ -8,9 +8,10 @@ import { Badge } from "../parts/badge.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
 import { SelectField } from "../parts/field.tsx";
+import { MembraneFilter, ModeFilter } from "../parts/filter-fields.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { QuotaMeter } from "../parts/quota.tsx";
-import { ShadowBanner, useMembranes } from "../parts/shadow-banner.tsx";
+import { ShadowBanner } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
@@ -37,7 +38,6 @@ function Counts() {
   const client = useClient();
   const [filters, setFilters] = useFilters(["span", "mode", "membrane_id"]);
   const hours = spans[filters.span ?? "day"] ?? 24;
-  const membranes = useMembranes();
   const query = useQuery({
     queryKey: ["overview", hours, filters.mode, filters.membrane_id],
     queryFn: () =>
@@ -65,26 +65,8 @@ function Counts() {
             ["month", "Last 31 days"],
           ]}
         />
-        <SelectField
-          label="Mode"
-          value={filters.mode ?? ""}
-          onChange={(event) => setFilters({ mode: event.target.value })}
-          options={[
-            ["", "All"],
-            ["live", "Live"],
-            ["shadow", "Shadow"],
-            ["test", "Test"],
-          ]}
-        />
-        <SelectField
-          label="Membrane"
-          value={filters.membrane_id ?? ""}
-          onChange={(event) => setFilters({ membrane_id: event.target.value })}
-          options={[
-            ["", "All"],
-            ...(membranes.data ?? []).map(({ membrane_id, name }) => [membrane_id, name] as const),
-          ]}
-        />
+        <ModeFilter filter={filters.mode} onFilter={(mode) => setFilters({ mode })} />
+        <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => setFilters({ membrane_id })} />
       </form>
       <Loaded query={query} what="the overview">
         {(overview) => <Figures overview={overview} />}

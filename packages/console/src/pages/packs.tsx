@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { TextField } from "../parts/field.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
@@ -91,31 +92,20 @@ function PackCard({
       <p>{pack.description}</p>
       <details open={open}>
         <summary>{`${pack.rules.length} ${pack.rules.length === 1 ? "rule" : "rules"}, version ${pack.version}`}</summary>
-        <div className="scroll">
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Rule</th>
-                <th scope="col">Effect</th>
-                <th scope="col">Rests on</th>
-              </tr>
-            </thead>
-            <tbody>
-              {pack.rules.map((rule) => (
-                <tr key={rule.name}>
-                  <td>
-                    {rule.title}
-                    <div className="mono small muted">{rule.name}</div>
-                  </td>
-                  <td>
-                    <Badge text={rule.effect === "approve_modified" ? "changes" : rule.effect} tone={rule.effect} />
-                  </td>
-                  <td className="small">{rule.citations.join("; ")}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ListTable heads={["Rule", "Effect", "Rests on"]}>
+          {pack.rules.map((rule) => (
+            <tr key={rule.name}>
+              <td>
+                {rule.title}
+                <div className="mono small muted">{rule.name}</div>
+              </td>
+              <td>
+                <Badge text={rule.effect === "approve_modified" ? "changes" : rule.effect} tone={rule.effect} />
+              </td>
+              <td className="small">{rule.citations.join("; ")}</td>
+            </tr>
+          ))}
+        </ListTable>
       </details>
     </section>
   );

@@ -8,6 +8,7 @@ import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -67,64 +68,45 @@ export function PeoplePage() {
           }
         >
           {(rows) => (
-            <div className="scroll">
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th scope="col">E-mail</th>
-                    <th scope="col">Role</th>
-                    <th scope="col">Second factor</th>
-                    <th scope="col">Last seen</th>
-                    <th scope="col">
-                      <span className="sr">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((user) => (
-                    <tr key={user.user_id}>
-                      <td>
-                        <Data text={user.email} />
-                        {user.user_id === caller?.id && <span className="small muted"> (you)</span>}
-                        <div className="mono small muted">{user.user_id}</div>
-                      </td>
-                      <td>
-                        {may ? (
-                          <select
-                            aria-label={`Role of ${user.email}`}
-                            value={user.role}
-                            onChange={(event) => setAsked({ user, role: event.target.value as Role })}
-                          >
-                            {[...new Set<Role>([...roles.map(([role]) => role), user.role])].map((role) => (
-                              <option key={role} value={role}>
-                                {role}
-                              </option>
-                            ))}
-                          </select>
-                        ) : (
-                          user.role
-                        )}
-                      </td>
-                      <td>
-                        <Badge text={user.mfa_enabled ? "on" : "off"} tone={user.mfa_enabled ? "approve" : "plain"} />
-                      </td>
-                      <td>{user.last_seen_at === null ? "never" : <Time at={user.last_seen_at} />}</td>
-                      <td>
-                        {may && (
-                          <button
-                            type="button"
-                            className="button small bad"
-                            onClick={() => setAsked({ user, role: null })}
-                          >
-                            Remove
-                          </button>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <ListTable heads={["E-mail", "Role", "Second factor", "Last seen"]} actions>
+              {rows.map((user) => (
+                <tr key={user.user_id}>
+                  <td>
+                    <Data text={user.email} />
+                    {user.user_id === caller?.id && <span className="small muted"> (you)</span>}
+                    <div className="mono small muted">{user.user_id}</div>
+                  </td>
+                  <td>
+                    {may ? (
+                      <select
+                        aria-label={`Role of ${user.email}`}
+                        value={user.role}
+                        onChange={(event) => setAsked({ user, role: event.target.value as Role })}
+                      >
+                        {[...new Set<Role>([...roles.map(([role]) => role), user.role])].map((role) => (
+                          <option key={role} value={role}>
+                            {role}
+                          </option>
+                        ))}
+                      </select>
+                    ) : (
+                      user.role
+                    )}
+                  </td>
+                  <td>
+                    <Badge text={user.mfa_enabled ? "on" : "off"} tone={user.mfa_enabled ? "approve" : "plain"} />
+                  </td>
+                  <td>{user.last_seen_at === null ? "never" : <Time at={user.last_seen_at} />}</td>
+                  <td>
+                    {may && (
+                      <button type="button" className="button small bad" onClick={() => setAsked({ user, role: null })}>
+                        Remove
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </ListTable>
           )}
         </Paged>
       </section>

@@ -5,6 +5,7 @@ import { useClient, useMay } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { SelectField } from "../parts/field.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -65,24 +66,11 @@ export function PoliciesPage() {
           }
         >
           {(rows) => (
-            <div className="scroll">
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th scope="col">Policy</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Effect</th>
-                    <th scope="col">Version</th>
-                    <th scope="col">Changed</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((policy) => (
-                    <Row key={policy.policy_id} policy={policy} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <ListTable heads={["Policy", "State", "Effect", "Version", "Changed"]}>
+              {rows.map((policy) => (
+                <Row key={policy.policy_id} policy={policy} />
+              ))}
+            </ListTable>
           )}
         </Paged>
       </section>

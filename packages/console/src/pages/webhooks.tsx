@@ -9,6 +9,7 @@ import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
+import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { useShowSecret } from "../parts/shown-secret.tsx";
@@ -69,65 +70,50 @@ export function WebhooksPage() {
           }
         >
           {(rows) => (
-            <div className="scroll">
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th scope="col">Receiver</th>
-                    <th scope="col">Events</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Since</th>
-                    <th scope="col">
-                      <span className="sr">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((webhook) => (
-                    <tr key={webhook.id}>
-                      <td>
-                        <Data text={webhook.url} />
-                        {webhook.description !== "" && (
-                          <div className="small muted">
-                            <Data text={webhook.description} />
-                          </div>
-                        )}
-                        {webhook.escalation_id !== null && (
-                          <div className="small muted mono">{`only ${webhook.escalation_id}`}</div>
-                        )}
-                      </td>
-                      <td className="small">{isOfAll(webhook) ? "all" : webhook.event_types.join(", ")}</td>
-                      <td>
-                        <Badge text={webhook.active ? "on" : "off"} tone={webhook.active ? "approve" : "plain"} />
-                      </td>
-                      <td>
-                        <Time at={webhook.created_at} />
-                      </td>
-                      <td>
-                        {may && (
-                          <span className="row">
-                            <button type="button" className="button small" onClick={() => setEditing(webhook)}>
-                              Change
-                            </button>
-                            <button
-                              type="button"
-                              className="button small"
-                              disabled={toggle.isPending}
-                              onClick={() => toggle.mutate(webhook)}
-                            >
-                              {webhook.active ? "Switch off" : "Switch on"}
-                            </button>
-                            <button type="button" className="button small bad" onClick={() => setDoomed(webhook)}>
-                              Delete
-                            </button>
-                          </span>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <ListTable heads={["Receiver", "Events", "State", "Since"]} actions>
+              {rows.map((webhook) => (
+                <tr key={webhook.id}>
+                  <td>
+                    <Data text={webhook.url} />
+                    {webhook.description !== "" && (
+                      <div className="small muted">
+                        <Data text={webhook.description} />
+                      </div>
+                    )}
+                    {webhook.escalation_id !== null && (
+                      <div className="small muted mono">{`only ${webhook.escalation_id}`}</div>
+                    )}
+                  </td>
+                  <td className="small">{isOfAll(webhook) ? "all" : webhook.event_types.join(", ")}</td>
+                  <td>
+                    <Badge text={webhook.active ? "on" : "off"} tone={webhook.active ? "approve" : "plain"} />
+                  </td>
+                  <td>
+                    <Time at={webhook.created_at} />
+                  </td>
+                  <td>
+                    {may && (
+                      <span className="row">
+                        <button type="button" className="button small" onClick={() => setEditing(webhook)}>
+                          Change
+                        </button>
+                        <button
+                          type="button"
+                          className="button small"
+                          disabled={toggle.isPending}
+                          onClick={() => toggle.mutate(webhook)}
+                        >
+                          {webhook.active ? "Switch off" : "Switch on"}
+                        </button>
+                        <button type="button" className="button small bad" onClick={() => setDoomed(webhook)}>
+                          Delete
+                        </button>
+                      </span>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </ListTable>
           )}
         </Paged>
       </section>
@@ -332,41 +318,26 @@ function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readon
           </>
         )}
       </p>
-      <div className="scroll">
-        <table className="list">
-          <caption className="sr">Attempts</caption>
-          <thead>
-            <tr>
-              <th scope="col">Attempt</th>
-              <th scope="col">When</th>
-              <th scope="col">Answer</th>
-              <th scope="col" className="num">
-                Took
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {delivery.attempts.map((attempt) => (
-              <tr key={attempt.number}>
-                <td>{attempt.number}</td>
-                <td>
-                  <Time at={attempt.at} />
-                </td>
-                <td>
-                  {attempt.response_status ?? "none"}
-                  {attempt.error !== null && (
-                    <>
-                      {": "}
-                      <Data text={attempt.error} chars_max={200} />
-                    </>
-                  )}
-                </td>
-                <td className="num">{`${Math.round(attempt.duration_ms)} ms`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ListTable heads={["Attempt", "When", "Answer", "Took"]} numbers={1} caption="Attempts">
+        {delivery.attempts.map((attempt) => (
+          <tr key={attempt.number}>
+            <td>{attempt.number}</td>
+            <td>
+              <Time at={attempt.at} />
+            </td>
+            <td>
+              {attempt.response_status ?? "none"}
+              {attempt.error !== null && (
+                <>
+                  {": "}
+                  <Data text={attempt.error} chars_max={200} />
+                </>
+              )}
+            </td>
+            <td className="num">{`${Math.round(attempt.duration_ms)} ms`}</td>
+          </tr>
+        ))}
+      </ListTable>
     </li>
   );
 }

@@ -1,0 +1,40 @@
+/** The table that lists are shown in; it scrolls in a frame of its own where it is wider than the screen. */
+import type { ReactNode } from "react";
+
+/** `numbers`: so many of the last heads stand over numbers. `actions`: one more column, for buttons. */
+export function ListTable({
+  heads,
+  numbers = 0,
+  actions = false,
+  caption,
+  children,
+}: {
+  readonly heads: readonly string[];
+  readonly numbers?: number;
+  readonly actions?: boolean;
+  readonly caption?: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className="scroll">
+      <table className="list">
+        {caption !== undefined && <caption className="sr">{caption}</caption>}
+        <thead>
+          <tr>
+            {heads.map((head, at) => (
+              <th key={head} scope="col" className={at < heads.length - numbers ? undefined : "num"}>
+                {head}
+              </th>
+            ))}
+            {actions && (
+              <th scope="col">
+                <span className="sr">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
