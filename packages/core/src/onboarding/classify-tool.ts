@@ -1,4 +1,4 @@
-import { DATA_CLASS_WORDS, THIRD_PARTY_WORDS, TOOL_RULES, type ToolRule } from "./tool-rules.ts";
+import { DATA_CLASS_WORDS, DOING_WORDS, THIRD_PARTY_WORDS, TOOL_RULES, type ToolRule } from "./tool-rules.ts";
 import { stem, wordsOf } from "./words.ts";
 
 /** A tool as MCP's `tools/list` gives it. `inputSchema` is MCP's spelling, `input_schema` the API's; both are read. */
@@ -12,7 +12,8 @@ export interface Tool {
 
 /**
  * What a tool seems to do. `confidence` is from 0 to 1: 0.9 where verb and object stand in the name, 0.7 where the verb
- * alone does, 0.5 where only the description tells, 0.1 where nothing does. A person confirms what is below 0.7.
+ * alone does, 0.5 where it takes the description or a parameter to tell, 0.4 where two words speak for different things,
+ * 0.1 where nothing tells. A person confirms what is below 0.7.
  */
 export interface ToolAction {
   readonly verb: string;
@@ -100,8 +101,8 @@ const verdictOf = (tool: Tool): Verdict => {
   if (both !== null) return said(both, 0.9, "in the name");
   const alone = matchIn(lead, name, false);
   const helped = matchIn(lead, [...object, ...told.slice(0, 40)], true);
-  if (helped !== null && isStricter(helped, alone)) return said(helped, 0.7, "in the name and what is said of it");
-  if (alone !== null) return said(alone, 0.7, "in the name");
+  if (helped !== null && isStricter(helped, alone)) return said(helped, 0.5, "in the name and what is said of it");
+  if (alone !== null) return doing(alone, name) ?? said(alone, 0.7, "in the name");
   const verbs = told.slice(0, 12);
   const described = matchIn(verbs, told, true) ?? matchIn(verbs, told, false);
   if (described !== null) return said(described, 0.5, "in the description");
@@ -111,6 +112,24 @@ const verdictOf = (tool: Tool): Verdict => {
     because: "No word of the name or the description says what it does.",
   };
 };
+
+/**
+ * For a person to confirm: a name that leads with making or changing a record and goes on with a word for doing more, as
+ * create_call. Surely taken for a record, it would overrule an agent that declares a call. Null where no such word stands
+ * there, and for messages and calls that are only changed or deleted: they were made before.
+ */
+const doing = ({ rule, verb }: Match, name: readonly string[]): Verdict | null => {
+  if (!rule.type.startsWith("record.") || KEEPING.has(verb)) return null;
+  for (const [type, list] of DOING_WORDS) {
+    if (type.startsWith("communication.") && rule.type !== "record.create") continue;
+    const word = firstOf(list, name);
+    if (word === null) continue;
+    return { type, confidence: 0.4, because: `"${verb}" in the name makes a record, but "${word}" does more.` };
+  }
+  return null;
+};
+/** Verbs of making a record that say that it is one of what was done. */
+const KEEPING = new Set(["store", "log"]);
 
 /**
  * A name that begins with reading: it reads, unless it goes on with something else. `check_and_charge_card` charges; what

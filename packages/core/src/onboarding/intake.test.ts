@@ -166,6 +166,49 @@ describe("the action catalogue", () => {
     expect(next_steps.join("\n")).toMatch(/do not say it surely: handle\./);
   });
 
+  test.each([
+    ["create_call", "communication.call"],
+    ["stripe_create_charge", "payment.charge"],
+    ["stripe_create_refund", "payment.refund"],
+    ["add_payment", "payment.transfer"],
+    ["make_deposit", "payment.transfer"],
+    ["conversations_add_message", "communication.chat"],
+    ["kubectl_delete", "system.change"],
+    ["github_create_deployment", "system.deploy"],
+  ])("a name that goes on with what does more than a record is not surely a record: %s", (name, type) => {
+    const tool = classifyTool({ name });
+    expect(tool.type).toBe(type);
+    expect(tool.confidence).toBeLessThan(CONFIRM_BELOW);
+  });
+
+  test.each(["log_call", "update_email", "delete_message", "store_payment"])("%s is surely a record", (name) => {
+    const tool = classifyTool({ name });
+    expect(tool.type).toMatch(/^record\./);
+    expect(tool.confidence).toBeGreaterThanOrEqual(CONFIRM_BELOW);
+  });
+
+  test.each([
+    "git_checkout",
+    "checkout_branch",
+    "send_file",
+    "transfer_file",
+    "copy_file",
+    "browser_file_upload",
+    "release_payment",
+    "release_records",
+    "ship_order",
+  ])("a word with two meanings makes nothing sure: %s", (name) => {
+    expect(classifyTool({ name }).confidence).toBeLessThan(CONFIRM_BELOW);
+  });
+
+  test.each([
+    { name: "send_reminder", description: "Sends a payment reminder to the customer by SMS" },
+    { name: "create_ticket", description: "Creates a ticket when a user cannot access their account" },
+    { name: "create_note", input_schema: { properties: { user_id: {}, text: {} } } },
+  ])("what takes the description or a parameter to tell is not sure: $name", (tool) => {
+    expect(classifyTool(tool).confidence).toBeLessThan(CONFIRM_BELOW);
+  });
+
   test("what only the description says has less confidence", () => {
     expect(classifyTool({ name: "op7", description: "Sends an email to a customer" })).toMatchObject({
       type: "communication.email",

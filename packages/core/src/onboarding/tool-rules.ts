@@ -20,8 +20,12 @@ const rule = (type: string, verbs: string, nouns = ""): ToolRule => ({
  */
 export const TOOL_RULES: readonly ToolRule[] = [
   rule("payment.refund", "refund reimburse"),
-  rule("payment.charge", "charge capture bill checkout", "card payment customer invoice subscription order checkout"),
-  rule("payment.charge", "charge checkout"),
+  rule(
+    "payment.charge",
+    "charge capture bill checkout",
+    "card payment customer invoice subscription order cart basket",
+  ),
+  rule("payment.charge", "charge"),
   rule(
     "payment.transfer",
     "send transfer wire pay payout remit schedule create update make execute submit issue move post load topup",
@@ -63,7 +67,8 @@ export const TOOL_RULES: readonly ToolRule[] = [
     "backup system server database cluster service deployment snapshot version release",
   ),
   rule("system.recover", "rollback failover"),
-  rule("system.deploy", "deploy release rollout promote ship"),
+  rule("system.deploy", "deploy rollout promote"),
+  rule("system.deploy", "release ship", "version build app application service package image firmware code"),
   rule(
     "system.change",
     "restart reboot scale configure apply migrate execute run exec install patch provision terminate drain destroy",
@@ -102,14 +107,28 @@ export const TOOL_RULES: readonly ToolRule[] = [
     "record.update",
     "update edit modify set change patch append reschedule rename move assign close reopen tag mark resolve merge confirm complete write save toggle replace",
   ),
-  rule(
-    "record.create",
-    "create add insert new book schedule register open make reserve submit generate store log put file",
-  ),
+  rule("record.create", "create add insert new book schedule register open make reserve submit generate store log put"),
   rule(
     "data.read",
     "get list read search find fetch lookup query view show check retrieve describe count browse look open inspect summarize download see load scan status history navigate screenshot",
   ),
+];
+
+/**
+ * What a word in a name says is done, whatever verb leads it: `create_call` calls, `stripe_create_refund` refunds. Without
+ * them such a name would surely make or change a record, and a record is all that the rules would then see.
+ */
+export const DOING_WORDS: readonly (readonly [type: string, words: readonly string[]])[] = [
+  ["payment.refund", words("refund reimbursement chargeback")],
+  ["payment.charge", words("charge")],
+  ["payment.transfer", words("payment payout wire transfer deposit withdrawal remittance disbursement fund")],
+  ["system.deploy", words("deployment rollout")],
+  ["system.change", words("kubectl terraform helm")],
+  ["data.share", words("upload")],
+  ["communication.call", words("call")],
+  ["communication.sms", words("sms")],
+  ["communication.email", words("email")],
+  ["communication.chat", words("message")],
 ];
 
 /** Data classes by the words of a tool's name, description and parameters. */
