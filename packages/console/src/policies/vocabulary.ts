@@ -52,6 +52,7 @@ const functionWords: readonly (readonly [name: string, detail: string])[] = [
   ["intersect", "(a, b) what is in both"],
   ["entries", "(x) the entries of a list or text"],
   ["listed", "(name, x) x is it or lists it, in any case"],
+  ["flagged", '(x) whether a flag is set, as true or "yes"'],
   ["known", "(x) neither missing nor stale"],
 ];
 

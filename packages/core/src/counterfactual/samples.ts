@@ -27,6 +27,7 @@ export function argumentSamples(name: string, now_us: number): readonly unknown[
       return ["granted", true];
     case "optedOut":
     case "optOutKnown":
+    case "flagged":
       return [false];
     default:
       return [];

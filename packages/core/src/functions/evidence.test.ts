@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { documented } from "./documented.ts";
+import { flagged } from "./flagged.ts";
 import { entries, intersect, listed, subset } from "./subset.ts";
 import { tls } from "./tls.ts";
 import { transferOk } from "./transfer.ts";
@@ -141,6 +142,25 @@ describe("subset and its relatives", () => {
     [null, [null], false],
   ])("listed(%j, %j) is %j", (name, value, expected) => {
     expect(listed(name, value)).toBe(expected);
+  });
+
+  test.each([
+    [true, true],
+    ["true", true],
+    ["TRUE", true],
+    ["Yes", true],
+    [1, true],
+    ["by the CFO", true],
+    [{}, true],
+    [false, false],
+    ["false", false],
+    ["False ", false],
+    ["no", false],
+    ["N/A", false],
+    ["", false],
+    [0, false],
+  ])("flagged(%j) is %j", (value, expected) => {
+    expect(flagged(value)).toBe(expected);
   });
 
   test("the intersection of two lists is a subset of both", () => {

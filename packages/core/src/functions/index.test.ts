@@ -22,7 +22,7 @@ test("all functions of the design are there, and what the packs need beside them
         " ",
       ),
       ..."recipientStates localHourConsistent inFederalWindow inCallingWindow transferOk subset nowBefore".split(" "),
-      ..."known intersect entries listed nextCallingWindow".split(" "),
+      ..."known intersect entries listed flagged nextCallingWindow".split(" "),
     ].sort(),
   );
 });

@@ -19,6 +19,7 @@ import {
 import { consentState, optedOut, optOutKnown } from "./consent.ts";
 import { daysSince, nowBefore, withinMonths } from "./dates.ts";
 import { documented } from "./documented.ts";
+import { flagged } from "./flagged.ts";
 import { framework } from "./framework.ts";
 import { copies, frameworks, names, type Reading, scalars, whole } from "./reading.ts";
 import { entries, intersect, listed, subset } from "./subset.ts";
@@ -68,8 +69,8 @@ const STATES = listOf(DYN);
  * The domain functions of the policy language, ready for an environment. All are total: an argument of any type gives a
  * value, and the doubtful one is the protective one. A missing, null or stale argument makes the result unknown, save for
  * `known`, which exists to ask exactly that. `facts` as a whole may hold markers for stale facts; they count as missing.
- * Source: policies.md §5. `known`, `intersect`, `entries`, `listed` and `nextCallingWindow` are additions that the
- * packs need.
+ * Source: policies.md §5. `known`, `intersect`, `entries`, `listed`, `flagged` and `nextCallingWindow` are additions
+ * that the packs need.
  */
 export const domainFunctions: readonly HostFunction[] = [
   pure("documented", [DYN], BOOL, documented),
@@ -93,6 +94,7 @@ export const domainFunctions: readonly HostFunction[] = [
   pure("intersect", [DYN, DYN], listOf(DYN), intersect, names),
   pure("entries", [DYN], listOf(DYN), entries, names),
   pure("listed", [DYN, DYN], BOOL, listed, names),
+  pure("flagged", [DYN], BOOL, flagged, scalars),
   {
     name: "known",
     parameters: [DYN],
