@@ -15,11 +15,11 @@ const none: readonly string[] = Object.freeze([]);
 /**
  * The action type and data classes to decide on. A catalogue entry for the verb overrules what the agent declares, so
  * that no agent can relabel a wire transfer; an entry without data classes says nothing about them and the declared
- * ones stand. Types and data classes are lower-cased: no spelling keeps a rule from applying. Source: api.md §4.
+ * ones stand. Types and data classes are lower-cased, and data classes trimmed: no spelling keeps a rule from applying. Source: api.md §4.
  */
 export function decidedAction(intent: DecidableIntent, catalogue: ReadonlyMap<string, CatalogueEntry>): DecidedAction {
   const entry = catalogue.get(intent.action.verb);
   const type = entry?.type ?? intent.action.type ?? unclassified_action_type;
   const known = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;
-  return { type: type.toLowerCase(), data_classes: known?.map((name) => name.toLowerCase()) ?? none };
+  return { type: type.toLowerCase(), data_classes: known?.map((name) => name.trim().toLowerCase()) ?? none };
 }
