@@ -49,7 +49,7 @@ export { redacted_text, withoutTexts } from "./hidden-text.ts";
 export { applyPatch, type Patched, type PatchOperation } from "./json-patch.ts";
 export { type KeyLife, type KeyState, keyState } from "./key-lifecycle.ts";
 export { linesOf } from "./lines-of.ts";
-export { confirmSteps, intake, packSteps, QUICKSTART_PACKS, sureActions } from "./onboarding/intake.ts";
+export { confirmSteps, intake, packSteps, QUICKSTART_PACKS, sureActions, sureClasses } from "./onboarding/intake.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
 export { type OverrideTerms, overrideTerms } from "./override.ts";
 export { loadPack } from "./packs/load-pack.ts";

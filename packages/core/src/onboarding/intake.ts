@@ -49,6 +49,13 @@ type Proposed = Pick<ToolAction, "verb" | "confidence">;
 export const sureActions = <Action extends Proposed>(actions: readonly Action[]): Action[] =>
   actions.filter(({ confidence }) => confidence >= CONFIRM_BELOW);
 
+/**
+ * The data classes that may be applied without a person's word. Most tools have words of personal data, and the classes of an
+ * entry stand in for those that an agent declares: from such words alone an agent's "phi" would be dropped.
+ */
+export const sureClasses = (data_classes: readonly string[]): readonly string[] =>
+  data_classes.some((name) => name !== "personal") ? data_classes : [];
+
 const unsureNames = (actions: readonly Proposed[]): string =>
   names(actions.filter(({ confidence }) => confidence < CONFIRM_BELOW).map(({ verb }) => verb));
 

@@ -1,6 +1,6 @@
 /** From nothing to a key that works, in one call. Source: contract §1, §2.1 and §4; api.md §10. */
 import type { Quickstart, QuickstartInput } from "@countersign/contract";
-import { confirmSteps, Fault, packSteps, recommendPacks, sureActions } from "@countersign/core";
+import { confirmSteps, Fault, packSteps, recommendPacks, sureActions, sureClasses } from "@countersign/core";
 import { takeIntake } from "../store/organizations.ts";
 import { insertNewKey } from "./create-key.ts";
 import { createOrganization } from "./create-organization.ts";
@@ -30,7 +30,7 @@ export async function quickstart(runtime: Runtime, input: QuickstartInput): Prom
       action_catalogue: sureActions(proposed).map(({ verb, type, data_classes }) => ({
         verb,
         type,
-        data_classes,
+        data_classes: [...sureClasses(data_classes)],
       })),
       actor: "system",
     });

@@ -116,6 +116,26 @@ describe("POST /v1/onboarding/intake", () => {
     expect(started.json.next_steps.join("\n")).toMatch(/what these tools do.*: frobnicate, op7\./);
   });
 
+  test("an agent's data classes stand where a tool's words tell of personal data only", async () => {
+    const tools = [
+      { name: "send_email", description: "Sends an email to a recipient" },
+      { name: "get_patient", description: "Reads a patient's name" },
+    ];
+    const { json } = await call(url, "POST", "/v1/onboarding/intake", { body: { description: "a hospital", tools } });
+    expect(json.action_catalogue[0]).toMatchObject({ verb: "send_email", data_classes: ["personal"] });
+    const started = await quickstart({ ...acme, intake_id: json.intake_id });
+    const key = started.json.api_key;
+    const membrane = (await call(url, "GET", `/v1/membranes/${started.json.membrane_id}`, { key })).json.membrane;
+    expect(membrane.action_catalogue).toMatchObject([
+      { verb: "send_email", data_classes: [] },
+      { verb: "get_patient", data_classes: ["phi", "personal"] },
+    ]);
+    const intent = { agent: { id: "a" }, action: { verb: "send_email" }, data_classes: ["phi"] };
+    const submitted = await call(url, "POST", "/v1/intents", { key, body: { intent } });
+    const read = await call(url, "GET", `/v1/intents/${submitted.json.intent_id}`, { key });
+    expect(read.json.intent.decided_as).toEqual({ type: "communication.email", data_classes: ["phi"] });
+  });
+
   test("recommends with the words that led there, and quickstart takes the catalogue over, once", async () => {
     const body = {
       description: "healthcare call centre with AI agents for billing and scheduling in Texas and California",
