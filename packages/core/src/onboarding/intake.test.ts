@@ -53,6 +53,14 @@ describe("recommended packs", () => {
     ["A contractor of the DoD", ["cmmc"]],
     ["No FedRAMP and no DoD data", []],
     ["We never process health data, nor payments; agents pay vendors", ["iam"]],
+    ["An agent that pays invoices and answers mail", ["iam", "provenance"]],
+    ["Summarises therapy notes for psychologists", ["hipaa"]],
+    ["Intake for pediatric urgent care and nursing homes", ["hipaa"]],
+    ["Mails Norwegian and Swedish customers", ["gdpr"]],
+    ["An agent with function calling that books hotels", []],
+    ["Calling consumers in Ohio", ["tcpa"]],
+    ["An AI voice for dental practices", ["hipaa", "tcpa"]],
+    ["CV screening in Dublin", ["gdpr", "ai"]],
   ])("%j: %j", (description, expected) => {
     expect(packs(description)).toEqual(expected);
   });

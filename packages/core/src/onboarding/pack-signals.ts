@@ -31,7 +31,10 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     phrases: list(
       "healthcare|health care|hospital|clinic|patient|medical|medicine|telehealth|telemedicine|pharmacy|pharmacist|physician|" +
         "doctor|nurse|dental|dentist|therapist|diagnosis|prescription|health insurance|health plan|health record|ehr|emr|" +
-        "electronic health record|lab result|medicare|medicaid|care provider|radiology",
+        "electronic health record|lab result|medicare|medicaid|care provider|radiology|health insurer|health system|mental health|" +
+        "behavioral health|therapy|psychologist|psychiatrist|psychiatric|nursing|hospice|home care|urgent care|pediatric|" +
+        "pediatrician|paediatric|oncology|cardiology|dermatology|dialysis|surgeon|surgery|optometrist|orthodontist|" +
+        "clinical trial|prior authorization",
     ),
     data_classes: ["phi"],
     actions: [],
@@ -43,7 +46,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("tcpa|do not call|dnc|robocall"),
     phrases: list(
       "call centre|call center|callcentre|callcenter|contact centre|contact center|phone call|telephone|telemarketing|" +
-        "outbound call|outbound calling|cold call|calling|dialer|dialler|autodialer|voice agent|voice bot|voicebot|ivr|sms|" +
+        "outbound call|outbound calling|cold call|cold calling|automated calling|calling customer|calling consumer|calling client|" +
+        "calling patient|calling lead|calling prospect|calling people|calling member|calling borrower|calling debtor|dialer|dialler|autodialer|voice agent|ai voice|voice bot|voicebot|ivr|sms|" +
         "text message|texting|ringless voicemail|phone agent|call customer|call patient|call lead",
     ),
     data_classes: [],
@@ -106,7 +110,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
     phrases: list(
       "automated decision|credit scoring|credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
-        "candidate screening|applicant|resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|insurance claim|claim handling|" +
+        "candidate screening|cv screening|tenant screening|exam grading|grading exam|applicant|resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|insurance claim|claim handling|" +
         "machine learning|training model|eligibility|biometric|model training|train model|fine tuning|" +
         "insurance claim decision|benefit decision|chatbot|virtual assistant",
     ),
@@ -119,7 +123,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("cmmc|cui|controlled unclassified information|dfars|nist 800 171"),
     phrases: list(
-      "defense contractor|defence contractor|dod|department of defense|defense industrial base|military contract",
+      "defense contractor|defence contractor|itar|export controlled|dod|department of defense|defense industrial base|military contract",
     ),
     data_classes: ["cui"],
     actions: [],
@@ -129,7 +133,9 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "data of the federal government in a cloud system",
     home: "us",
     names: list("fedramp|govcloud"),
-    phrases: list("federal agency|federal government|federal data|federal customer|government agency|us government"),
+    phrases: list(
+      "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government",
+    ),
     data_classes: ["federal"],
     actions: [],
   },
@@ -138,7 +144,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "actions on systems and infrastructure",
     names: list("nist csf|iso 27001|cybersecurity framework"),
     phrases: list(
-      "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|server|terraform|cloud account|" +
+      "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|production database|server|terraform|cloud account|" +
         "incident response|change management|it operation|sysadmin|ci cd",
     ),
     data_classes: [],
@@ -150,7 +156,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("iam|identity and access management"),
     phrases: list(
       "access management|identity management|user provisioning|provision user|permission|role assignment|okta|entra|" +
-        "active directory|single sign on|sso|password reset|spending limit|delegation limit|clearance|wire money|wire transfer|procurement|purchase order|pay vendor|pay supplier",
+        "active directory|single sign on|sso|password reset|spending limit|delegation limit|clearance|wire money|wire transfer|procurement|purchase order|pay vendor|pay supplier|pay invoice|pay bill|payroll|treasury|wiring money",
     ),
     data_classes: ["classified"],
     actions: ["identity."],
@@ -168,7 +174,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "an agent that reads what third parties wrote",
     names: list("prompt injection|untrusted content"),
     phrases: list(
-      "inbox|incoming email|read email|email triage|web browsing|browse the web|web search|scrape|scraping|crawl|" +
+      "inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|customer email|email triage|" +
+        "web browsing|browse the web|web search|scrape|scraping|crawl|" +
         "support ticket|customer review|uploaded document|shared document|attachment|rag|knowledge base",
     ),
     data_classes: [],
@@ -191,6 +198,8 @@ export const PLACES: Readonly<Record<Home, readonly string[]>> = {
     "eu|eea|europe|european|european union|schengen|austria|belgium|bulgaria|croatia|cyprus|czechia|czech republic|denmark|estonia|" +
       "finland|france|french|germany|german|greece|hungary|ireland|italy|italian|latvia|lithuania|luxembourg|malta|" +
       "netherlands|dutch|poland|portugal|romania|slovakia|slovenia|spain|spanish|sweden|iceland|liechtenstein|norway|" +
+      "austrian|belgian|bulgarian|croatian|czech|danish|estonian|finnish|greek|hungarian|irish|latvian|lithuanian|maltese|" +
+      "portuguese|romanian|slovak|slovenian|swedish|icelandic|norwegian|nordic|scandinavia|scandinavian|benelux|baltic|" +
       "berlin|munich|hamburg|paris|madrid|barcelona|rome|milan|amsterdam|vienna|brussels|dublin|lisbon|warsaw|prague|" +
       "stockholm|copenhagen|helsinki|budapest|bucharest",
   ),
