@@ -41,6 +41,21 @@ describe("framework", () => {
     [{ gdpr: {} }, "gdpr", "unknown"],
     [{ privacy: { gdpr: [] } }, "gdpr", "unknown"],
     [["gdpr"], "gdpr", "yes"],
+    [["CMMC L2"], "cmmc", "yes"],
+    [{ cmmc_l2: true }, "cmmc", "yes"],
+    [{ defense: "CMMC Level 2 (C3PAO)" }, "cmmc", "yes"],
+    [["FedRAMP 20x"], "fedramp", "yes"],
+    [["FedRAMP Authorized"], "fedramp", "yes"],
+    [{ fedramp_authorized: false }, "fedramp", "unknown"],
+    [["GDPR (EU) 2016/679"], "gdpr", "yes"],
+    [["General Data Protection Regulation"], "gdpr", "yes"],
+    [{ "General Data Protection Regulation": false }, "gdpr", "no"],
+    [{ not_applicable: ["GDPR (UK)"] }, "gdpr", "unknown"],
+    [["GDPR does not apply"], "gdpr", "unknown"],
+    [["GDPR is what our counsel was once asked about"], "gdpr", "unknown"],
+    [["EU AI Act, high-risk"], "eu_ai_act", "yes"],
+    [["EU AI Act (Regulation (EU) 2024/1689)"], "eu_ai_act", "yes"],
+    [["NIST AI Risk Management Framework"], "nist_ai_rmf", "yes"],
     [{}, "gdpr", "unknown"],
     [null, "gdpr", "unknown"],
     [7, "gdpr", "unknown"],
@@ -49,6 +64,10 @@ describe("framework", () => {
     [{ constructor: "gdpr" }, "gdpr", "yes"],
   ])("%j says of %j: %s", (value, name, expected) => {
     expect(framework(frameworks(value), name)).toBe(expected);
+  });
+
+  test.each(["li", "lvl", "rev i ", "gdpr "])("a long text of %j is read to its end", (word) => {
+    expect(framework(frameworks([`cmmc${word.repeat(20_000)}z`]), "cmmc")).toBe("unknown");
   });
 
   test("one yes anywhere beats any number of no", () => {

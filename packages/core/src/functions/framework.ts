@@ -1,13 +1,21 @@
 import { FRAMEWORK_SPELLINGS, NOT_APPLICABLE_WORDS } from "./tables/frameworks.ts";
-import { at, given, isRecord, squash } from "./text.ts";
+import { at, given, isRecord, phrase, squash } from "./text.ts";
 
 /** Whether a framework applies, as far as the facts say. */
 export type FrameworkState = "yes" | "no" | "unknown";
 
 const DEPTH_MAX = 12;
-/** What may follow a framework's name without making it another one: its version, level or section. */
+/**
+ * What may follow a framework's name without making it another one: its version, level or section. No word here may be put
+ * together from others ("lvl", "li" are), or a long text could be read in too many ways.
+ */
 const VERSION =
-  /^(?:\d|v|version|r|rev|revision|i|level|lvl|li|low|moderate|medium|high|impact|saas|baseline|tailored|section|act)*$/;
+  /^(?:\d|v|version|r|rev|revision|i|l|level|low|moderate|medium|high|impact|saas|baseline|tailored|section|act|x)*$/;
+/** Words that a text may have in all, and after a framework's name; more tell of something else. */
+const WORDS_MAX = 16;
+const WORDS_AFTER_MAX = 6;
+/** Words that make it say that the framework does not apply. */
+const DENYING = /^(?:no|not|non|never|none|na|n|exempt|excluded|out|outside|except|inapplicable|without|instead)$/;
 /** Several frameworks in one text. */
 const BETWEEN = /[,;/&+|\n]|\sand\s/i;
 /** Keys inside a framework's own record that say whether it applies. */
@@ -27,6 +35,20 @@ class Search {
     return this.isName(text) || text.split(BETWEEN).some((part) => this.isName(part));
   }
 
+  /**
+   * Whether a text begins with the name: "CMMC Level 2 (C3PAO)", "GDPR (EU) 2016/679". Reason enough for yes, never for no:
+   * `fedramp_authorized: false` and "GDPR (UK)" among what does not apply say nothing of FedRAMP or the GDPR.
+   */
+  private begins(text: string): boolean {
+    return text.split(BETWEEN).some((part) => {
+      const parts = phrase(part).split(" ");
+      if (parts.length > WORDS_MAX) return false;
+      const end = parts.findIndex((_, at) => this.isName(parts.slice(0, at + 1).join("")));
+      const after = end < 0 ? [] : parts.slice(end + 1);
+      return end >= 0 && after.length <= WORDS_AFTER_MAX && !after.some((word) => DENYING.test(word));
+    });
+  }
+
   private isName(text: string): boolean {
     const word = squash(text);
     return this.spellings.some((spelling) => word.startsWith(spelling) && VERSION.test(word.slice(spelling.length)));
@@ -35,7 +57,8 @@ class Search {
   /** True when the framework is found to apply. `denied`: some key above says that what is listed does not apply. */
   finds(value: unknown, denied: boolean, depth: number): boolean {
     if (depth > DEPTH_MAX) return false;
-    if (typeof value === "string") return this.names(value) && this.settle(!denied);
+    if (typeof value === "string")
+      return this.names(value) ? this.settle(!denied) : !denied && this.begins(value) && this.settle(true);
     if (Array.isArray(value)) return value.some((entry) => this.finds(entry, denied, depth + 1));
     if (!isRecord(value)) return false;
     return Object.entries(value).some(([key, inner]) =>

@@ -3,20 +3,20 @@
  * by a version or a level ("PCI DSS v4.0.1", "ISO 27001:2022", "CMMC Level 2").
  */
 export const FRAMEWORK_SPELLINGS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["gdpr", ["gdpr", "eugdpr"]],
-  ["hipaa", ["hipaa"]],
-  ["pcidss", ["pcidss", "pci"]],
-  ["ccpa", ["ccpa", "cpra", "ccpacpra"]],
-  ["ferpa", ["ferpa"]],
+  ["gdpr", ["gdpr", "eugdpr", "generaldataprotectionregulation"]],
+  ["hipaa", ["hipaa", "healthinsuranceportabilityandaccountability"]],
+  ["pcidss", ["pcidss", "pci", "paymentcardindustrydatasecuritystandard"]],
+  ["ccpa", ["ccpa", "cpra", "ccpacpra", "californiaconsumerprivacy", "californiaprivacyrights"]],
+  ["ferpa", ["ferpa", "familyeducationalrightsandprivacy"]],
   ["sox", ["sox", "sarbanesoxley"]],
-  ["euaiact", ["euaiact", "aiact"]],
-  ["nistairmf", ["nistairmf", "airmf"]],
-  ["tcpa", ["tcpa"]],
-  ["nistcsf", ["nistcsf", "csf"]],
+  ["euaiact", ["euaiact", "aiact", "euartificialintelligence", "artificialintelligenceact"]],
+  ["nistairmf", ["nistairmf", "airmf", "nistairiskmanagementframework", "airiskmanagementframework"]],
+  ["tcpa", ["tcpa", "telephoneconsumerprotection"]],
+  ["nistcsf", ["nistcsf", "csf", "nistcybersecurityframework"]],
   ["iso27001", ["iso27001", "isoiec27001"]],
-  ["fedramp", ["fedramp"]],
-  ["cmmc", ["cmmc"]],
-  ["nist800171", ["nist800171", "nistsp800171"]],
+  ["fedramp", ["fedramp", "federalriskandauthorizationmanagementprogram"]],
+  ["cmmc", ["cmmc", "cybersecuritymaturitymodelcertification"]],
+  ["nist800171", ["nist800171", "nistsp800171", "sp800171"]],
 ]);
 
 /** Words, letters and digits only, by which a key or a value says that something does not apply. */
