@@ -14,9 +14,11 @@ const REFUSED = words(
 );
 /** Keys, squashed, under which a record says that it was taken back, as a flag, a date or otherwise. */
 const WITHDRAWN_KEY =
-  /withdrawn|withdrew|withdrawal|revoked|revocation|refused|refusal|denied|declined|rejected|cancell?ed|cancellation|rescinded|optedout|^expired$|^(?:withdraw|revoke|optout)(?:at|on|date|time)?$/;
+  /withdrawn|withdrew|withdrawal|revoked|revocation|refused|refusal|denied|declined|rejected|cancell?ed|cancellation|rescinded|optedout|unsubscribed|terminated|suspended|invalidated|^donot(?:call|contact)$|^expired$|^(?:withdraw|revoke|optout)(?:at|on|date|time)?$/;
 /** Of those, the ones that only tell how it can be taken back. */
 const HOW_KEY = /right|instruction|procedure|link|url/;
+/** Keys that say it when they are false. */
+const IN_FORCE_KEY = /^(?:is)?(?:active|valid|inforce)$/;
 const DENYING_KEY = /^(?:is|was)?(?:not|never|non)/;
 const EXPIRY_KEY =
   /expir|^valid(?:ity)?(?:to|until|till|through|thru|end)|^(?:date)?end(?:s|ed|ing)?(?:at|on|date|time)?$|notafter|^until$/;
@@ -56,6 +58,7 @@ const fieldsOf = (record: Readonly<Record<string, unknown>>): Fields =>
 const under = (fields: Fields, kind: RegExp): Fields => fields.filter(([key]) => kind.test(key));
 
 const withdrawn = (fields: Fields): boolean =>
+  under(fields, IN_FORCE_KEY).some(([, value]) => value === false) ||
   under(fields, WITHDRAWN_KEY).some(([key, value]) =>
     DENYING_KEY.test(key) ? value === false : !HOW_KEY.test(key) && marks(value),
   );
@@ -93,6 +96,9 @@ export const consentState = (now_ms: number, value: unknown): ConsentState => {
 type OptOut = "out" | "in" | "unknown";
 
 const OUT_KEY = /^(?:opt(?:ed)?out|donot(?:sell|share|sellorshare))$/;
+/** A refusal of one of the two that the law names together. Its "no" says nothing of the other. */
+const PART_OUT_KEY =
+  /^(?:opt(?:ed)?out|donot(?:sell|share))(?:of|from)?(?:sale|selling|sharing|saleorsharing|saleandsharing)$|^(?:sale|selling|sharing|saleorsharing|saleandsharing)opt(?:ed)?out$/;
 /** These say "permitted" when true. */
 const PERMISSION_KEY = /^(?:sale|sharing)$/;
 const OUT_DATE_KEY = /^opt(?:ed)?out(?:at|on|date)$/;
@@ -115,6 +121,9 @@ const optOut = (value: unknown): OptOut => {
   const statuses = under(fields, /^status$/).filter(([, status]) => typeof status === "string");
   const said = [
     ...under(fields, OUT_KEY).map(([, flag]) => flagged(flag)),
+    ...under(fields, PART_OUT_KEY)
+      .map(([, flag]) => flagged(flag))
+      .filter((state) => state !== "in"),
     ...under(fields, PERMISSION_KEY).map(([, flag]) => permission(flag)),
     ...statuses.map(([, status]) => flagged(status)).filter((state) => state !== "unknown"),
   ];

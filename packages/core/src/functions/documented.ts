@@ -8,8 +8,12 @@ const NOTHING = new Set(
     "not|0|x|test|placeholder"
   ).split("|"),
 );
-/** Beginnings that say the same: "not started", "pending approval", "draft v2", "expired 2025". */
-const NOT_YET = /^(?:not|pending|draft|expired|none|todo|tbd|awaiting|n a) /u;
+/** Beginnings that say the same: "not started", "pending approval", "draft v2", "expired 2025", "under review by legal". */
+const NOT_YET =
+  /^(?:(?:not|pending|draft|expired|none|todo|tbd|awaiting|n a) |(?:wip|work in progress|(?:in|under) review|unsigned|unapproved)(?: |$))/u;
+/** What says so as an answer by itself; within a record "no reason for concern" or "to be reviewed in May" may be a finding. */
+const NO_ANSWER =
+  /^(?:to be |in preparation|no (?:ticket|assessment|lia|plan|approval|justification|reason|reference|ref|documentation|evidence)(?: yet)?$)/u;
 
 const textDocumented = (text: string): boolean => {
   const words = phrase(text);
@@ -48,7 +52,7 @@ const DEPTH_MAX = 8;
 
 const evidence = (value: unknown, depth: number): boolean => {
   if (value === true) return true;
-  if (typeof value === "string") return textDocumented(value);
+  if (typeof value === "string") return textDocumented(value) && !(depth === 0 && NO_ANSWER.test(phrase(value)));
   if (depth >= DEPTH_MAX) return false;
   if (Array.isArray(value)) return value.some((entry) => evidence(entry, depth + 1));
   if (!isRecord(value) || holdsFailure(value)) return false;
