@@ -18,6 +18,7 @@ import type { EventRow } from "../store/commit-writer-rows.ts";
 import { databaseNow, moveReview, readReview, settleIntent } from "../store/escalations.ts";
 import { type Head, withHead } from "../store/heads.ts";
 import type { Caller } from "./caller.ts";
+import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What a change needs of its node. */
@@ -31,7 +32,7 @@ interface StepAudit {
 }
 
 /** Assumptions of an operation that changed before it had the lock: read again and start over. */
-export class Outdated extends Error {}
+class Outdated extends Error {}
 
 /**
  * Takes the step that `stepAt` makes of the escalation as it is under the lock, at the moment given. Answers with the
@@ -66,6 +67,21 @@ export async function changeEscalation(
 /** Refuses to act on a key that was revoked or changed since the gate read it. */
 export function demandCurrent(head: Head, caller: Pick<Caller, "auth_epoch">): void {
   if (head.auth_epoch !== caller.auth_epoch) throw new Outdated("keys");
+}
+
+/**
+ * Refuses to rest on policies and membranes that changed since `state` was read. An epoch that was raised is no reason by
+ * itself: each override raises it, so of many at once all but one would start over again and again, each behind all others.
+ */
+export async function demandInForce(
+  runtime: Pick<Runtime, "orgStates">,
+  query: Query,
+  { org_id, policy_epoch }: Pick<Head, "org_id" | "policy_epoch">,
+  state: OrgState,
+): Promise<void> {
+  if (policy_epoch === state.policy_epoch) return;
+  runtime.orgStates.forget(org_id, state);
+  if (!(await state.isInForce(query))) throw new Outdated("policies");
 }
 
 /** What an approval lets through when nobody changes more than the policies asked for. */

@@ -27,7 +27,7 @@ import type { OnceAnswer } from "../store/idempotency.ts";
 import { readIntent } from "../store/intents.ts";
 import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
-import { changeEscalation, demandCurrent, Outdated, rulingOf, withCurrentCaller } from "./change-escalation.ts";
+import { changeEscalation, demandCurrent, demandInForce, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
 import type { OrgState } from "./org-state.ts";
 import { type Identity, identityOf, isOwn, submitterOf } from "./person.ts";
@@ -52,11 +52,9 @@ export async function decideEscalation(
     const state = await runtime.orgStates.get(org_id);
     return idempotent(runtime, current, terms, async (query) => {
       const { person } = await admit(query, current, escalation_id);
-      if (input.modifications !== undefined && (await readPolicyEpoch(query, org_id)) !== state.policy_epoch) {
-        // Neither a refusal nor a ruling may rest on policies and membranes of before.
-        runtime.orgStates.forget(org_id, state);
-        throw new Outdated("policies");
-      }
+      // Neither a refusal nor a ruling may rest on policies and membranes of before.
+      if (input.modifications !== undefined)
+        await demandInForce(runtime, query, { org_id, policy_epoch: await readPolicyEpoch(query, org_id) }, state);
       const ruling = await rulingFor(query, org_id, escalation_id, input, state);
       const { outcome, comment = null } = input;
       const modifications = changedBy(ruling);
@@ -64,10 +62,7 @@ export async function decideEscalation(
       const audit = { actor: current.actor, type: "voted", data } as const;
       return changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, { record }) => {
         demandCurrent(head, current);
-        if (ruling !== null && input.modifications !== undefined && head.policy_epoch !== state.policy_epoch) {
-          runtime.orgStates.forget(org_id, state);
-          throw new Outdated("policies");
-        }
+        if (ruling !== null && input.modifications !== undefined) await demandInForce(runtime, query, head, state);
         await demandReviewer(query, record.reviewers, current, person);
         return { kind: "vote", person, outcome, ruling, comment, modifications, at };
       });

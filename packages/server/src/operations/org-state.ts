@@ -40,6 +40,8 @@ export interface OrgState {
   readonly source: ContextSourceRow | null;
   /** The membrane of this id, the default one for undefined; undefined when there is none. */
   membrane(membrane_id: string | undefined): DecidingMembrane | undefined;
+  /** Whether the policies and membranes are still these, whatever has raised the epoch. Exact under the head's lock only. */
+  isInForce(query: Query): Promise<boolean>;
   /** Documents pushed for these subjects. */
   storedContext(subjects: readonly ContextSubject[]): Promise<readonly StoredContext[]>;
 }
@@ -164,6 +166,9 @@ async function readOrgState(
     ...head,
     source,
     membrane: (id) => deciding.get(id ?? ""),
+    isInForce: async (query) =>
+      JSON.stringify(await readPoliciesInForce(query, org_id)) === own.key &&
+      JSON.stringify(await readMembranes(query, org_id)) === JSON.stringify(membranes),
     storedContext: contextReader(db, org_id, subjects, kept),
   };
   const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet)).size;

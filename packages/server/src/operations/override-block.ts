@@ -10,7 +10,7 @@ import type { OnceAnswer } from "../store/idempotency.ts";
 import { readIntent, type StoredIntent } from "../store/intents.ts";
 import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../store/overrides.ts";
 import type { Caller } from "./caller.ts";
-import { demandCurrent, Outdated, withCurrentCaller } from "./change-escalation.ts";
+import { demandCurrent, demandInForce, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
 import { identityOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
@@ -40,10 +40,7 @@ export async function overrideBlock(
       let override: Override | undefined;
       await withHead(query, org_id, async (head) => {
         demandCurrent(head, current);
-        if (head.policy_epoch !== state.policy_epoch) {
-          runtime.orgStates.forget(org_id, state);
-          throw new Outdated("policies");
-        }
+        await demandInForce(runtime, query, head, state);
         const policySet = state.membrane(decision.membrane_id)?.policySet;
         if (policySet === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
         const allowed = overrideTerms(decision.reasons, policySet);

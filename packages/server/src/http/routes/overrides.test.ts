@@ -80,6 +80,18 @@ describe("an override", () => {
     }
   });
 
+  test("30 at once, of different actions on two nodes, are all given, and each approves its own", async () => {
+    const org = await blocking();
+    const bodies = Array.from({ length: 30 }, (_, n) => ({
+      intent: { ...plain.intent, payload: { content: { text: "hello", copies: n } } },
+    }));
+    const ids = await Promise.all(bodies.map((body) => blocked(org, body)));
+    const given = await Promise.all(ids.map((id, n) => override(org, id, org.operator, n % 2)));
+    expect(given.map(({ status }) => status)).toEqual(ids.map(() => 201));
+    const decisions = await Promise.all(bodies.map((body, n) => retry(org, body, n % 2)));
+    expect(decisions.map((each) => each.human_override_id)).toEqual(given.map(({ json }) => json.override.override_id));
+  });
+
   test("of two overrides of one action each approves once", async () => {
     const org = await blocking();
     const [a, b] = [await blocked(org), await blocked(org)];
