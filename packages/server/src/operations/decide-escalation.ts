@@ -72,13 +72,18 @@ export async function decideEscalation(
   return answer;
 }
 
-/** Who the caller is. Faults: not_found, self_review. */
+/**
+ * Who the caller is. That somebody may not rule, or comes too late, is said before anything of what the change would do; it
+ * is asked again under the lock. Faults: not_found, self_review, forbidden, escalation_closed.
+ */
 async function admit(query: Query, caller: Caller, escalation_id: string): Promise<Identity> {
   const review = await readReview(query, caller.org_id, escalation_id);
   if (review === undefined) throw new Fault("not_found");
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
   const submitter = await submitterOf(query, caller.org_id, review.record.intent_id);
   if (isOwn(reviewer, submitter)) throw new Fault("self_review");
+  await demandReviewer(query, review.record.reviewers, caller, reviewer.person);
+  if (review.record.status !== "pending") throw new Fault("escalation_closed");
   return reviewer;
 }
 

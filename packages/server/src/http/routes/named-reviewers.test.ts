@@ -102,6 +102,29 @@ test("nobody gets it who is too few for its quorum; who has approved already cou
   expect(decided).toMatchObject({ status: "decided", quorum: { required: 2, approvals: 2 } });
 });
 
+test("who may not decide, or comes when it is decided, is told so, whatever is wrong with the change that is asked for", async () => {
+  const own = await reviewedOrganization(db, url, { default_verdict: "escalate", packs: ["account"] });
+  const facts = { entity_state: { account_status: "active", account_balance_usd: 100 } };
+  const action = { type: "payment.transfer", verb: "pay" };
+  const intent = { agent: { id: "a" }, action, payload: { content: { amount_usd: 50 } } };
+  const { json } = await post("/v1/intents", own.agent, { intent, context: { contract_version: "1", facts } });
+  const path = `/v1/escalations/${json.decision.escalation_id}`;
+  const change = (at: string) => [{ op: "replace", path: at, value: 500 }];
+  const asks = async (key: string) => {
+    const answers = ["/amount_usd", "/no/such/place"].map(async (at) => {
+      const body = { outcome: "approve_modified", modifications: change(at) };
+      return (await post(`${path}/decision`, key, body)).json.error.code;
+    });
+    return Promise.all(answers);
+  };
+  expect(await asks(own.reviewer)).toEqual(["modified_action_blocked", "invalid_request"]);
+  const reviewers = [{ type: "role", id: "operator" }];
+  expect((await post(`${path}/reassign`, own.operator, { reviewers })).status).toBe(200);
+  expect(await asks(own.reviewer)).toEqual(["forbidden", "forbidden"]);
+  expect((await post(`${path}/decision`, own.operator, { outcome: "approve" })).status).toBe(200);
+  expect(await asks(own.operator)).toEqual(["escalation_closed", "escalation_closed"]);
+});
+
 test.each<[string, unknown]>([
   ["nobody", []],
   ["an unknown kind", [{ type: "team", id: "a" }]],
