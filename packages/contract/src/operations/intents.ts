@@ -60,7 +60,7 @@ export const intentOperations = {
     tag: "Intents",
     summary: "Submit up to 50 actions; counts as one request",
     description:
-      "Results stand in the order of the request. A bad item fails alone. Each item may have an `idempotency_key` of its own; " +
+      "Results stand in the order of the request. A bad item fails alone, and so does one that a key which ended meanwhile left undecided. Each item may have an `idempotency_key` of its own; " +
       "an Idempotency-Key header says nothing about a batch.",
     auth: "any",
     rate: "intents",

@@ -33,7 +33,8 @@ const undecided = pLimit(192);
 
 /**
  * Decides every item; results stand in the order of the items and a bad item fails alone, its places told as those of the
- * whole body. A key that stops being valid fails the whole request. Faults: the 401 faults.
+ * whole body. A key that stops being valid fails the items that are not decided yet, and the request only where none is:
+ * what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults.
  */
 export async function submitBatch(
   runtime: Runtime,
@@ -45,7 +46,7 @@ export async function submitBatch(
   const { source } = await runtime.orgStates.get(caller.org_id);
   const places = source === null ? undecided : runtime.pulls.places(caller.org_id);
   let come = Promise.resolve();
-  return Promise.all(
+  const results = await Promise.all(
     items.map((item, index) => {
       const before = come;
       let over = (): void => undefined;
@@ -55,6 +56,10 @@ export async function submitBatch(
       return places(() => submitItem(item, index, { come: before, over })).finally(() => before.then(over));
     }),
   );
+  const refusals = results.flatMap((result) => (result.success ? [] : [result.fault]));
+  const over = refusals.find(isOfKey);
+  if (over !== undefined && refusals.length === results.length) throw over;
+  return results;
 
   async function submitItem(
     item: unknown,
@@ -74,13 +79,12 @@ export async function submitBatch(
       return { success: true, answer: await submitIntent(runtime, caller, request) };
     } catch (error) {
       const fault = error instanceof Fault ? error : new Fault("internal_error", { cause: error });
-      if (endsTheRequest(fault)) throw fault;
-      return { success: false, fault: faultOfItem(fault, index) };
+      return { success: false, fault: isOfKey(fault) ? fault : faultOfItem(fault, index) };
     }
   }
 }
 
-function endsTheRequest(fault: Fault): boolean {
+function isOfKey(fault: Fault): boolean {
   return fault.code === "invalid_api_key" || fault.code === "expired_api_key";
 }
 

@@ -1,8 +1,10 @@
 /** Batches over HTTP, on a whole node. Source: contract §8 rule 5, api.md §2 and §4. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Db } from "../../ports.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
+import { blockedBody, reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
 
 const database = await testDatabase();
@@ -132,5 +134,39 @@ describe("POST /v1/intents/batch", () => {
     const again = (await batch(items)).json.results;
     expect([again[0], again[2]]).toEqual([first[2], first[2]]);
     expect(again[1]).not.toHaveProperty("replayed");
+  });
+
+  test("a key that is revoked meanwhile fails what is not decided yet; 401 only where nothing is", async () => {
+    const { db } = database;
+    const reviewed = await reviewedOrganization(db, url);
+    let asked = async (): Promise<void> => undefined;
+    const tenant: Db["tenant"] = (org_id, work) =>
+      db.tenant(org_id, (query) =>
+        work(async (text, params) => {
+          if (text.includes("fingerprint = decode")) await asked();
+          return query(text, params);
+        }),
+      );
+    const slow = await serviceNode(database, { db: { ...db, tenant } });
+    // With an override about, a block is decided later than an approval: it asks whether the override is for it.
+    const { intent_id } = (await call(url, "POST", "/v1/intents", { key: reviewed.agent, body: blockedBody })).json;
+    for (const key of [reviewed.operator, reviewed.admin])
+      await call(url, "POST", `/v1/intents/${intent_id}/override`, { key, body: { reason: "seen it" } });
+    const submitting = async (items: unknown[]) => {
+      const { key_id, api_key } = await reviewed.org.key({ role: "agent" });
+      asked = async () => {
+        const found = async () => (await call(url, "GET", "/v1/intents", { key: api_key })).json.intents.length;
+        while ((await found()) < items.length - 1) await new Promise(setImmediate);
+        await call(url, "DELETE", `/v1/api-keys/${key_id}`, { key: reviewed.admin });
+        asked = async () => undefined;
+      };
+      return call(slow.url, "POST", "/v1/intents/batch", { key: api_key, body: { intents: items } });
+    };
+    const held = { ...blockedBody, intent: { ...blockedBody.intent, agent: { id: "agent-2" } } };
+    const { status, json } = await submitting([{ intent }, held]);
+    expect([status, json.succeeded, json.failed]).toEqual([200, 1, 1]);
+    expect(json.results).toMatchObject([{ success: true }, { success: false, error: { code: "invalid_api_key" } }]);
+    const none = await submitting([held]);
+    expect([none.status, none.json.error.code]).toEqual([401, "invalid_api_key"]);
   });
 });
