@@ -42,7 +42,8 @@ export async function submitBatch(
   { items, examine, mode }: BatchRequest,
   checkItem: ItemCheck,
 ): Promise<BatchResult[]> {
-  // Decided side by side, committed in order: where a quota ends, it is the last items that fail.
+  // Decided side by side, committed in order: where a quota ends, it is the last items that fail. What is decided again
+  // comes when it is ready.
   const { source } = await runtime.orgStates.get(caller.org_id);
   const places = source === null ? undecided : runtime.pulls.places(caller.org_id);
   let come = Promise.resolve();
