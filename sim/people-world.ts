@@ -260,7 +260,9 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
       const racing: Promise<string>[] = [];
       await db.tenant(org_id, async (query) => {
         await lockHead(query, org_id);
-        for (let n = 0; n < 4; n++) racing.push(submit(nodes[n % 2] as Node, 2, action, mode));
+        let open = 4;
+        for (let n = 0; n < 4; n++)
+          racing.push(submit(nodes[n % 2] as Node, 2, action, mode).finally(() => (open -= 1)));
         const until_ms = performance.now() + 20_000;
         while (performance.now() < until_ms) {
           const [locks] = await db.system((look) =>
@@ -273,7 +275,12 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
           if ((locks?.n ?? 0) >= 2) return;
           await query("select 1"); // Who holds a head and is silent loses it after a second.
         }
-        throw new Error("the retries do not wait for the head");
+        const sessions = await db.system((look) =>
+          look(
+            "select application_name, state, wait_event, left(query, 60) as query from pg_stat_activity where datname = current_database()",
+          ),
+        );
+        throw new Error(`the retries do not wait for the head: ${open} of 4 are open, ${JSON.stringify(sessions)}`);
       });
       return (await Promise.all(racing)).sort().join(" ");
     }
