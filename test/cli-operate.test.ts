@@ -297,6 +297,27 @@ describe("doctor", () => {
     expect(code).toBe(0);
   });
 
+  test("tells the version of the Redis that answers", async () => {
+    const redis = createServer((socket) => {
+      socket.on("data", (data) => {
+        const about = "redis_version:8.2.1\r\nloading:0\r\n";
+        for (const command of String(data)
+          .split(/^\*\d+\r\n/m)
+          .slice(1))
+          socket.write(/^\$4\r\ninfo/i.test(command) ? `$${about.length}\r\n${about}\r\n` : "+OK\r\n");
+      });
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void redis.close());
+    await expect.poll(() => redis.address()).not.toBeNull();
+    const { port } = redis.address() as { port: number };
+    const { stdout } = await runCli(["doctor"], {
+      COUNTERSIGN_DATA_DIR: join(directory, "nowhere"),
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+      PORT: "0",
+    });
+    expect(stdout).toMatch(/^ok +redis +version 8\.2\.1$/m);
+  });
+
   test("changes nothing where there is no instance yet", async () => {
     const nowhere = join(directory, "nowhere");
     const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR: nowhere, PORT: "0" });

@@ -47,8 +47,9 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
 
 /** The version of the Redis or Valkey behind this URL. Rejects when it cannot be reached within two seconds. */
 export async function inspectRedis(url: string): Promise<string> {
-  const { Redis } = await import("ioredis");
-  const redis = new Redis(url, {
+  // In the built program a library in the older format of modules that is loaded late has its names in `default` alone.
+  const { default: library } = await import("ioredis");
+  const redis = new library.Redis(url, {
     lazyConnect: true,
     connectTimeout: 2_000,
     commandTimeout: 2_000,
