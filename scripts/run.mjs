@@ -5,10 +5,13 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const at = (path) => `${root}${path}`;
+
+/** By its URL: what stands in a path would be read as one, and `#` or `%41` in a folder's name mean something there. */
+const load = (path) => import(pathToFileURL(at(path)).href);
 
 class Failed extends Error {}
 
@@ -96,7 +99,7 @@ async function buildProgram() {
   await whenChanged("packages/cli/dist/program/.built-from", [...sources, "scripts/bundle.mjs"], () =>
     run(process.execPath, [script], "the build of the program (esbuild)"),
   );
-  const { recordPacks } = await import(at("packages/cli/dist/program/record-packs.js"));
+  const { recordPacks } = await load("packages/cli/dist/program/record-packs.js");
   await recordPacks();
 }
 
@@ -142,9 +145,9 @@ function contentsOf(paths) {
 const commands = {
   /** In this process: signals, terminal and exit code are the service's own. */
   async start(args) {
-    const program = at("packages/cli/bin/countersign.js");
-    process.argv = [process.execPath, program, "serve", ...args];
-    await import(program);
+    const program = "packages/cli/bin/countersign.js";
+    process.argv = [process.execPath, at(program), "serve", ...args];
+    await load(program);
   },
   /** What was just built is what the tests start where they start a program: it is up in a third of the time. */
   async test(args) {

@@ -18,7 +18,8 @@ const recorder = (name: string, rest = "") =>
 
 /** A checkout with stand-ins for npm, tsc, vitest and the program, each of which writes down its call. */
 async function checkout(overrides: Record<string, string | null> = {}) {
-  const dir = await realpath(await mkdtemp(join(tmpdir(), "run-")));
+  // People name folders so; in a URL `#` and `%41` mean something else.
+  const dir = await realpath(await mkdtemp(join(tmpdir(), "run C# 100%41 ")));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const files: Record<string, string | null> = {
     "package.json": JSON.stringify({ engines: { node: ">=20.19" }, type: "commonjs" }),
