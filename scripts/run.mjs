@@ -15,15 +15,22 @@ const load = (path) => import(pathToFileURL(at(path)).href);
 
 class Failed extends Error {}
 
-/** Node's version is checked first, with syntax that every Node of the last years understands. */
+/**
+ * Node's version is checked first, with syntax that every Node of the last years understands. `engines` tells them as npm
+ * does: `^20.19` that version and what follows in its line, `>=22.2` whatever is newer, too.
+ */
 function requireNode() {
   const { engines } = JSON.parse(readFileSync(at("package.json"), "utf8"));
-  const [major, minor] = engines.node.replace(">=", "").split(".").map(Number);
   const [have_major, have_minor] = process.versions.node.split(".").map(Number);
-  if (have_major > major || (have_major === major && have_minor >= minor)) return;
-  throw new Failed(
-    `Node ${process.versions.node} is too old: Countersign needs ${major}.${minor} or newer (https://nodejs.org)`,
-  );
+  const needs = [];
+  for (const range of engines.node.split(" || ")) {
+    const from = range.replace(/\^|>=/, "");
+    const [major, minor] = from.split(".").map(Number);
+    if (have_major === major ? have_minor >= minor : have_major > major && range.startsWith(">=")) return;
+    needs.push(`${from} or ${range.startsWith("^") ? `a later ${major}` : "newer"}`);
+  }
+  const has = process.versions.node;
+  throw new Failed(`needs Node ${needs.join(", or ")}; this is ${has} (https://nodejs.org)`);
 }
 
 function readJson(path) {

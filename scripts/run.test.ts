@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 const script = fileURLToPath(new URL("run.mjs", import.meta.url));
 const locked = {
@@ -22,7 +22,7 @@ async function checkout(overrides: Record<string, string | null> = {}) {
   const dir = await realpath(await mkdtemp(join(tmpdir(), "run C# 100%41 ")));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const files: Record<string, string | null> = {
-    "package.json": JSON.stringify({ engines: { node: ">=20.19" }, type: "commonjs" }),
+    "package.json": JSON.stringify({ engines: { node: "^20.19 || >=22.2" }, type: "commonjs" }),
     "package-lock.json": JSON.stringify({ packages: locked }),
     "node_modules/.package-lock.json": JSON.stringify({ packages: locked }),
     "node_modules/typescript/bin/tsc": recorder("tsc"),
@@ -163,14 +163,18 @@ describe("npm start", () => {
     });
   });
 
-  test("says which Node it needs on one that is too old", async () => {
-    const { run } = await checkout({ "package.json": JSON.stringify({ engines: { node: ">=99.1" } }) });
-    const { code, output, ran } = await run("start");
-    expect(code).toBe(1);
-    expect(output).toBe(
-      `countersign: Node ${process.versions.node} is too old: Countersign needs 99.1 or newer (https://nodejs.org)`,
+  test.each(["18.20.8", "20.18.9", "21.7.3", "22.1.0"])("says which Node it needs on %s", async (node) => {
+    const { run } = await checkout();
+    vi.stubEnv(
+      "NODE_OPTIONS",
+      `--import=data:text/javascript,${encodeURIComponent(`Object.defineProperty(process, "versions", { value: { node: "${node}" } })`)}`,
     );
-    expect(ran).toEqual([""]);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await run("start")).toEqual({
+      code: 1,
+      output: `countersign: needs Node 20.19 or a later 20, or 22.2 or newer; this is ${node} (https://nodejs.org)`,
+      ran: [""],
+    });
   });
 });
 

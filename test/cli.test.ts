@@ -98,3 +98,23 @@ test("the installed program says how to build it when it was not built", async (
     "countersign: not built yet; run `npm start` (installs, builds and serves) or `npm run build` first\n",
   );
 });
+
+test.each([
+  ["18.20.8", "needs Node"],
+  ["20.18.9", "needs Node"],
+  ["20.19.0", "not built"],
+  ["21.7.3", "needs Node"],
+  ["22.1.0", "needs Node"],
+  ["22.2.0", "not built"],
+  ["24.0.0", "not built"],
+])("the installed program says on Node %s: %s", async (node, says) => {
+  const directory = await mkdtemp(join(tmpdir(), "countersign-node-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  await cp(join(packageDir, "bin"), join(directory, "bin"), { recursive: true });
+  const versions = `Object.defineProperty(process, "versions", { value: { node: "${node}" } })`;
+  const preload = `--import=data:text/javascript,${encodeURIComponent(versions)}`;
+  const { stderr } = spawnSync(process.execPath, [preload, join(directory, "bin/countersign.js")], {
+    encoding: "utf8",
+  });
+  expect(stderr).toMatch(new RegExp(`^countersign: ${says}.*\n$`));
+});

@@ -4,8 +4,10 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`countersign: Node ${process.versions.node} is too old; it needs 20.19 or newer (https://nodejs.org)`);
+const first = { 20: 19, 21: Number.POSITIVE_INFINITY, 22: 2 }[major] ?? 0;
+if (major < 20 || minor < first) {
+  const has = process.versions.node;
+  console.error(`countersign: needs Node 20.19 or a later 20, or 22.2 or newer; this is ${has} (https://nodejs.org)`);
   process.exit(1);
 }
 
