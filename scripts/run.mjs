@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { whyNotThisNode } from "../packages/cli/bin/required-node.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const at = (path) => `${root}${path}`;
@@ -14,24 +15,6 @@ const at = (path) => `${root}${path}`;
 const load = (path) => import(pathToFileURL(at(path)).href);
 
 class Failed extends Error {}
-
-/**
- * Node's version is checked first, with syntax that every Node of the last years understands. `engines` tells them as npm
- * does: `^20.19` that version and what follows in its line, `>=22.2` whatever is newer, too.
- */
-function requireNode() {
-  const { engines } = JSON.parse(readFileSync(at("package.json"), "utf8"));
-  const [have_major, have_minor] = process.versions.node.split(".").map(Number);
-  const needs = [];
-  for (const range of engines.node.split(" || ")) {
-    const from = range.replace(/\^|>=/, "");
-    const [major, minor] = from.split(".").map(Number);
-    if (have_major === major ? have_minor >= minor : have_major > major && range.startsWith(">=")) return;
-    needs.push(`${from} or ${range.startsWith("^") ? `a later ${major}` : "newer"}`);
-  }
-  const has = process.versions.node;
-  throw new Failed(`needs Node ${needs.join(", or ")}; this is ${has} (https://nodejs.org)`);
-}
 
 function readJson(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : null;
@@ -169,7 +152,8 @@ try {
   const [name, ...args] = process.argv.slice(2);
   if (!Object.keys(commands).includes(name))
     throw new Failed(`usage: node scripts/run.mjs ${Object.keys(commands).join("|")} [arguments]`);
-  requireNode();
+  const reason = whyNotThisNode();
+  if (reason !== null) throw new Failed(reason);
   await install();
   await build();
   await commands[name](args);

@@ -22,7 +22,7 @@ async function checkout(overrides: Record<string, string | null> = {}) {
   const dir = await realpath(await mkdtemp(join(tmpdir(), "run C# 100%41 ")));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const files: Record<string, string | null> = {
-    "package.json": JSON.stringify({ engines: { node: "^20.19 || >=22.2" }, type: "commonjs" }),
+    "package.json": JSON.stringify({ type: "commonjs" }),
     "package-lock.json": JSON.stringify({ packages: locked }),
     "node_modules/.package-lock.json": JSON.stringify({ packages: locked }),
     "node_modules/typescript/bin/tsc": recorder("tsc"),
@@ -37,6 +37,8 @@ async function checkout(overrides: Record<string, string | null> = {}) {
   }
   await mkdir(join(dir, "scripts"), { recursive: true });
   await copyFile(script, join(dir, "scripts/run.mjs"));
+  const required_node = "packages/cli/bin/required-node.mjs";
+  await copyFile(fileURLToPath(new URL(`../${required_node}`, import.meta.url)), join(dir, required_node));
   const start = (...args: string[]) =>
     spawn(process.execPath, ["scripts/run.mjs", ...args], {
       cwd: dir,

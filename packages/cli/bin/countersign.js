@@ -2,12 +2,11 @@
 // Plain JavaScript, so that it can say in words what is missing before anything else is loaded.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { whyNotThisNode } from "./required-node.mjs";
 
-const [major, minor] = process.versions.node.split(".").map(Number);
-const first = { 20: 19, 21: Number.POSITIVE_INFINITY, 22: 2 }[major] ?? 0;
-if (major < 20 || minor < first) {
-  const has = process.versions.node;
-  console.error(`countersign: needs Node 20.19 or a later 20, or 22.2 or newer; this is ${has} (https://nodejs.org)`);
+const reason = whyNotThisNode();
+if (reason !== null) {
+  console.error(`countersign: ${reason}`);
   process.exit(1);
 }
 
