@@ -18,6 +18,8 @@ export interface Timers {
 export interface GiveWay {
   /** A request came a moment ago. */
   asked(): boolean;
+  /** Requests come: the next one will soon, and should find no long statement under way. */
+  expecting(): boolean;
   /**
    * To be awaited between two small pieces of work. Resolves at once while no requests come. After one came it resolves
    * when none has come for a moment, at the latest when the work has rested long enough for its share.

@@ -42,7 +42,7 @@ function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void
 }
 
 /** A decision is waited for, a delivery is not; but deliveries have to keep up with decisions, and leases run meanwhile. */
-const manners = { recent_ms: 3, pause_ms: 1, share: 1 / 2, rest_ms_max: 20 };
+const manners = { recent_ms: 5, pause_ms: 1, share: 1 / 2, rest_ms_max: 20 };
 
 function run({
   connection,

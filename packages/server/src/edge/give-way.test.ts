@@ -14,7 +14,7 @@ function thread(terms = manners) {
     for (; (arrivals[arrived] ?? Number.POSITIVE_INFINITY) <= now_ms; arrived += 1) Atomics.add(requests, 0, 1);
     return now_ms;
   };
-  const { asked, rest } = createGiveWay(requests, terms, {
+  const { asked, expecting, rest } = createGiveWay(requests, terms, {
     now_ms: count,
     worked_ms: () => worked_ms,
     breathe: async () => undefined,
@@ -25,6 +25,7 @@ function thread(terms = manners) {
   return {
     requests,
     asked,
+    expecting,
     /** A request comes so many milliseconds from now; to be called in the order of time. */
     arrive: (in_ms: number) => arrivals.push(now_ms + in_ms),
     /** Waits and works for so long, then gives way; how long that took. */
@@ -62,6 +63,17 @@ test("after a request it rests until that one has probably been answered, then w
   expect(rested_ms).toBeLessThanOrEqual(15);
   expect(asked()).toBe(false);
   for (let n = 0; n < 10; n += 1) expect(await piece(2)).toBe(0);
+});
+
+test("for a tenth of a second after a request the next one is expected", async () => {
+  const { piece, arrive, asked, expecting } = thread();
+  expect(expecting()).toBe(false);
+  arrive(0);
+  expect(expecting()).toBe(true);
+  await piece(99);
+  expect([asked(), expecting()]).toEqual([false, true]);
+  await piece(1);
+  expect(expecting()).toBe(false);
 });
 
 test.each([1, 3, 40])("under unbroken traffic it works an eighth of the time, in pieces of %d ms", async (work_ms) => {

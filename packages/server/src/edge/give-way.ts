@@ -18,6 +18,9 @@ export interface Manners {
   readonly rest_ms_max: number;
 }
 
+/** As long after a request another one is expected. */
+const expecting_ms = 100;
+
 /** What waiting needs; in a thread: the monotonic clock, `setTimeout` and `setImmediate` as promises. */
 interface Pace {
   readonly now_ms: () => number;
@@ -52,16 +55,18 @@ export function createGiveWay(
   let last_ms = Number.NEGATIVE_INFINITY;
   let rested_for_ms = worked_ms();
 
-  function asked(): boolean {
+  function cameWithin(ms: number): boolean {
     const at_ms = now_ms();
     const count = Atomics.load(requests, 0);
     if (count !== seen) last_ms = at_ms;
     seen = count;
-    return at_ms - last_ms < recent_ms;
+    return at_ms - last_ms < ms;
   }
+  const asked = () => cameWithin(recent_ms);
 
   return {
     asked,
+    expecting: () => cameWithin(expecting_ms),
     async rest() {
       const ended_ms = now_ms();
       const rest_ms = Math.min((worked_ms() - rested_for_ms) * (1 / share - 1), rest_ms_max);

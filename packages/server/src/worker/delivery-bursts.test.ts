@@ -33,21 +33,27 @@ async function addEvents(org_id: string, count: number, event_type = "quota.exce
 /**
  * The loop, without the looks that find what a lost wake-up left behind: only the first one. `claimed` counts the deliveries
  * that were claimed after they were made. `hung` organizations never answer. `pace_ms`: in place of the pace's 20 ms, in
- * which a busy machine may do nothing at all.
+ * which a busy machine may do nothing at all. `settle_ms`: in place of the 50 ms for which ended attempts gather.
  */
 function loop({
   hung = new Set(),
   giveWay,
   pace_ms = 20,
+  settle_ms = 50,
 }: {
   hung?: ReadonlySet<string>;
   giveWay?: GiveWay;
   pace_ms?: number;
+  settle_ms?: number;
 } = {}) {
   const attempted: string[] = [];
   let claimed = 0;
+  /** What dispatches and settlements were for. */
+  const sizes = { dispatch: [] as number[], settle: [] as number[] };
   const counting: Pick<Db, "queued"> = {
     async queued(statement, params) {
+      if (statement.name === "deliveries-dispatch") sizes.dispatch.push(params[9] as number);
+      if (statement.name === "deliveries-settle") sizes.settle.push(JSON.parse(params[1] as string).length);
       const rows = await db.queued<{ delivery_id: string | null }>(statement, params);
       if (statement.name === "deliveries-claim") claimed += rows.filter((row) => row.delivery_id !== null).length;
       return rows as never;
@@ -62,7 +68,10 @@ function loop({
     db: { ...db, ...counting } as Db,
     metrics: { attempted: () => undefined },
     timers: {
-      after: (ms, run) => (ms >= 400 && ++looks > 0 ? () => undefined : timers.after(ms === 20 ? pace_ms : ms, run)),
+      after: (ms, run) =>
+        ms >= 400 && ++looks > 0
+          ? () => undefined
+          : timers.after(ms === 20 ? pace_ms : ms === 50 ? settle_ms : ms, run),
     },
     sealer: { open: () => "whsec_" } as never,
     httpOut: {
@@ -74,7 +83,7 @@ function loop({
         }),
     } as never,
   });
-  return { deliveries, attempted, claimed: () => claimed, looks: () => looks };
+  return { deliveries, attempted, sizes, claimed: () => claimed, looks: () => looks };
 }
 
 const left = async (org_id: string) => {
@@ -140,6 +149,7 @@ describe("a burst", () => {
     let rests = 0;
     const giveWay = {
       asked: () => true,
+      expecting: () => false,
       rest: async () => {
         rests += 1;
       },
@@ -149,5 +159,22 @@ describe("a burst", () => {
     expect(attempted).toHaveLength(300);
     expect(rests).toBeGreaterThan(300);
     await deliveries.stop();
+  });
+
+  it.each([
+    { requests: "come", expecting: true, rest_of_burst: 32, settled_max: 32 },
+    { requests: "do not come", expecting: false, rest_of_burst: 96, settled_max: 600 },
+  ])("dispatches and settles in small pieces only while requests come: they $requests", async (the) => {
+    const org_id = await organization();
+    await addEvents(org_id, 600);
+    const giveWay = { asked: () => false, expecting: () => the.expecting, rest: async () => undefined };
+    const { deliveries, attempted, sizes } = loop({ giveWay, settle_ms: 300 });
+    await expect.poll(() => attempted, { timeout: 30_000 }).toHaveLength(600);
+    await expect.poll(() => left(org_id), { timeout: 30_000 }).toEqual({ events: 0, pending: 0 });
+    await deliveries.stop();
+    expect(new Set(sizes.dispatch)).toEqual(new Set([200, the.rest_of_burst]));
+    expect(sizes.settle.reduce((sum, size) => sum + size)).toBe(600);
+    expect(Math.max(...sizes.settle)).toBeLessThanOrEqual(the.settled_max);
+    if (!the.expecting) expect(Math.max(...sizes.settle)).toBeGreaterThan(32);
   });
 });

@@ -14,10 +14,11 @@ export interface Settler {
   stop(): Promise<void>;
 }
 
-/** Creates a settler; `politely` is awaited before each settlement. */
+/** Creates a settler; before each settlement `politely` is awaited and `most` says for how many it may be. */
 export function createSettler(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log"> & { readonly metrics: DeliveryMetrics },
   politely: () => Promise<void>,
+  most: () => number,
 ): Settler {
   const waiting = new Map<string, Ended[]>();
   const settling = new Map<string, Promise<void>>();
@@ -51,12 +52,14 @@ export function createSettler(
   }
 
   async function settleAll(org_id: string, list: readonly Ended[]): Promise<void> {
-    for (;;) {
+    let left = list;
+    while (left.length > 0) {
       try {
         await politely();
-        await settleDeliveries(runtime, org_id, list);
-        for (const { settlement, duration_ms } of list) runtime.metrics.attempted(settlement.status, duration_ms);
-        return;
+        const part = left.slice(0, most());
+        await settleDeliveries(runtime, org_id, part);
+        for (const { settlement, duration_ms } of part) runtime.metrics.attempted(settlement.status, duration_ms);
+        left = left.slice(part.length);
       } catch (error) {
         runtime.log.error({ err: error, org_id }, "settling deliveries failed");
         if (stopped) return;
