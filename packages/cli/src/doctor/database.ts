@@ -32,6 +32,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
         server(state, source),
         ...writing(state),
         ...durability(state),
+        ...vacuum(state),
         schema(state),
         ...role(state),
         ...clock(state),
@@ -96,10 +97,17 @@ function writing({ read_only }: DatabaseState): Finding[] {
   ];
 }
 
-function durability({ durable }: DatabaseState): Finding[] {
-  if (durable) return [];
-  const text = "fsync is off: a power cut loses decisions that were answered";
-  return [problem("durability", text, "switch it on")];
+function durability({ unsafe }: DatabaseState): Finding[] {
+  return unsafe.map((name) =>
+    problem("durability", `${name} is off: a power cut loses decisions that were answered`, "switch it on"),
+  );
+}
+
+function vacuum({ unvacuumed }: DatabaseState): Finding[] {
+  return unvacuumed.map((name) => {
+    const text = `${name} is off: tables and indexes grow without end, and everything becomes slow`;
+    return problem("vacuum", text, "switch it on");
+  });
 }
 
 function schema({ applied, pending }: DatabaseState): Finding {

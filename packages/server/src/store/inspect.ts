@@ -1,13 +1,16 @@
 /** What `countersign doctor` wants to know of a database and of Redis, without changing either. */
 import { type ConnectionOptions, openClient } from "./connection.ts";
 import { readMigrations } from "./migrate.ts";
+import { settingsOff } from "./settings-off.ts";
 
 /** A database as it is now. */
 export interface DatabaseState {
   readonly server_version: string;
   readonly server_major: number;
-  /** False: a crash of the machine can lose decisions that were answered. */
-  readonly durable: boolean;
+  /** The settings that are off without which a crash of the machine can lose decisions that were answered. */
+  readonly unsafe: readonly string[];
+  /** The settings that are off without which nothing that was deleted or changed is ever cleared away. */
+  readonly unvacuumed: readonly string[];
   /** True: nothing can be decided, since nothing can be stored. */
   readonly read_only: boolean;
   /** True: the connecting role passes row-level security; sessions step down from it. */
@@ -27,7 +30,7 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
     const { rows } = await client.query(
       `select current_setting('server_version') as server_version,
          current_setting('server_version_num')::integer / 10000 as server_major,
-         current_setting('fsync') = 'on' as durable,
+         ${settingsOff},
          current_setting('transaction_read_only') = 'on' as read_only,
          (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
          to_regclass('schema_migrations') is not null as migrated,

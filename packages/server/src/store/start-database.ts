@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../ports.ts";
 import { type ConnectionOptions, isConnectionLost, isUnanswered, openClient } from "./connection.ts";
 import { type EmbeddedOptions, startEmbedded } from "./embedded-postgres/index.ts";
+import { settingsOff } from "./settings-off.ts";
 import { StartRefused } from "./start-refused.ts";
 
 /** The settings that decide it. */
@@ -38,7 +39,7 @@ export async function startDatabase(
   if (config.database_url !== null) {
     const connection = { connectionString: config.database_url };
     await awaitAnswer(connection, log, wait_ms);
-    if (!(await keepsWhatItSays(connection))) log.error({}, undurable);
+    for (const name of await unsafeSettings(connection)) log.error({}, undurable(name));
     return { connection, source: "url", stop: async () => undefined };
   }
   const server = await startEmbedded({ search: { path: config.path ?? "" }, ...config }, log);
@@ -46,14 +47,14 @@ export async function startDatabase(
   return { connection: server.connection, source: server.source, stop: server.stop };
 }
 
-const undurable =
-  "fsync is off on this server of DATABASE_URL: a power cut loses decisions that were answered, and can damage the database; switch it on";
+const undurable = (setting: string) =>
+  `${setting} is off on this server of DATABASE_URL: a power cut loses decisions that were answered, and can damage the database; switch it on`;
 
-/** Whether a commit is on disk. A session sees to everything else that this needs (`session_settings`), not to fsync. */
-async function keepsWhatItSays(connection: ConnectionOptions): Promise<boolean> {
+/** What is off without which a commit is not safe on disk. */
+async function unsafeSettings(connection: ConnectionOptions): Promise<readonly string[]> {
   const session = await openClient(connection, "countersign start");
   try {
-    return (await session.query("select current_setting('fsync') as fsync")).rows[0].fsync === "on";
+    return (await session.query(`select ${settingsOff}`)).rows[0].unsafe;
   } finally {
     await session.end();
   }
