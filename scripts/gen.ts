@@ -23,6 +23,7 @@ import {
   openapiDocument,
   problemCodes,
   pullFailures,
+  refusalCodes,
   type Setting,
   type SettingFormat,
   settings,
@@ -149,7 +150,17 @@ function errorsPage(): string {
       ["code", "meaning"],
       Object.entries(problemCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
     ),
-    "On a 429, `details` holds one `{retry_after_seconds}`.",
+    "On another status `details` may hold `{path, code, message}`, too: why, where the code of the error alone does not say it.",
+    table(
+      ["status", "code", "meaning"],
+      Object.entries(refusalCodes).map(([code, { statuses, meaning }]) => [
+        statuses.join(", "),
+        `\`${code}\``,
+        meaning,
+      ]),
+    ),
+    "On a 422 `policy_invalid` they are the findings in the document, as POST /v1/policies/check gives them. On a 402 `details` " +
+      "holds one `{period, used_actions, hard_limit}`, on a 413 `{body_bytes_max}` or `{values_max}`, on a 429 `{retry_after_seconds}`.",
   );
 }
 

@@ -29,6 +29,37 @@ export interface Problem {
   readonly message: string;
 }
 
+/** Why a request of the right shape was refused: the `code` of an entry of `error.details` on other statuses than 400. */
+export const refusalCodes = {
+  not_through: { statuses: [401], meaning: "The login with the provider came to nothing: begin it anew." },
+  agent: { statuses: [403], meaning: "The key speaks for another agent only." },
+  cross_origin: { statuses: [403], meaning: "A browser wrote for a page that is not the service's own." },
+  not_vouched_for: { statuses: [403], meaning: "The provider does not vouch for the address of this person." },
+  session_too_old: { statuses: [403], meaning: "This asks for a session that has just begun: sign in again." },
+  link_over: { statuses: [404], meaning: "The mailed link was used already or is too old." },
+  no_provider: { statuses: [404], meaning: "No organization, or more than one, has a provider for this." },
+  not_found: { statuses: [404], meaning: "What the field at `path` names is not there." },
+  address_taken: { statuses: [409], meaning: "The address is that of a person of another organization." },
+  already_exists: { statuses: [409], meaning: "There is one like it, or as many as there may be." },
+  draft: { statuses: [409], meaning: "The membrane is a draft and decides nothing yet." },
+  last_admin: { statuses: [409], meaning: "The organization would be left without an admin." },
+  no_name: { statuses: [409], meaning: "Browsers have no passkeys for addresses made of numbers." },
+  not_confirmed: { statuses: [409], meaning: "No admin has confirmed an address in this domain by mail." },
+  out_of_range: { statuses: [409], meaning: "There are as many of them as there may be." },
+  status: { statuses: [409], meaning: "Its `status` does not permit this." },
+  not_allowed: {
+    statuses: [403, 409, 422],
+    meaning: "Not for this caller, or not as things are; `policy` names the rule where it is one.",
+  },
+  provider: { statuses: [503], meaning: "The provider cannot be reached or gave no usable answer." },
+} as const satisfies Record<string, RefusalRow>;
+
+/** One row of `refusalCodes`. */
+export interface RefusalRow {
+  readonly statuses: readonly number[];
+  readonly meaning: string;
+}
+
 /** What is odd but accepted in a context document: the `code` of an entry of `warnings`. */
 export const warningCodes = {
   stale: "The category's as_of is older than its facts may be: they count as missing by default.",
