@@ -21,7 +21,7 @@ import {
   withoutTexts,
 } from "@countersign/core";
 import type { Query } from "../ports.ts";
-import { readReview } from "../store/escalations.ts";
+import { databaseNow, readReview } from "../store/escalations.ts";
 import { readPolicyEpoch } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { readIntent } from "../store/intents.ts";
@@ -83,8 +83,13 @@ async function admit(query: Query, caller: Caller, escalation_id: string): Promi
   const submitter = await submitterOf(query, caller.org_id, review.record.intent_id);
   if (isOwn(reviewer, submitter)) throw new Fault("self_review");
   await demandReviewer(query, review.record.reviewers, caller, reviewer.person);
-  if (review.record.status !== "pending") throw new Fault("escalation_closed");
+  const { status, expires_at } = review.record;
+  if (status !== "pending" || isReached(expires_at, await databaseNow(query))) throw new Fault("escalation_closed");
   return reviewer;
+}
+
+function isReached(moment: string, now: string): boolean {
+  return (parseTimestampUs(now) ?? 0) >= (parseTimestampUs(moment) ?? 0);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
-import { heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
+import { deadlineIn, heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
 
 const database = await testDatabase();
@@ -102,18 +102,21 @@ test("nobody gets it who is too few for its quorum; who has approved already cou
   expect(decided).toMatchObject({ status: "decided", quorum: { required: 2, approvals: 2 } });
 });
 
-test("who may not decide, or comes when it is decided, is told so, whatever is wrong with the change that is asked for", async () => {
+test("who may not decide, or comes when it is decided or its time is over, is told so, whatever is wrong with the change that is asked for", async () => {
   const own = await reviewedOrganization(db, url, { default_verdict: "escalate", packs: ["account"] });
   const facts = { entity_state: { account_status: "active", account_balance_usd: 100 } };
   const action = { type: "payment.transfer", verb: "pay" };
   const intent = { agent: { id: "a" }, action, payload: { content: { amount_usd: 50 } } };
-  const { json } = await post("/v1/intents", own.agent, { intent, context: { contract_version: "1", facts } });
-  const path = `/v1/escalations/${json.decision.escalation_id}`;
+  const held = async () =>
+    (await post("/v1/intents", own.agent, { intent, context: { contract_version: "1", facts } })).json.decision
+      .escalation_id;
+  const [id, late] = [await held(), await held()];
+  const path = `/v1/escalations/${id}`;
   const change = (at: string) => [{ op: "replace", path: at, value: 500 }];
-  const asks = async (key: string) => {
+  const asks = async (key: string, of = path) => {
     const answers = ["/amount_usd", "/no/such/place"].map(async (at) => {
       const body = { outcome: "approve_modified", modifications: change(at) };
-      return (await post(`${path}/decision`, key, body)).json.error.code;
+      return (await post(`${of}/decision`, key, body)).json.error.code;
     });
     return Promise.all(answers);
   };
@@ -123,6 +126,8 @@ test("who may not decide, or comes when it is decided, is told so, whatever is w
   expect(await asks(own.reviewer)).toEqual(["forbidden", "forbidden"]);
   expect((await post(`${path}/decision`, own.operator, { outcome: "approve" })).status).toBe(200);
   expect(await asks(own.operator)).toEqual(["escalation_closed", "escalation_closed"]);
+  await deadlineIn(db, [late], "0 seconds");
+  expect(await asks(own.operator, `/v1/escalations/${late}`)).toEqual(["escalation_closed", "escalation_closed"]);
 });
 
 test.each<[string, unknown]>([
