@@ -2,7 +2,7 @@
  * Builds the program as it is run: service, command line and their libraries in a few files (decision 0023). Plain JavaScript,
  * because nothing is built yet when it runs.
  */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -50,7 +50,16 @@ const { metafile } = await build({
 // Chunks are named by their content. Those of the build before stay, for a service that runs and has not loaded all of them.
 const list = join(program_dir, "made.json");
 const made = Object.keys(metafile.outputs).map((path) => basename(path));
-const before = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
+const before = madeBefore();
 for (const name of readdirSync(program_dir))
   if (name.endsWith(".js") && !made.includes(name) && !before.includes(name)) rmSync(join(program_dir, name));
 writeFileSync(list, JSON.stringify(made));
+
+/** The files of the build before; all that are there where its list was not written to its end, on a full disk for example. */
+function madeBefore() {
+  try {
+    return JSON.parse(readFileSync(list, "utf8"));
+  } catch {
+    return readdirSync(program_dir);
+  }
+}

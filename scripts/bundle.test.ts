@@ -54,6 +54,17 @@ test("what a running service may still load stays for one more build, and no lon
   expect([first, second, third].map((chunk) => existsSync(chunk as string))).toEqual([false, true, true]);
 });
 
+test("a list of files that was not written to its end keeps nobody from building, and whatever is there for one more build", () => {
+  const { write, chunkWith, runs } = repository();
+  const chunks = ["one", "two", "three"].map((text) => {
+    const chunk = chunkWith(text);
+    write("packages/cli/dist/program/made.json", "");
+    expect(runs()).toBe(text);
+    return chunk;
+  });
+  expect(chunks.map((chunk) => existsSync(chunk))).toEqual([true, true, true]);
+});
+
 test("a source that cannot be built fails the build and is named", () => {
   const { write, bundle } = repository();
   write("packages/server/src/index.ts", "export const = 1;");
