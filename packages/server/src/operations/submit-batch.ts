@@ -33,8 +33,8 @@ const undecided = pLimit(192);
 
 /**
  * Decides every item; results stand in the order of the items and a bad item fails alone, its places told as those of the
- * whole body. A key that stops being valid fails the items that are not decided yet, and the request only where none is:
- * what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults.
+ * whole body. A key or session that stops being valid fails the items that are not decided yet, and the request only where
+ * none is: what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults.
  */
 export async function submitBatch(
   runtime: Runtime,
@@ -58,7 +58,7 @@ export async function submitBatch(
     }),
   );
   const refusals = results.flatMap((result) => (result.success ? [] : [result.fault]));
-  const over = refusals.find(isOfKey);
+  const over = refusals.find(isOfCaller);
   if (over !== undefined && refusals.length === results.length) throw over;
   return results;
 
@@ -80,13 +80,14 @@ export async function submitBatch(
       return { success: true, answer: await submitIntent(runtime, caller, request) };
     } catch (error) {
       const fault = error instanceof Fault ? error : new Fault("internal_error", { cause: error });
-      return { success: false, fault: isOfKey(fault) ? fault : faultOfItem(fault, index) };
+      return { success: false, fault: isOfCaller(fault) ? fault : faultOfItem(fault, index) };
     }
   }
 }
 
-function isOfKey(fault: Fault): boolean {
-  return fault.code === "invalid_api_key" || fault.code === "expired_api_key";
+/** The caller's key ended, or its session or open mode (`missing_api_key`: there is nothing left to be let in with). */
+function isOfCaller({ code }: Fault): boolean {
+  return code === "invalid_api_key" || code === "expired_api_key" || code === "missing_api_key";
 }
 
 /** The fault of an item, with its places as those of the whole body. */

@@ -1,7 +1,11 @@
 /** Batches over HTTP, on a whole node. Source: contract §8 rule 5, api.md §2 and §4. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
+import { createClock } from "../../edge/clock.ts";
+import { createIds } from "../../edge/ids.ts";
+import { createPasswords } from "../../edge/passwords.ts";
 import type { Db } from "../../ports.ts";
+import { insertPerson } from "../../store/people.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
 import { blockedBody, reviewedOrganization } from "../../testing/review.ts";
@@ -168,5 +172,37 @@ describe("POST /v1/intents/batch", () => {
     expect(json.results).toMatchObject([{ success: true }, { success: false, error: { code: "invalid_api_key" } }]);
     const none = await submitting([held]);
     expect([none.status, none.json.error.code]).toEqual([401, "invalid_api_key"]);
+  });
+
+  test("a session that ends meanwhile is told as an ended key is: 401 where nothing is decided", async () => {
+    const { db } = database;
+    const { org_id } = await testOrganization(db);
+    const [email, password] = ["ann@example.com", "correct horse battery staple"];
+    const passwords = createPasswords();
+    const person = {
+      org_id,
+      user_id: createIds(createClock()).next("user"),
+      email,
+      role: "admin",
+      password_hash: await passwords.hash(password),
+      created_at: new Date().toISOString(),
+    } as const;
+    await db.system((query) => insertPerson(query, person));
+    let cookie = "";
+    let asked = 0;
+    const tenant: Db["tenant"] = (of, work) =>
+      db.tenant(of, async (query) => {
+        const answer = await work(query);
+        if (of === org_id && cookie !== "" && asked++ === 0)
+          await call(url, "POST", "/v1/auth/logout", { headers: { cookie } });
+        return answer;
+      });
+    const slow = await serviceNode(database, { passwords, db: { ...db, tenant } });
+    const login = await call(slow.url, "POST", "/v1/auth/login", { body: { email, password } });
+    cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const body = { intents: [{ intent }, { intent }] };
+    const { status, json } = await call(slow.url, "POST", "/v1/intents/batch", { headers: { cookie }, body });
+    expect([status, json.error?.code]).toEqual([401, "missing_api_key"]);
+    expect(asked).toBeGreaterThan(0);
   });
 });
