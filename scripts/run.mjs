@@ -4,7 +4,9 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { whyNotThisNode } from "../packages/cli/bin/required-node.mjs";
 
@@ -56,6 +58,40 @@ function run(command, args, what) {
   });
 }
 
+/** Whoever installs and builds in this folder says every so often that it still does. */
+const lock = at(".building");
+const says_every_ms = 1_000;
+/** Without a word for so long it was killed. */
+const silent_ms_max = 10_000;
+
+/** One at a time: of two installations each would remove what the other one writes. */
+async function alone(work) {
+  for (let told = false; !takeLock(); told = true) {
+    if (!told) console.error("countersign: waiting for another start that installs and builds in this folder …");
+    await sleep(100);
+  }
+  const saying = setInterval(() => existsSync(lock) && utimesSync(lock, new Date(), new Date()), says_every_ms);
+  try {
+    await work();
+  } finally {
+    clearInterval(saying);
+    rmSync(lock, { force: true });
+  }
+}
+
+function takeLock() {
+  try {
+    writeFileSync(lock, "", { flag: "wx" });
+    return true;
+  } catch (error) {
+    // A folder that cannot be written to was built by somebody else.
+    if (error.code !== "EEXIST") return true;
+    const held = statSync(lock, { throwIfNoEntry: false });
+    if (held !== undefined && Date.now() - held.mtimeMs > silent_ms_max) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
 async function install() {
   if (isInstalled()) return;
   console.error("countersign: installing (npm ci) …");
@@ -86,7 +122,7 @@ async function buildProgram() {
   const script = at("scripts/bundle.mjs");
   if (!existsSync(script)) return;
   const sources = ["contract", "cel", "core", "sdk", "server", "cli"].map((name) => `packages/${name}/src`);
-  await whenChanged("packages/cli/dist/program/.built-from", [...sources, "scripts/bundle.mjs"], () =>
+  await whenChanged("packages/cli/dist/program/record-packs.js", [...sources, "scripts/bundle.mjs"], () =>
     run(process.execPath, [script], "the build of the program (esbuild)"),
   );
   const { recordPacks } = await load("packages/cli/dist/program/record-packs.js");
@@ -99,17 +135,21 @@ async function buildConsole() {
   if (!existsSync(at("packages/console/index.html")) || !existsSync(vite)) return;
   const own = ["src", "public", "index.html", "vite.config.ts"].map((name) => `packages/console/${name}`);
   const sources = [...own, "packages/contract/src", "packages/sdk/src"];
-  await whenChanged("packages/console/dist/.built-from", sources, async () => {
+  await whenChanged("packages/console/dist/index.html", sources, async () => {
     console.error("countersign: building the console …");
     const args = [vite, "build", "--logLevel=warn", at("packages/console")];
     await run(process.execPath, args, "the build of the console (vite build)");
   });
 }
 
-/** Calls `make` when what stands at `paths`, or a library, is other than it was when `stamp` was written, which is done last. */
-async function whenChanged(stamp, paths, make) {
+/**
+ * Calls `make` when `result` is not there, or what stands at `paths`, or a library, is other than it was when it was made. A
+ * stamp beside the result says what it was made from; it is written last.
+ */
+async function whenChanged(result, paths, make) {
+  const stamp = `${dirname(result)}/.built-from`;
   const sources = contentsOf([...paths, "package-lock.json"]);
-  if (existsSync(at(stamp)) && readFileSync(at(stamp), "utf8") === sources) return;
+  if (existsSync(at(result)) && existsSync(at(stamp)) && readFileSync(at(stamp), "utf8") === sources) return;
   rmSync(at(stamp), { force: true });
   await make();
   writeFileSync(at(stamp), sources);
@@ -154,8 +194,10 @@ try {
     throw new Failed(`usage: node scripts/run.mjs ${Object.keys(commands).join("|")} [arguments]`);
   const reason = whyNotThisNode();
   if (reason !== null) throw new Failed(reason);
-  await install();
-  await build();
+  await alone(async () => {
+    await install();
+    await build();
+  });
   await commands[name](args);
 } catch (error) {
   if (!(error instanceof Failed)) throw error;

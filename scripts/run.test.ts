@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,7 +59,9 @@ async function checkout(overrides: Record<string, string | null> = {}) {
     };
   };
   const write = (name: string, text: string) => writeFile(join(dir, name), text);
-  return { run, start, write };
+  const remove = (name: string) => rm(join(dir, name));
+  const age = (name: string, seconds: number) => utimes(join(dir, name), 0, Date.now() / 1_000 - seconds);
+  return { run, start, write, remove, age };
 }
 
 const ci = "npm ci --ignore-scripts --include=dev --include=optional --no-audit --no-fund --loglevel=error";
@@ -78,7 +80,8 @@ describe("npm start", () => {
     const { run, write } = await checkout({
       "node_modules/vite/bin/vite.js": recorder(
         "vite",
-        'require("node:fs").mkdirSync("packages/console/dist", { recursive: true });',
+        `const { mkdirSync, writeFileSync } = require("node:fs"); mkdirSync("packages/console/dist", { recursive: true });
+         writeFileSync("packages/console/dist/index.html", "");`,
       ),
       "packages/console/index.html": "<title>1</title>",
       "packages/console/src/main.tsx": "1",
@@ -99,7 +102,7 @@ describe("npm start", () => {
       `const { mkdirSync, writeFileSync } = require("node:fs"); mkdirSync("${made}", { recursive: true });
        writeFileSync("${made}/record-packs.js", "exports.recordPacks = () => undefined;");`,
     );
-    const { run, write } = await checkout({ ...sources, "scripts/bundle.mjs": whole });
+    const { run, write, remove } = await checkout({ ...sources, "scripts/bundle.mjs": whole });
     const bundles = async () => (await run("build")).ran.filter((line) => line.startsWith("bundle")).length;
     expect(await bundles()).toBe(1);
     await write("packages/server/src/index.test.ts", "2");
@@ -115,15 +118,56 @@ describe("npm start", () => {
       code: 9,
       output: expect.stringContaining("the build of the program (esbuild) failed (exit code 9)"),
     });
-    // As it was when it was built last; but who knows what the interrupted build left of that.
+    // Removed by hand, but for what does not show.
     await write("packages/server/src/index.ts", "2");
     await write("scripts/bundle.mjs", whole);
     expect(await bundles()).toBe(5);
+    await remove(`${made}/record-packs.js`);
+    expect(await bundles()).toBe(6);
+
+    await write("packages/server/src/index.ts", "3");
+    await write("scripts/bundle.mjs", bundler("process.exit(9);"));
+    expect((await run("build")).code).toBe(9);
+    // As it was when it was built last; but who knows what the interrupted build left of that.
+    await write("packages/server/src/index.ts", "2");
+    await write("scripts/bundle.mjs", whole);
+    expect(await bundles()).toBe(8);
   });
 
   test("installs first in a fresh clone", async () => {
     const { run } = await checkout({ "node_modules/.package-lock.json": null });
     expect((await run("start")).ran).toEqual([ci, "tsc -b", "countersign serve"]);
+  });
+
+  test("of two at once in a fresh clone one installs, and the other one waits for it", async () => {
+    const installing = `const { writeFileSync, existsSync } = require("node:fs"); const wait = setInterval(() => {
+      if (!existsSync("go")) return;
+      writeFileSync("node_modules/.package-lock.json", '${JSON.stringify({ packages: locked })}');
+      clearInterval(wait);
+    }, 20);`;
+    const { run, start, write } = await checkout({
+      "node_modules/.package-lock.json": null,
+      "npm.js": recorder("npm", installing),
+    });
+    const both = [start("start"), start("build")];
+    const codes = both.map((each) => new Promise((resolve) => each.once("close", resolve)));
+    let said = "";
+    for (const each of both) {
+      each.stderr.on("data", (chunk) => {
+        said += chunk;
+      });
+    }
+    await vi.waitFor(() => expect(said).toContain("waiting for another start that installs and builds"), 30_000);
+    await write("go", "");
+    expect(await Promise.all(codes)).toEqual([0, 0]);
+    const { ran } = await run("build");
+    expect(ran.filter((line) => line.startsWith("npm"))).toEqual([ci]);
+  });
+
+  test("whoever was killed while it built is waited for no longer than it takes to see that", async () => {
+    const { run, age } = await checkout({ ".building": "" });
+    await age(".building", 11);
+    expect((await run("build")).ran).toEqual(["tsc -b"]);
   });
 
   test("installs again when package-lock.json asks for something else, and only then", async () => {
