@@ -1,9 +1,11 @@
 import pg from "pg";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
 import { decisionRows } from "../testing/decision-rows.ts";
+import { started, temporaryDir } from "../testing/embedded.ts";
+import { openNetwork } from "../testing/network.ts";
 import { encode, orderOf } from "./commit-statement-lines.ts";
 import { connectCommit, shareFlush } from "./commit-writer-connection.ts";
 import { openClient } from "./connection.ts";
@@ -40,6 +42,15 @@ describe("the barrier", () => {
     await durable();
     expect(n).toBe(2);
   });
+});
+
+test("no commit is sent where its session and the barrier's are on different servers, as a failover can leave them", async () => {
+  const old = await started({ data_dir: await temporaryDir() });
+  const promoted = await started({ data_dir: await temporaryDir() });
+  const network = await openNetwork(old.connection, promoted.connection);
+  onTestFinished(() => network.close());
+  await expect(connectCommit(network.connection)()).rejects.toThrow("two servers");
+  expect(network.asked()).toBe(2);
 });
 
 describe("a commit reaches the disk", () => {

@@ -12,7 +12,8 @@
  *
  * A barrier proves nothing about a server that crashed and came back in between: what was not flushed is gone then. So both
  * sessions are opened before the first statement and live and die together: a server that crashes takes every session
- * with it, and whoever has no barrier from the sessions it began with runs its batch again.
+ * with it, and whoever has no barrier from the sessions it began with runs its batch again. Nor does it say anything about
+ * another server: during a failover one session can reach the old primary and the other one the new.
  */
 import pg from "pg";
 import {
@@ -48,6 +49,10 @@ const barrierStatement = {
   text: "select pg_logical_emit_message(true, 'countersign', '')",
   rowMode: "array",
 } as const;
+
+/** A server is told by its start: two copies have everything else in common. */
+const aboutSession =
+  "select current_setting('synchronous_commit') as durable, pg_postmaster_start_time()::text as server";
 
 /** Connections through `pg`, in the system scope. The simulation puts a broken statement in, to see that it is noticed. */
 export function connectCommit(
@@ -127,9 +132,11 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client): Promise<Barri
     if (sqlState(error) === null) throw error;
     return null;
   }
+  const [own, others] = await Promise.all([runner.query(aboutSession), flusher.query(aboutSession)]);
+  if (own.rows[0].server !== others.rows[0].server)
+    throw new Error("the sessions of the commit writer are on two servers: a failover is under way");
   // What the database's owner chose, which may be stronger than `on`.
-  const { rows } = await runner.query("select current_setting('synchronous_commit') as durable");
-  const flushing = `set synchronous_commit = ${rows[0].durable}`;
+  const flushing = `set synchronous_commit = ${own.rows[0].durable}`;
   await runner.query("set synchronous_commit = off");
   let flushes = false;
   let was_alone = false;

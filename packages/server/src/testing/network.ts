@@ -14,15 +14,17 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** Opens a network in front of a database. */
-export async function openNetwork(connection: ConnectionOptions): Promise<Network> {
+/** Opens a network in front of a database; with others, each connection leads to the next one of them in turn. */
+export async function openNetwork(connection: ConnectionOptions, ...others: ConnectionOptions[]): Promise<Network> {
+  const targets = [connection, ...others].map(targetOf);
   const ends = new Set<Socket>();
   let silent = false;
   let asked = 0;
   const server = createServer((near) => {
+    const target = targets[asked % targets.length] as NetConnectOpts;
     asked += 1;
     if (silent) return void ends.add(near.on("error", () => undefined));
-    const far = connect(targetOf(connection));
+    const far = connect(target);
     for (const [from, to] of [
       [near, far],
       [far, near],
