@@ -110,6 +110,8 @@ describe("settings", () => {
     ["COUNTERSIGN_DATA_DIR", "a\u0000b", /control characters/],
     ["DATABASE_URL", "mysql://db/x", /starts with postgres:\/\/ or postgresql:\/\//],
     ["DATABASE_URL", "db.example.com", /starts with postgres:/],
+    ["DATABASE_URL", "postgres://a:5432,b:5432/x?target_session_attrs=read-write", /one host .* percent-encoded/],
+    ["DATABASE_URL", "postgres://me:pass#word@db/x", /one host .* percent-encoded/],
     ["REDIS_URL", "http://cache", /starts with redis:\/\/ or rediss:\/\//],
     ["COUNTERSIGN_MASTER_KEY", "c2hvcnQ=", /32 bytes in base64, as `openssl rand -base64 32` prints them/],
     ["COUNTERSIGN_MASTER_KEY", `${"!".repeat(43)}=`, /32 bytes in base64/],

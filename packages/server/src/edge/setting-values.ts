@@ -42,7 +42,10 @@ function readUrl(text: string, schemes: readonly string[]): Reading {
   const scheme = /^([a-z]+):\/\//.exec(text)?.[1];
   if (scheme === undefined || !schemes.includes(scheme)) return { expected };
   // postgres://user@/db?host=/run/postgresql is a database on a socket, and no URL to WHATWG.
-  if (!URL.canParse(text) && !URL.canParse(text.replace("@/", "@socket/"))) return { expected };
+  if (!URL.canParse(text) && !URL.canParse(text.replace("@/", "@socket/")))
+    return {
+      expected: "a URL with one host and a port of digits, user and password percent-encoded where they need it",
+    };
   return { value: text };
 }
 
