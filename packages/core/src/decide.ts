@@ -1,6 +1,7 @@
 import { hiddenTexts, type Reason, type Verdict } from "@countersign/contract";
 import type { Decided, DecideInput } from "./decision.ts";
 import { mergeTerms } from "./escalation-terms.ts";
+import { fitReasons } from "./fit-reasons.ts";
 import { isLifted, type Judgement, judge, type MembraneVote, type Scenes, speaks } from "./judge.ts";
 import { hideContent } from "./modify.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
@@ -52,7 +53,7 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
       verdict,
       risk_score: risk.score,
       risk_contributions: risk.contributions as RiskContribution[],
-      reasons: reasons.length > 1 ? reasons.sort(byEffect) : reasons,
+      reasons: reasons.length > 1 ? fitReasons(reasons.sort(byEffect)) : reasons,
       modifications: isModified ? plan.modifications : [],
       modified_content: isModified ? (plan.content as Record<string, unknown>) : null,
       valid_until: until_us === null ? null : formatTimestampUs(until_us),

@@ -88,7 +88,10 @@ export const Decision = Type.Object(
     status: oneOf(["pending", "final"], {
       description: "pending while a live escalation is open; outcome is null then",
     }),
-    reasons: Type.Array(Reason),
+    reasons: Type.Array(Reason, {
+      description:
+        "strictest first, every one named; of very many the last ones come without their message, citations and unknown facts",
+    }),
     modifications: Type.Array(Modification),
     modified_content: nullable(anyObject()),
     would_approve_if: nullable(
