@@ -45,7 +45,10 @@ export const Overview = Type.Object(
     }),
     decisions: count(),
     complete: Type.Boolean({ description: "false: more than were counted; the newest were" }),
-    risk: Type.Array(count(), { description: "decisions by risk score, in ten steps of 0.1; 1 counts to the last" }),
+    risk: Type.Array(count(), {
+      description:
+        "decisions by risk score, in ten steps of 0.1; 1 counts to the last. Of very many large ones the newest",
+    }),
     policies: Type.Array(
       Type.Object({
         policy_id: nullable(text(limits.label_chars_max)),

@@ -38,7 +38,7 @@ export async function readOverview(
     let decisions = 0;
     for (const { bucket, mode, verdict, bin, count } of counted) {
       decisions += count;
-      risk[bin] = (risk[bin] ?? 0) + count;
+      if (bin !== null) risk[bin] = (risk[bin] ?? 0) + count;
       const at = formatTimestampUs(from_us + bucket * window.bucket_seconds * 1_000_000);
       const key = `${at} ${mode} ${verdict}`;
       const known = buckets.get(key);

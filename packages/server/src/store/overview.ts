@@ -17,14 +17,20 @@ export interface CountedDecisions {
   readonly bucket: number;
   readonly mode: PipelineMode;
   readonly verdict: Verdict;
-  readonly bin: number;
+  /** Null: not read, the decisions are large and newer ones came first. */
+  readonly bin: number | null;
   readonly count: number;
 }
 
-/** More decisions than these are not counted: half a second of one connection. */
+/** More decisions than these are not counted: half a second of one connection, where they are not large. */
 const decisions_max = 50_000;
-/** Held decisions whose reasons are read. */
+/** Held decisions whose reasons are read, and how many bytes of them as they are stored: one decision at least. */
 const held_max = 2_000;
+const held_bytes_max = 8 * 1_048_576;
+
+/** Decisions that take more room than this are large, and the risk is read of so many bytes of large ones, the newest. */
+const large_bytes = 2_000;
+const large_bytes_max = 32 * 1_048_576;
 
 const within = `org_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
   and intent_id >= $4 and intent_id < $5 and ($6::text is null or membrane_id = $6) and ($7::text is null or mode = $7)`;
@@ -37,9 +43,11 @@ function windowValues(org_id: string, { from, to, membrane_id, mode }: OverviewW
 export function countDecisions(query: Query, org_id: string, window: OverviewWindow): Promise<CountedDecisions[]> {
   return query<CountedDecisions>(
     `select floor(extract(epoch from created_at - $2::timestamptz) / $8::integer)::integer as bucket, mode, verdict,
-       least(9, floor((decision ->> 'risk_score')::double precision * 10 + 1e-9))::integer as bin, count(*)::integer as count
-     from (select mode, verdict, decision, created_at from intents where ${within}
-       order by intent_id desc limit ${decisions_max}) newest
+       case when large_before < ${large_bytes_max} or bytes <= ${large_bytes} then
+         least(9, floor((decision ->> 'risk_score')::double precision * 10 + 1e-9))::integer end as bin, count(*)::integer as count
+     from (select *, sum(case when bytes > ${large_bytes} then bytes else 0 end) over (order by intent_id desc) - bytes as large_before
+       from (select intent_id, mode, verdict, decision, created_at, pg_column_size(decision) as bytes from intents where ${within}
+         order by intent_id desc limit ${decisions_max}) newest) weighed
      group by 1, 2, 3, 4 order by 1`,
     [...windowValues(org_id, window), window.bucket_seconds],
   );
@@ -55,8 +63,10 @@ export function topPolicies(query: Query, org_id: string, window: OverviewWindow
   return query(
     `select reason ->> 'policy_id' as policy_id, reason ->> 'policy' as policy, reason ->> 'effect' as effect,
        count(*)::integer as count
-     from (select decision from intents where ${within} and verdict <> 'approve'
-       order by intent_id desc limit ${held_max}) newest, json_array_elements(decision -> 'reasons') reason
+     from (select decision, sum(pg_column_size(decision)) over (order by intent_id desc) - pg_column_size(decision) as bytes_before
+       from (select intent_id, decision from intents where ${within} and verdict <> 'approve'
+         order by intent_id desc limit ${held_max}) held) newest, json_array_elements(decision -> 'reasons') reason
+     where bytes_before < ${held_bytes_max}
      group by 1, 2, 3 order by 4 desc, 2 limit 10`,
     windowValues(org_id, window),
   );
