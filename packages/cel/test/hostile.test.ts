@@ -39,6 +39,14 @@ describe("a pattern", () => {
     expect(evaluate("a.matches(b)", { a: "a", b: many.slice(0, 900) }).kind).toBe("error");
   });
 
+  it.each(["[\u0100-\uffff]", "\\x{e0}-\\x{ffff}", "\\pL"])(
+    "without case that has too many of %s is refused",
+    (wide) => {
+      const source = `(?i)[${wide.repeat(800)}]`;
+      expect(() => evaluate(`"a".matches(${JSON.stringify(source)})`)).toThrow(/classes/);
+    },
+  );
+
   it("stays compiled while a thousand are in use in turns", () => {
     const sources = Array.from({ length: 1_000 }, (_, i) => `^user-${i}@[a-z]+$`);
     const compiled = sources.map(pattern);
@@ -52,6 +60,7 @@ describe("a pattern", () => {
       "a{2,}",
       "{x}",
       "(?:[0-9]{1,3}[.]){3}[0-9]{1,3}",
+      "(?i)^[\\\\pL\\\\pN .'-]+@[a-z\u00e0-\u00ff]+$",
     ])
       expect(evaluate(`a.matches("${source}")`, { a: "x" }).kind, source).toBe("value");
   });

@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import type { FunctionDeclaration, Overload } from "../library.ts";
-import { repeatsTooMuch } from "../stdlib/regex.ts";
+import { isTooMuch } from "../stdlib/regex.ts";
 import { closest } from "../suggest.ts";
 import { type Call, dottedName, type Expr } from "../syntax/ast.ts";
 import { MEMBER_MACROS } from "../syntax/macros.ts";
@@ -229,7 +229,7 @@ function checkLiterals(c: Checker, name: string, args: readonly Expr[]): void {
   const pattern = args[1];
   if (pattern?.kind !== "literal" || typeof pattern.value !== "string") return;
   try {
-    if (repeatsTooMuch(pattern.value)) throw new Error("its counted repetitions make too much of it");
+    if (isTooMuch(pattern.value)) throw new Error("its counted repetitions or classes make too much of it");
     RE2JS.compile(pattern.value);
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "";
