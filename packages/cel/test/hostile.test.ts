@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CelSyntaxError } from "../src/diagnostics.ts";
 import { DYN, environment, parse } from "../src/index.ts";
-import { pattern } from "../src/stdlib/regex.ts";
 import { BINDINGS, expression } from "./expressions.ts";
 import { garbage, mutated } from "./garbage.ts";
 import { Random } from "./random.ts";
@@ -30,41 +29,6 @@ function refused(source: string): CelSyntaxError {
   }
   throw new Error(`not refused: ${source.slice(0, 60)}`);
 }
-
-describe("a pattern", () => {
-  const many = "(a?){1000}".repeat(300);
-
-  it("whose repetitions would be written out to megabytes is refused, as a literal and as a value", () => {
-    expect(() => evaluate(`"a".matches("${many}")`)).toThrow(/repetitions/);
-    expect(evaluate("a.matches(b)", { a: "a", b: many.slice(0, 900) }).kind).toBe("error");
-  });
-
-  it.each(["[\u0100-\uffff]", "\\x{e0}-\\x{ffff}", "\\pL"])(
-    "without case that has too many of %s is refused",
-    (wide) => {
-      const source = `(?i)[${wide.repeat(800)}]`;
-      expect(() => evaluate(`"a".matches(${JSON.stringify(source)})`)).toThrow(/classes/);
-    },
-  );
-
-  it("stays compiled while a thousand are in use in turns", () => {
-    const sources = Array.from({ length: 1_000 }, (_, i) => `^user-${i}@[a-z]+$`);
-    const compiled = sources.map(pattern);
-    expect(sources.map(pattern).every((again, i) => again === compiled[i])).toBe(true);
-  });
-
-  it("may repeat what people repeat", () => {
-    for (const source of [
-      "[0-9]{1000}",
-      "[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}",
-      "a{2,}",
-      "{x}",
-      "(?:[0-9]{1,3}[.]){3}[0-9]{1,3}",
-      "(?i)^[\\\\pL\\\\pN .'-]+@[a-z\u00e0-\u00ff]+$",
-    ])
-      expect(evaluate(`a.matches("${source}")`, { a: "x" }).kind, source).toBe("value");
-  });
-});
 
 describe("the parser", () => {
   it("throws nothing but CelSyntaxError, within 50 ms, for 20,000 random inputs", () => {

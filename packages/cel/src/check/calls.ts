@@ -229,7 +229,7 @@ function checkLiterals(c: Checker, name: string, args: readonly Expr[]): void {
   const pattern = args[1];
   if (pattern?.kind !== "literal" || typeof pattern.value !== "string") return;
   try {
-    if (isTooMuch(pattern.value)) throw new Error("its counted repetitions or classes make too much of it");
+    if (isTooMuch(pattern.value)) throw new Error("its counted repetitions or ranges make too much of it");
     RE2JS.compile(pattern.value);
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "";
