@@ -45,9 +45,14 @@ export type Patched<T> =
   | { readonly ok: false; readonly index: number; readonly message: string };
 
 /** Where a document stands while it is patched, and the parts of it that are copies already. */
-interface Draft {
+export interface Draft {
   document: unknown;
   readonly own: Set<unknown>;
+}
+
+/** A draft of a document, which itself is never changed; the draft shares with it what no operation leads through. */
+export function openDraft(document: unknown): Draft {
+  return { document, own: new Set() };
 }
 
 /**
@@ -56,15 +61,16 @@ interface Draft {
  * operated on, and no operation may name `__proto__`. The first operation that cannot be applied ends it, as RFC 6902 asks.
  */
 export function applyPatch<T>(document: T, operations: readonly PatchOperation[]): Patched<T> {
-  const draft: Draft = { document, own: new Set() };
+  const draft = openDraft(document);
   for (const [index, operation] of operations.entries()) {
-    const message = applyOne(draft, operation);
+    const message = applyTo(draft, operation);
     if (message !== null) return { ok: false, index, message };
   }
   return { ok: true, document: draft.document as T };
 }
 
-function applyOne(draft: Draft, operation: PatchOperation): string | null {
+/** Applies one operation to a draft; what kept it from being applied, null: nothing. */
+export function applyTo(draft: Draft, operation: PatchOperation): string | null {
   const names = pointerNames(operation.path);
   const last = names.pop();
   if (last === undefined || !pointer.test(operation.path)) return `${operation.path} is not a place in the content`;

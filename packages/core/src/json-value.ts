@@ -36,8 +36,13 @@ function everyDefined(values: readonly unknown[]): unknown {
   return values.includes(undefined) ? undefined : values;
 }
 
-/** Whether the JSON of a value has more than so many bytes. Looks no further than that: it may hold one text many times. */
+/** Whether the JSON of a value has more than so many bytes. */
 export function isJsonLarger(value: unknown, bytes_max: number): boolean {
+  return jsonRoom(value, bytes_max) < 0;
+}
+
+/** What the JSON of a value leaves of so many bytes, negative: it has more. Looks no further than that: it may hold one text many times. */
+export function jsonRoom(value: unknown, bytes_max: number): number {
   let left = bytes_max;
   const pending: unknown[] = [value];
   while (pending.length > 0 && left >= 0) {
@@ -53,5 +58,5 @@ export function isJsonLarger(value: unknown, bytes_max: number): boolean {
       pending.push(inner);
     }
   }
-  return left < 0;
+  return left;
 }

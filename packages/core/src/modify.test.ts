@@ -23,6 +23,26 @@ const plan = (...requests: ChangeRequest[]) => {
 };
 
 describe("modifications", () => {
+  test.each([
+    [256, "planned"],
+    [5_000, "conflict"],
+  ])("%d small values make no content too large for a body without anybody noticing", (count, kind) => {
+    const requests = Array.from({ length: count }, (_, n) => ask("set", `/new_${n}`, "x".repeat(250)));
+    const result = planChanges(content, requests);
+    expect(result.kind).toBe(kind);
+    if (result.kind === "conflict") expect(result.conflicts[0]?.message).toContain("more than 1048576 bytes");
+  });
+
+  test.each(["set", "redact", "remove"] as const)(
+    "come by the ten thousand, as policies may ask for them: %s",
+    (op) => {
+      const requests = Array.from({ length: 10_000 }, (_, n) => ask(op, `/m${n}`, op === "set" ? n : undefined));
+      const filled = op === "set" ? {} : Object.fromEntries(requests.map(({ path }) => [path.slice(1), "x"]));
+      const result = planChanges(filled, requests);
+      expect(result.kind === "planned" && result.operations.length).toBe(10_000);
+    },
+  );
+
   test("become RFC 6902 operations in the order of their places", () => {
     expect(
       plan(

@@ -1,8 +1,9 @@
 import { hiddenTexts, limits } from "@countersign/contract";
 import { canonicalJson } from "./canonical-json.ts";
 import { holdsHidden, redacted_text } from "./hidden-text.ts";
-import { applyPatch, isIndex, nothing, type PatchOperation, pointerNames, valueAt } from "./json-patch.ts";
-import { isJsonLarger } from "./json-value.ts";
+import { applyTo, isIndex, nothing, openDraft, type PatchOperation, pointerNames, valueAt } from "./json-patch.ts";
+import { isJsonLarger, jsonRoom } from "./json-value.ts";
+import { pointerPart } from "./parse-json.ts";
 import type { ModifyOp } from "./policy/document.ts";
 
 /** One change that a fired rule asks for; `value` is already computed from the original content. */
@@ -37,6 +38,20 @@ export type ChangePlan =
 
 interface Change extends ChangeRequest {
   readonly names: readonly string[];
+  /** The place, and those above it, the topmost first: what changes have to do with one another is looked up by them. */
+  readonly place: string;
+  readonly above: readonly string[];
+}
+
+function changeOf(request: ChangeRequest): Change {
+  const names = pointerNames(request.path);
+  const above: string[] = [];
+  let place = "";
+  for (const name of names) {
+    above.push(place);
+    place += `/${pointerPart(name)}`;
+  }
+  return { ...request, names, place, above };
 }
 
 /**
@@ -53,14 +68,17 @@ export function planChanges(
   requests: readonly ChangeRequest[],
   also_hidden: readonly ChangeRequest[] = [],
 ): ChangePlan {
-  const changes = requests.map((request): Change => ({ ...request, names: pointerNames(request.path) })).sort(byPlace);
-  const hiding = changes.filter((change) => change.op === "remove" || change.op === "redact");
-  const hides = hiding.filter((change, at) =>
-    hiding.every((other, index) => index === at || !outranks(other, change, index < at)),
-  );
-  const values = changes.filter(
-    (change) => !hiding.includes(change) && !hides.some((hide) => isWithin(change.names, hide.names)),
-  );
+  const changes = requests.map(changeOf).sort(byPlace);
+  /** What hides each place: of several the first that removes it, else the first. */
+  const hiding = new Map<string, Change>();
+  for (const change of changes) {
+    if (!isHide(change)) continue;
+    const known = hiding.get(change.place);
+    if (known === undefined || (known.op !== "remove" && change.op === "remove")) hiding.set(change.place, change);
+  }
+  const isHiddenAbove = ({ above }: Change) => above.some((place) => hiding.has(place));
+  const hides = changes.filter((change) => hiding.get(change.place) === change && !isHiddenAbove(change));
+  const values = changes.filter((change) => !hiding.has(change.place) && !isHiddenAbove(change));
 
   const conflicts: Conflict[] = [];
   if ((hides.length > 0 || also_hidden.length > 0) && values.length > 0) {
@@ -70,10 +88,12 @@ export function planChanges(
     }
   }
   const writes: (Settled & { kind: "value" })[] = [];
-  for (const group of byPath(values)) {
-    const first = group[0];
-    const inside = first && values.find((other) => other.path !== first.path && isWithin(first.names, other.names));
+  const groups = byPlaces(values);
+  for (const group of groups.values()) {
+    const [first] = group;
     if (first === undefined) continue;
+    const outer = first.above.find((place) => groups.has(place));
+    const inside = outer === undefined ? undefined : groups.get(outer)?.[0];
     if (inside !== undefined) {
       conflicts.push(conflict(first.path, `${first.path} lies inside ${inside.path}`, [first, inside]));
       continue;
@@ -85,31 +105,31 @@ export function planChanges(
   if (conflicts.length > 0) return { kind: "conflict", conflicts };
 
   const operations: AttributedOperation[] = [];
-  let result = content;
+  const draft = openDraft(content);
   const perform = (change: Change, wanted: readonly PatchOperation[]): void => {
     for (const operation of wanted) {
-      const patched = applyPatch(result, [operation]);
-      if (!patched.ok) {
-        conflicts.push(conflict(change.path, patched.message, [change]));
+      const message = applyTo(draft, operation);
+      if (message !== null) {
+        conflicts.push(conflict(change.path, message, [change]));
         return;
       }
-      result = patched.document;
       operations.push({ ...operation, policy_id: change.policy_id });
     }
   };
+  // All that is written stands in the content side by side: what has no room there is not even copied.
+  let room: number = limits.body_bytes_max;
   for (const { change, value } of writes) {
-    // Before anything copies it.
-    const tooLarge = isJsonLarger(value, limits.body_bytes_max);
-    const before = { result, count: operations.length };
-    if (!tooLarge) perform(change, writing(result, change, value));
-    if (!tooLarge && !(isJsonLarger(value, small_bytes_max) && isJsonLarger(result, limits.body_bytes_max))) continue;
-    conflicts.push(conflict(change.path, `the content would have more than ${limits.body_bytes_max} bytes`, [change]));
-    result = before.result;
-    operations.length = before.count;
+    room = jsonRoom(value, room);
+    if (room < 0) break;
+    perform(change, writing(draft.document, change, value));
   }
+  const is_little = limits.body_bytes_max - room <= small_bytes_max;
+  if (room < 0 || (!is_little && isJsonLarger(draft.document, limits.body_bytes_max))) conflicts.push(tooLarge(writes));
   // From the end, so that removing one entry of a list does not shift the next.
-  for (const hide of hides.reverse()) perform(hide, hidingOf(result, hide));
-  return conflicts.length > 0 ? { kind: "conflict", conflicts } : { kind: "planned", operations, content: result };
+  for (const hide of hides.reverse()) perform(hide, hidingOf(draft.document, hide));
+  return conflicts.length > 0
+    ? { kind: "conflict", conflicts }
+    : { kind: "planned", operations, content: draft.document as Record<string, unknown> };
 }
 
 /**
@@ -128,7 +148,7 @@ export function hideContent(
 /** Why a value is not written. */
 export const holds_hidden = "the value holds what another rule hides";
 
-/** Values up to this do not make a content too large: there are not that many of them. */
+/** Values of so many bytes do not make a content too large, one or all together. */
 const small_bytes_max = 256;
 
 type Settled =
@@ -206,25 +226,25 @@ function conflict(path: string, message: string, changes: readonly Change[]): Co
   return { path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
 }
 
-/** Whether `hide` makes `other`, another remove or redact, needless. Of equal ones the first in order stays. */
-function outranks(hide: Change, other: Change, first: boolean): boolean {
-  if (!isWithin(other.names, hide.names)) return false;
-  if (other.names.length > hide.names.length) return true;
-  return hide.op === other.op ? first : hide.op === "remove";
+/** Whoever writes a large value; where nobody does, all who write. */
+function tooLarge(writes: readonly (Settled & { kind: "value" })[]): Conflict {
+  const large = writes.filter(({ value }) => isJsonLarger(value, small_bytes_max));
+  const changes = (large.length > 0 ? large : writes).map(({ change }) => change);
+  return conflict(changes[0]?.path ?? "", `the content would have more than ${limits.body_bytes_max} bytes`, changes);
 }
 
-function isWithin(names: readonly string[], outer: readonly string[]): boolean {
-  return outer.length <= names.length && outer.every((name, index) => names[index] === name);
+function isHide({ op }: Change): boolean {
+  return op === "remove" || op === "redact";
 }
 
-function byPath(changes: readonly Change[]): Change[][] {
+function byPlaces(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
   const groups = new Map<string, Change[]>();
   for (const change of changes) {
-    const group = groups.get(change.path);
-    if (group === undefined) groups.set(change.path, [change]);
+    const group = groups.get(change.place);
+    if (group === undefined) groups.set(change.place, [change]);
     else group.push(change);
   }
-  return [...groups.values()];
+  return groups;
 }
 
 /**
