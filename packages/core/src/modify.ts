@@ -92,10 +92,10 @@ export function planChanges(
   for (const group of groups.values()) {
     const [first] = group;
     if (first === undefined) continue;
-    const outer = first.above.find((place) => groups.has(place));
-    const inside = outer === undefined ? undefined : groups.get(outer)?.[0];
+    const outer = first.above.flatMap((place) => groups.get(place) ?? []);
+    const [inside] = outer;
     if (inside !== undefined) {
-      conflicts.push(conflict(first.path, `${first.path} lies inside ${inside.path}`, [first, inside]));
+      conflicts.push(conflict(first.path, `${first.path} lies inside ${inside.path}`, [...group, ...outer]));
       continue;
     }
     const settled = settle(content, group);

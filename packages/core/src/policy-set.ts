@@ -11,6 +11,7 @@ import type { SceneBindings } from "./policy/evaluate.ts";
 import { finish } from "./policy/expressions.ts";
 import { type FactPath, factPath } from "./policy/fact-paths.ts";
 import { SharedVariables } from "./policy/shared-variables.ts";
+import { strongComponents } from "./strong-components.ts";
 
 /** One fact that policies of one staleness profile may read; `valid_until` looks at each once per decision. */
 export interface FactSlot extends FactPath {
@@ -190,16 +191,6 @@ function suppressions(policies: readonly CompiledPolicy[]): number[][] {
   const edges = policies.map((policy) =>
     policy.suppresses.flatMap((name) => places.get(`${policy.pack ?? ""}\0${name}`) ?? []),
   );
-  const reaches = (from: number, to: number): boolean => {
-    const seen = new Set<number>();
-    const queue = [from];
-    for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
-      if (at === to) return true;
-      if (seen.has(at)) continue;
-      seen.add(at);
-      queue.push(...(edges[at] ?? []));
-    }
-    return false;
-  };
-  return edges.map((targets, place) => targets.filter((target) => !reaches(target, place)));
+  const components = strongComponents(edges);
+  return edges.map((targets, place) => targets.filter((target) => components[target] !== components[place]));
 }
