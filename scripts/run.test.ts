@@ -150,6 +150,7 @@ describe("npm start", () => {
       "npm.js": recorder("npm", installing),
     });
     const both = [start("start"), start("build")];
+    onTestFinished(() => void both.map((each) => each.kill()));
     const codes = both.map((each) => new Promise((resolve) => each.once("close", resolve)));
     let said = "";
     for (const each of both) {

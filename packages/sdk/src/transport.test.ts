@@ -197,15 +197,16 @@ test("waitForOutcome gives up after some five minutes also where nothing is answ
       new Promise<Response>((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
     const answer = createClient({ base_url: "http://service", fetch: silent }).waitForOutcome("int_1");
     const ended = expect(answer).rejects.toThrow(ConnectionError);
-    const began_ms = Date.now();
-    let ended_ms = 0;
+    let is_over = false;
     void ended.then(() => {
-      ended_ms = Date.now();
+      is_over = true;
     });
-    await vi.advanceTimersByTimeAsync(7_200_000);
+    let waited_ms = 0;
+    // No further than that: what other tests of this process have left running goes on by these timers, too.
+    for (; !is_over && waited_ms < 400_000; waited_ms += 10_000) await vi.advanceTimersByTimeAsync(10_000);
+    expect(is_over).toBe(true);
+    expect(waited_ms).toBeGreaterThan(250_000);
     await ended;
-    expect(ended_ms - began_ms).toBeGreaterThan(250_000);
-    expect(ended_ms - began_ms).toBeLessThan(400_000);
   } finally {
     vi.useRealTimers();
   }
