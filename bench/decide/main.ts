@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type DecideInput, decide } from "@countersign/core";
+import { median } from "../median.ts";
 import { packDocuments, paymentInputs, setOf } from "./inputs.ts";
 import { benchPolicies } from "./policies.ts";
 
@@ -53,10 +54,6 @@ function verdicts(inputs: readonly DecideInput[]): string {
     counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
   }
   return [...counts].map(([verdict, count]) => `${verdict} ${count}`).join(", ");
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 if (options.help) {

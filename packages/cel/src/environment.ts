@@ -1,4 +1,4 @@
-import { type Checked, check, type Declarations } from "./check/checker.ts";
+import { type Checked, check, type Declarations, type PatternMeter } from "./check/checker.ts";
 import {
   BOOL,
   BYTES,
@@ -77,6 +77,8 @@ export interface CheckResult {
 export interface ExpressionOptions {
   /** As `EnvironmentOptions.result`; null lifts it. */
   readonly result?: Type | null;
+  /** Shared by expressions whose literal patterns are to be bounded together; alone, an expression has the whole bound. */
+  readonly patterns?: PatternMeter;
 }
 
 const TYPES: ReadonlyMap<string, Type> = new Map([
@@ -165,7 +167,7 @@ export class Environment {
   }
 
   private analyse(ast: Ast, options: ExpressionOptions): Checked {
-    return check(ast, this.declarations, this.wanted(options));
+    return check(ast, this.declarations, this.wanted(options), options.patterns);
   }
 
   private wanted(options: ExpressionOptions): Type | null {

@@ -145,6 +145,34 @@ describe("the estimate", () => {
     expect(tight).toBeGreaterThan(200);
   });
 
+  it.each([
+    "s == t",
+    "dyn(ss) == [t, s]",
+    "t in ss",
+    "s in o",
+    "s < t",
+    "bytes(s) < bytes(t)",
+    "s.startsWith(t)",
+    "s.endsWith(t)",
+    "ss.all(x, x <= s && x == t)",
+    "ss.exists(x, ss.exists(y, x.startsWith(y) && x == s))",
+    "{s: 1, t + 'x': 2}[t] == 1",
+    "ss.all(x, o[x] == 1)",
+    "ss.all(x, {x: 1}[s] == 1)",
+    "{s: 1} == {t: 1}",
+    "{s: 1} in [{t: 1}]",
+    "s.format([1]) == t",
+    "null in [ss, o]",
+    "{} == o",
+  ])("is never exceeded on long texts that are the same: %s", (source) => {
+    const text = () => JSON.parse(JSON.stringify("x".repeat(20_000))) as string;
+    const o = Object.fromEntries([..."abcdefghijklmnopqrstuvwxyz"].map((name) => [name, 1]));
+    const given = { s: text(), t: text(), ss: [text(), text(), text()], o };
+    const budget = { left: PLENTY };
+    env.compile(source).evaluate(given, { budget });
+    expect(PLENTY - budget.left).toBeLessThanOrEqual(env.estimate(source, sizesOf(given)).units);
+  });
+
   it("grows with all that the entries hold together, not with the largest entry as often as there are entries", () => {
     const units = (source: string) =>
       env.estimate(source, () => ({ chars: 1_000, items: 200, values: 1_000, text: 10_000 })).units;

@@ -6,6 +6,7 @@ import { garbage, mutated } from "./garbage.ts";
 import { Random } from "./random.ts";
 
 const env = environment({ variables: { a: DYN, b: DYN } });
+const loop = environment({ variables: { a: DYN, b: DYN, c: DYN, d: DYN, e: DYN, many: DYN } });
 const evaluate = (source: string, bindings: Record<string, unknown> = {}, left = 100_000) =>
   env.compile(source).evaluate(bindings, { budget: { left } });
 
@@ -190,6 +191,40 @@ describe("evaluation", () => {
       "b.transformMapEntry(i, x, a) == a",
     ])
       expect(evaluate(source, { a: meta, b: rows }), source).toEqual(spent);
+  });
+
+  it.each([
+    "a == b && false",
+    "[a] == [b] && false",
+    "a in [b] && false",
+    "a < b",
+    "a.startsWith(b) && false",
+    "a.endsWith(b) && false",
+    "b in {a: 1} && false",
+    "{a: 1}[b] == 2",
+    "c[?a].hasValue()",
+    "d == e && false",
+  ])("pays for a look at a long text each time: %s", (look) => {
+    const long = () => JSON.parse(JSON.stringify("x".repeat(400_000))) as string;
+    const maps = { c: {}, d: { [long()]: 1 }, e: { [long()]: 1 } };
+    const bindings = { a: long(), b: long(), ...maps, many: Array(10_000).fill(1) };
+    const budget = { left: 10_000_000 };
+    loop.compile(`many.exists(i, ${look})`).evaluate(bindings, { budget });
+    expect(budget.left).toBeLessThan(10_000_000 - (10_000 * 400_000) / 4_096);
+  });
+
+  it("formats no further once the budget is spent", () => {
+    const budget = { left: 10_000 };
+    const formatted = `"${"%x".repeat(100)}".format([${Array(100).fill("a").join(", ")}])`;
+    env.compile(formatted).evaluate({ a: "x".repeat(100_000) }, { budget });
+    expect(budget.left).toBeGreaterThan(-20_000);
+  });
+
+  it("leaves a long name out of the path of what is missing", () => {
+    expect(evaluate("a[b] == 1", { a: {}, b: "x".repeat(2_000) })).toEqual({
+      kind: "unknown",
+      unknowns: [{ path: "a[…]", reason: "missing" }],
+    });
   });
 
   it("stops a result that holds one long text or key many times at the budget", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { DYN, environment } from "../src/index.ts";
 import { pattern } from "../src/stdlib/regex.ts";
 
@@ -10,22 +10,82 @@ describe("a pattern", () => {
   const many = "(a?){1000}".repeat(300);
 
   it("whose repetitions would be written out to megabytes is refused, as a literal and as a value", () => {
-    expect(() => evaluate(`"a".matches("${many}")`)).toThrow(/repetitions/);
+    expect(() => evaluate(`"a".matches("${many.slice(0, 900)}")`)).toThrow(/repetitions/);
     expect(evaluate("a.matches(b)", { a: "a", b: many.slice(0, 900) }).kind).toBe("error");
   });
 
-  it.each(["[\u0100-\uffff]", "\\x{e0}-\\x{ffff}", "\\pL"])(
-    "without case that has too many of %s is refused",
+  it.each([
+    `(?:(?:${"a?".repeat(450)}){31}){32}`,
+    `(?:(?:(?:${"a?".repeat(450)}){10}){10}){10}`,
+    `(?:(?:${"a?".repeat(450)}){31}(?i)){32}`,
+    `(?:${"a?".repeat(450)}){31}(?i){32}`,
+    `(?:(?:${"[]()]?".repeat(150)}){31}){32}`,
+    `(?:(?:\\Q)\\E${"a?".repeat(450)}){31}){32}`,
+  ])("whose repetitions stand in repetitions is refused: %#", (source) => {
+    expect(() => evaluate(`"a".matches(${JSON.stringify(source)})`)).toThrow(/repetitions/);
+  });
+
+  it.each(["[\u0100-\uffff]", "\\x{e0}-\\x{ffff}", "\\d-!-\uffff", "\n-\uffff"])(
+    "without case that has too many of %j is refused",
     (wide) => {
-      const source = `(?i)[${wide.repeat(800)}]`;
+      const source = `(?i)[${wide.repeat(60)}]`;
       expect(() => evaluate(`"a".matches(${JSON.stringify(source)})`)).toThrow(/ranges/);
     },
   );
+
+  it.each([`(${"a?".repeat(42)}){1000}`, `(?i)[${"!-\uffff".repeat(20)}]`, "\\pL".repeat(300)])(
+    "is refused where it comes to too much with those before it: %#",
+    (source) => {
+      const [one, other, small] = [source, `${source}b`, "c"].map((each) => `a.matches(${JSON.stringify(each)})`);
+      expect(() => env.compile(`${one} || ${small}`)).not.toThrow();
+      const { diagnostics } = env.check(`${one} || ${other} || ${small}`);
+      expect(diagnostics.filter(({ severity }) => severity === "error")).toMatchObject([{ code: "pattern" }]);
+    },
+  );
+
+  it("is refused where it is longer than is ever matched", () => {
+    const matches = (length: number) => `a.matches("${"x".repeat(length)}")`;
+    expect(evaluate(matches(1_000), { a: "x".repeat(1_000) })).toMatchObject({ kind: "value", value: true });
+    expect(() => evaluate(matches(1_001))).toThrow(/longer than 1000/);
+  });
 
   it("stays compiled while a thousand are in use in turns", () => {
     const sources = Array.from({ length: 1_000 }, (_, i) => `^user-${i}@[a-z]+$`);
     const compiled = sources.map(pattern);
     expect(sources.map(pattern).every((again, i) => again === compiled[i])).toBe(true);
+  });
+
+  it("is forgotten for others where they take much memory", () => {
+    const small = pattern("small");
+    for (let i = 0; i < 4; i++) expect(pattern(`(?:${"a?".repeat(45)}${i}){900}`)).not.toBeNull();
+    expect(pattern("small")).not.toBe(small);
+  });
+
+  it("is not matched with a text that is too long for the budget", () => {
+    const matcher = vi.spyOn(pattern("[ab]*a[ab]{500}[cd]") as object as { matcher(text: string): unknown }, "matcher");
+    expect(evaluate('a.matches("[ab]*a[ab]{500}[cd]")', { a: "ab".repeat(350_000) }).kind).toBe("unknown");
+    expect(matcher).not.toHaveBeenCalled();
+    evaluate('a.matches("[ab]*a[ab]{500}[cd]")', { a: "ab" });
+    expect(matcher).toHaveBeenCalledTimes(1);
+  });
+
+  it("may be the usual one for an address or an account, with many others beside it", () => {
+    const octet = "(25[0-5]|(2[0-4]|1{0,1}[0-9]){0,1}[0-9])";
+    const group = "[0-9a-fA-F]{1,4}";
+    const ipv6 = [
+      `(${group}:){7,7}${group}|(${group}:){1,7}:|(${group}:){1,6}:${group}|(${group}:){1,5}(:${group}){1,2}`,
+      `(${group}:){1,4}(:${group}){1,3}|(${group}:){1,3}(:${group}){1,4}|(${group}:){1,2}(:${group}){1,5}`,
+      `${group}:((:${group}){1,6})|:((:${group}){1,7}|:)|fe80:(:[0-9a-fA-F]{0,4}){0,4}%[0-9a-zA-Z]{1,}`,
+      `::(ffff(:0{1,4}){0,1}:){0,1}(${octet}[.]){3,3}${octet}|(${group}:){1,4}:(${octet}[.]){3,3}${octet}`,
+    ].join("|");
+    const accounts = ["AT", "BE", "CH", "DE", "ES", "FR", "GB", "IT", "NL"].map(
+      (country) => `${country}[0-9]{2}[A-Z0-9]{20}`,
+    );
+    const urgent = "(?is)(?:wire|transfer|send).{0,200}(?:urgent|today).{0,200}(?:gift cards?|crypto)";
+    const many = Array.from({ length: 20 }, (_, i) => `^[a-z0-9.-]{1,256}[.]${i}[a-z]{2,63}$`);
+    const sources = [`^(${ipv6})$`, `^(?:${accounts.join("|")})$`, urgent, ...many];
+    const matches = sources.map((source) => `a.matches(${JSON.stringify(source)})`);
+    expect(evaluate(matches.join(" || "), { a: "2001:db8::1" })).toMatchObject({ kind: "value", value: true });
   });
 
   it("may repeat what people repeat", () => {
@@ -35,6 +95,7 @@ describe("a pattern", () => {
       "a{2,}",
       "{x}",
       "(?:[0-9]{1,3}[.]){3}[0-9]{1,3}",
+      "(?i)^[\\\\w\\\\x{80}-\\\\x{10FFFF}]+@[a-z\\\\x{80}-\\\\x{10FFFF}][a-z\\\\x{80}-\\\\x{10FFFF}-]{0,61}$",
       "(?i)^[\\\\pL\\\\pN .'-]+@[a-z\u00e0-\u00ff]+$",
       `(?i)[${"\u00e0-\u00ff\u0400-\u04ff".repeat(40)}]`,
     ])

@@ -103,6 +103,8 @@ export const limits = {
   backtest_unknown_facts_max: 200,
   backtests_waiting_max: 8,
   backtests_per_organization_max: 2,
+  /** Then one that runs makes room, where another organization waits. */
+  backtest_turn_minutes: 15,
 
   // People. Source: api.md §9
   password_chars_min: 10,

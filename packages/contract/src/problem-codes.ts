@@ -48,11 +48,15 @@ export const refusalCodes = {
   out_of_range: { statuses: [409], meaning: "There are as many of them as there may be." },
   status: { statuses: [409], meaning: "Its `status` does not permit this." },
   not_allowed: {
-    statuses: [403, 409, 422],
+    statuses: [403, 409, 415, 422],
     meaning: "Not for this caller, or not as things are; `policy` names the rule where it is one.",
   },
+  turn_over: { statuses: [503], meaning: "The backtest has run for long, and another organization's waits." },
   provider: { statuses: [503], meaning: "The provider cannot be reached or gave no usable answer." },
 } as const satisfies Record<string, RefusalRow>;
+
+/** The `code` of an entry of `error.details` on other statuses than 400. */
+export type RefusalCode = keyof typeof refusalCodes;
 
 /** One row of `refusalCodes`. */
 export interface RefusalRow {

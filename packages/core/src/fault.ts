@@ -1,4 +1,4 @@
-import type { ErrorCode } from "@countersign/contract";
+import type { ErrorCode, ProblemCode, RefusalCode } from "@countersign/contract";
 
 export type { ErrorCode } from "@countersign/contract";
 
@@ -32,4 +32,9 @@ export class Fault extends Error {
     this.internal = options.internal;
     this.headers = options.headers ?? {};
   }
+}
+
+/** A refusal for one reason, at one place of what was sent: a JSON Pointer, "" for the whole. */
+export function faultAt(code: ErrorCode, path: string, reason: ProblemCode | RefusalCode, message: string): Fault {
+  return new Fault(code, { details: [{ path, code: reason, message }] });
 }

@@ -43,13 +43,20 @@ export {
 } from "./facts/merge.ts";
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { type ContextFindings, contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
-export { type ErrorCode, Fault, type FaultDetail, type FaultOptions } from "./fault.ts";
+export { type ErrorCode, Fault, type FaultDetail, type FaultOptions, faultAt } from "./fault.ts";
 export { type ActionIdentity, actionFingerprint, sha256Hex } from "./fingerprint.ts";
 export { redacted_text, withoutTexts } from "./hidden-text.ts";
 export { applyPatch, type Patched, type PatchOperation } from "./json-patch.ts";
 export { type KeyLife, type KeyState, keyState } from "./key-lifecycle.ts";
 export { linesOf } from "./lines-of.ts";
-export { confirmSteps, intake, packSteps, QUICKSTART_PACKS, sureActions, sureClasses } from "./onboarding/intake.ts";
+export {
+  confirmSteps,
+  intakeSteps,
+  packSteps,
+  QUICKSTART_PACKS,
+  sureActions,
+  sureClasses,
+} from "./onboarding/intake.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
 export { type OverrideTerms, overrideTerms } from "./override.ts";
 export { loadPack } from "./packs/load-pack.ts";

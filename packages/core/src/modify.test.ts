@@ -123,6 +123,11 @@ describe("modifications", () => {
     expect(result).toMatchObject({ kind: "planned", content: { items: [{ id: 2 }] } });
   });
 
+  test("what is appended stands behind the entries that are named, and replaces none", () => {
+    const result = planChanges({ list: [1] }, [ask("set", "/list/-", "last"), ask("set", "/list/1", "second", "q")]);
+    expect(result).toMatchObject({ kind: "planned", content: { list: [1, "second", "last"] } });
+  });
+
   test("objects missing above a place are made, once", () => {
     expect(plan(ask("set", "/a/b/c", 1), ask("set", "/a/b/d", 2))).toEqual([
       ["add", "/a", {}],
@@ -195,8 +200,18 @@ describe("modifications", () => {
     expect(hideContent(content, []).content).toBe(content);
   });
 
+  test("names of digits and letters have one order, whatever the order of asking", () => {
+    const [nine, ten, letter] = [ask("set", "/9", 1), ask("set", "/10", 1), ask("set", "/1a", 1)];
+    for (const asked of [
+      [nine, ten, letter],
+      [ten, letter, nine],
+      [letter, nine, ten],
+    ])
+      expect(plan(...asked).map(([, path]) => path)).toEqual(["/9", "/10", "/1a"]);
+  });
+
   test("the order of asking never matters, and the patch leads from the content to the result", () => {
-    const path = fc.constantFrom("/a", "/a/b", "/n", "/l/0", "/l/1", "/x/y");
+    const path = fc.constantFrom("/a", "/a/b", "/n", "/l/0", "/l/1", "/l/2", "/l/-", "/x/y");
     const op = fc.constantFrom("remove", "redact", "set", "cap", "floor") as fc.Arbitrary<ChangeRequest["op"]>;
     const request = fc
       .tuple(op, path, fc.integer({ min: 0, max: 3 }), fc.constantFrom("p", "q", "r"))

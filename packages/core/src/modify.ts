@@ -248,14 +248,16 @@ function byPlaces(changes: readonly Change[]): ReadonlyMap<string, readonly Chan
 }
 
 /**
- * By place (list entries by number), then policy name, id and operation: the same order whatever the order of asking.
+ * By place, then policy name, id and operation: the same order whatever the order of asking. Of one list or object the
+ * numbers come first, by what they count, then the other names: what is appended with `-` stands behind the entries named.
  */
 function byPlace(a: Change, b: Change): number {
   for (let i = 0; i < a.names.length && i < b.names.length; i += 1) {
     const [left = "", right = ""] = [a.names[i], b.names[i]];
     if (left === right) continue;
-    if (isIndex(left) && isIndex(right)) return Number(left) - Number(right);
-    return left < right ? -1 : 1;
+    const numbered = isIndex(left);
+    if (numbered !== isIndex(right)) return numbered ? -1 : 1;
+    return numbered ? Number(left) - Number(right) : compare(left, right);
   }
   return (
     a.names.length - b.names.length ||

@@ -73,8 +73,8 @@ interface PolicySetSource {
 const policies_a_step = 8;
 
 /**
- * Compiles the policies of one membrane. The order of `policies` never matters. Throws for a document that
- * `checkPolicy` would refuse: only checked documents are stored.
+ * Compiles the policies of one membrane. The order of `policies` never matters. Only checked documents are stored:
+ * throws for what is no CEL.
  */
 export function compilePolicySet(source: PolicySetSource): PolicySet {
   return finish(policySetSteps(source));

@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import type { FunctionDeclaration, Overload } from "../library.ts";
-import { isTooMuch } from "../stdlib/regex.ts";
+import { PATTERN_MAX, PATTERN_WORK_MAX, pattern, patternWork } from "../stdlib/regex.ts";
 import { closest } from "../suggest.ts";
 import { type Call, dottedName, type Expr } from "../syntax/ast.ts";
 import { MEMBER_MACROS } from "../syntax/macros.ts";
@@ -226,17 +226,22 @@ function signature(f: FunctionDeclaration, o: Overload, member: boolean): string
 /** Literal arguments whose content can be judged now: patterns must compile. */
 function checkLiterals(c: Checker, name: string, args: readonly Expr[]): void {
   if (name !== "matches") return;
-  const pattern = args[1];
-  if (pattern?.kind !== "literal" || typeof pattern.value !== "string") return;
+  const written = args[1];
+  if (written?.kind !== "literal" || typeof written.value !== "string") return;
   try {
-    if (isTooMuch(pattern.value)) throw new Error("its counted repetitions or ranges make too much of it");
-    RE2JS.compile(pattern.value);
+    if (written.value.length > PATTERN_MAX) throw new Error(`it is longer than ${PATTERN_MAX} characters`);
+    const work = patternWork(written.value);
+    if (c.patterns.work + work > PATTERN_WORK_MAX)
+      throw new Error("counted repetitions or ranges make too much of it, or of it and those before it");
+    c.patterns.work += work;
+    // Compiled anew only to learn why it does not.
+    if (pattern(written.value) === null) RE2JS.compile(written.value);
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "";
     c.report({
       code: "pattern",
       message: `this pattern does not compile: ${why}`,
-      ...place(pattern),
+      ...place(written),
       help: "patterns are RE2: no look-around, no back-references",
     });
   }

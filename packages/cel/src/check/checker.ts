@@ -37,9 +37,14 @@ export interface Checked {
 /** The most findings of one severity that one check tells. */
 const findings_max = 200;
 
+/** What compiling the literal patterns of one or more expressions takes together; see `patternWork`. */
+export interface PatternMeter {
+  work: number;
+}
+
 /** Checks an expression against declarations; never throws. `result` is what its type must be, when that matters. */
-export function check(ast: Ast, declarations: Declarations, result: Type | null): Checked {
-  const checker = new Checker(ast, declarations);
+export function check(ast: Ast, declarations: Declarations, result: Type | null, patterns?: PatternMeter): Checked {
+  const checker = new Checker(ast, declarations, patterns);
   const type = checker.visit(ast.root, null, NO_GUARDS);
   if (result !== null && type.kind !== "error" && !checker.unify.assignable(type, result)) {
     const found = typeName(checker.unify.resolve(type, true));
@@ -66,10 +71,12 @@ export class Checker {
   private readonly slots = new Map<number, number>();
   private slotCount = 0;
   readonly unguarded = new Map<string, Diagnostic>();
+  readonly patterns: PatternMeter;
 
-  constructor(ast: Ast, declarations: Declarations) {
+  constructor(ast: Ast, declarations: Declarations, patterns: PatternMeter = { work: 0 }) {
     this.ast = ast;
     this.declarations = declarations;
+    this.patterns = patterns;
   }
 
   finish(type: Type): Checked {

@@ -1,8 +1,8 @@
 import type { Type } from "../check/type.ts";
 import type { Place } from "../syntax/ast.ts";
-import { mapGet } from "../value/equal.ts";
+import { chargeForChars, mapGet } from "../value/equal.ts";
 import { LazyObject } from "../value/lazy.ts";
-import { combine, isAbsence, NonValue, Unknown, unknown } from "../value/unknown.ts";
+import { combine, isAbsence, NonValue, SPENT, Unknown, unknown } from "../value/unknown.ts";
 import { isMap, isRecord, mapKey, Optional, Uint, type Value } from "../value/value.ts";
 import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
@@ -148,6 +148,8 @@ function indexValue(o: Value, k: Value, operand: Code, at: Code, f: Frame): Valu
   if (o instanceof NonValue) return o as Value;
   if (o instanceof LazyObject && typeof k === "string") return o.get(k, operand.describe(f) + suffix(k), f) as Value;
   if (!isMap(o)) return blame(o, operand, f);
+  if (typeof k === "string") chargeForChars(k.length, f);
+  if (f.left < 0) return SPENT;
   if (mapKey(k) === null && typeof k !== "number") return blame(k, at, f);
   return mapGet(o, k) ?? (mapGet(o, k) === null ? null : unknown(operand.describe(f) + suffix(k), "missing"));
 }
@@ -159,8 +161,12 @@ function position(k: Value): number | null {
   return k instanceof Uint ? Number(k.unsigned) : null;
 }
 
+/** Longer names are left out of paths: each time that one is missing it would be written anew. */
+const NAME_MAX = 1_024;
+
 /** How a path goes on below a container: `.name` for names, `[…]` for everything else. */
 function suffix(k: Value): string {
+  if (typeof k === "string" && k.length > NAME_MAX) return "[…]";
   if (typeof k === "string") return /^[A-Za-z_]\w*$/.test(k) ? `.${k}` : `[${JSON.stringify(k)}]`;
   if (k instanceof Uint) return `[${k.unsigned}]`;
   return typeof k === "bigint" || typeof k === "number" || typeof k === "boolean" ? `[${k}]` : "[…]";

@@ -2,7 +2,7 @@ import { BOOL } from "../check/type.ts";
 import { compareDurations, Duration } from "../value/duration.ts";
 import { compareBytes, compareNumbers, compareStrings } from "../value/equal.ts";
 import { compareTimestamps, Timestamp } from "../value/timestamp.ts";
-import { combine, merge } from "../value/unknown.ts";
+import { combine, merge, SPENT } from "../value/unknown.ts";
 import { Uint, type Value } from "../value/value.ts";
 import { blame, type Code, code, type Run, type Test, testOf } from "./code.ts";
 import { exactNumber } from "./equality.ts";
@@ -73,7 +73,8 @@ function slow(x: Value, op: Order, y: Value, a: Code, b: Code, f: Frame): Value 
   if (bad !== null) return bad;
   const sort = sortOf(x);
   if (sort === null || sort !== sortOf(y)) return blamed(x, sort, y, a, b, f);
-  const d = order(x, y);
+  const d = order(x, y, f);
+  if (f.left < 0) return SPENT;
   switch (op) {
     case "<":
       return d < 0;
@@ -103,10 +104,10 @@ function sortOf(v: Value): "number" | "string" | "bool" | "bytes" | "timestamp" 
   return v instanceof Duration ? "duration" : null;
 }
 
-function order(x: Value, y: Value): number {
-  if (typeof x === "string") return compareStrings(x, y as string);
+function order(x: Value, y: Value, f: Frame): number {
+  if (typeof x === "string") return compareStrings(x, y as string, f);
   if (typeof x === "boolean") return Number(x) - Number(y);
-  if (x instanceof Uint8Array) return compareBytes(x, y as Uint8Array);
+  if (x instanceof Uint8Array) return compareBytes(x, y as Uint8Array, f);
   if (x instanceof Timestamp) return compareTimestamps(x, y as Timestamp);
   if (x instanceof Duration) return compareDurations(x, y as Duration);
   return compareNumbers(x, y);

@@ -1,5 +1,5 @@
 import { BOOL, type Type } from "../check/type.ts";
-import { equal, hasKey } from "../value/equal.ts";
+import { chargeForChars, equal, hasKey, sameText } from "../value/equal.ts";
 import { LazyObject } from "../value/lazy.ts";
 import { combine, type Failure, merge, NonValue, NullFact, SPENT, type Unknown, unknown } from "../value/unknown.ts";
 import { CelMap, isMap, type Value } from "../value/value.ts";
@@ -23,6 +23,10 @@ export function equality(a: Code, b: Code, sign: boolean, describe: (f: Frame) =
     run: (f) => {
       const x = left(f);
       const y = right(f);
+      if (typeof x === "string" && typeof y === "string") {
+        const same = sameText(x, y, f);
+        return f.left < 0 ? SPENT : same === sign;
+      }
       if (typeof x === typeof y && typeof x !== "object") return (x === y) === sign;
       return slow(x, y, a, b, sign, f);
     },
@@ -162,19 +166,23 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     const scalar = typeof x === "string" || typeof x === "boolean";
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;
-      if (x === y) return true;
+      if (typeof x === "string" && typeof y === "string" ? sameText(x, y, f) : x === y)
+        return f.left < 0 ? SPENT : true;
       if (scalar ? typeof y !== "object" || y === null : false) continue;
       if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
       else if (!scalar && equal(x, y, f)) return true;
-      else if (!scalar && typeof x === "object" && typeof y === "object" && y !== null) {
+      else if (!scalar && typeof x === "object" && x !== null && typeof y === "object" && y !== null) {
         if (own === undefined) own = marker(x, f);
         unsure = merged(unsure, merged(own, marker(y, f)));
       }
       if (f.left < 0) return SPENT;
     }
-    return unsure ?? false;
+    return f.left < 0 ? SPENT : (unsure ?? false);
   }
-  if (isMap(container)) return hasKey(container, x) as Value;
+  if (isMap(container)) {
+    if (typeof x === "string") chargeForChars(x.length, f);
+    return f.left < 0 ? SPENT : (hasKey(container, x) as Value);
+  }
   if (container instanceof LazyObject) return typeof x === "string" && container.has(x);
   return combine([x, container]) ?? blame(container, b, f);
 }

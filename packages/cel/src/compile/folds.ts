@@ -1,6 +1,6 @@
 import type { Type } from "../check/type.ts";
 import type { Fold } from "../syntax/ast.ts";
-import { mapGet, mapKeys, presentKeys } from "../value/equal.ts";
+import { chargeForChars, mapGet, mapKeys, presentKeys } from "../value/equal.ts";
 import { combine, Failure, isNonValue, merge, NonValue, SPENT, type Unknown } from "../value/unknown.ts";
 import { CelMap, isMap, type MapKey, mapKey, Optional, type Value } from "../value/value.ts";
 import { blame, type Code, code, type Run } from "./code.ts";
@@ -267,6 +267,10 @@ export function map(entries: readonly EntryCode[], type: Type, describe: (f: Fra
         if (!(value instanceof Optional)) return blame(value, e.value, f);
         if (!value.present) continue;
         value = value.held;
+      }
+      if (typeof key === "string" && e.key.constant === undefined) {
+        chargeForChars(key.length, f);
+        if (f.left < 0) return SPENT;
       }
       const k = typeof key === "number" ? null : mapKey(key);
       if (k === null) return new Failure("a map key must be a string, int, uint or bool");

@@ -1,6 +1,7 @@
 import type { Checked } from "../check/checker.ts";
 import { DYN, type Type } from "../check/type.ts";
 import type { Ast, Binary, Call, Expr, Fold, Literal, Logic } from "../syntax/ast.ts";
+import { CHARS_A_UNIT } from "../value/equal.ts";
 import { libraryCall } from "./functions.ts";
 import {
   additive,
@@ -15,6 +16,7 @@ import {
   textOf,
   tight,
 } from "./size.ts";
+import { adding, comparing, ordering, reading, searching } from "./work.ts";
 
 /** The most that evaluating an expression can take from a budget, and how large its value can be. */
 export interface Estimate {
@@ -93,7 +95,7 @@ class Estimator {
         // Naming it computes the index again: once for a missing entry, or once for one of the wrong type.
         const naming = operand.naming + at.units;
         return {
-          units: operand.units + at.units + 1,
+          units: operand.units + at.units + 1 + at.size.chars / CHARS_A_UNIT,
           size: operand.entries === "text" ? textOf(operand.size.chars) : operand.size,
           naming,
           kind: operand.entries,
@@ -131,7 +133,7 @@ class Estimator {
       case "map": {
         const parts = e.entries.flatMap((x) => [this.visit(x.key, locals), this.visit(x.value, locals)]);
         return plain(
-          1,
+          1 + parts.reduce((sum, p) => sum + p.size.chars, 0) / CHARS_A_UNIT,
           parts,
           containing(
             parts.map((p) => p.size),
@@ -203,9 +205,18 @@ class Estimator {
     switch (e.op) {
       case "==":
       case "!=":
-        return test(isScalar(a) || isScalar(b) ? 0 : comparing(a.size, b.size, this.bounds));
-      case "in":
-        return test(b.size.items / 2 + (isScalar(a) || holdsScalars(b) ? 0 : searching(a.size, b.size)));
+        return test(
+          isScalar(a) || isScalar(b)
+            ? reading(a.size.chars, b.size.chars, this.bounds)
+            : comparing(a.size, b.size, this.bounds),
+        );
+      case "in": {
+        const isPlain = isScalar(a) || holdsScalars(b);
+        const work = isPlain
+          ? reading(b.size.items * a.size.chars, b.size.text, this.bounds)
+          : searching(a.size, b.size);
+        return test(b.size.items / 2 + work + a.size.chars / CHARS_A_UNIT);
+      }
       case "+": {
         if (a.kind === "number" || b.kind === "number") return plain(1, [a, b], SCALAR, "number");
         const isText = a.kind === "text" || b.kind === "text";
@@ -216,7 +227,7 @@ class Estimator {
       case "<=":
       case ">":
       case ">=":
-        return test(0);
+        return test(ordering(a.size, b.size, isScalar(a) || isScalar(b), this.bounds));
       default:
         return plain(1, [a, b], SCALAR, a.kind === "number" || b.kind === "number" ? "number" : "any");
     }
@@ -344,20 +355,6 @@ function namesOf(e: Expr): string[] | null {
   if (e.kind !== "select" || e.optional) return null;
   const before = namesOf(e.operand);
   return before === null ? null : [...before, e.field];
-}
-
-/** Containers are looked through for what is unknown in them, then compared by element; a map's keys are counted first. */
-function comparing(a: Size, b: Size, { least }: Bounds): number {
-  return a.values * 2 + b.values + least(a.text, b.text) / 16;
-}
-
-/** What is looked for is looked through once and compared with every entry, which is looked through once. */
-function searching(a: Size, b: Size): number {
-  return a.values * (1 + b.items) + b.values + b.text / 16;
-}
-
-function adding(a: Size, b: Size): number {
-  return (a.chars + b.chars) / 16 + (a.values > 1 || b.values > 1 ? (a.items + b.items) / 4 : 0);
 }
 
 function sum(a: Size, b: Size): Size {

@@ -1,5 +1,6 @@
 import { PATTERN_MAX, pattern } from "../stdlib/regex.ts";
 import type { Expr } from "../syntax/ast.ts";
+import { CHARS_A_UNIT } from "../value/equal.ts";
 import { type Bounds, containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
 
 /** What a call takes besides its own node, and how large its result can be. */
@@ -33,6 +34,7 @@ export function libraryCall(
       return { work: a.chars / 64 + a.items, size: SCALAR };
     case "startsWith":
     case "endsWith":
+      return { work: bounds.least(a.chars, b.chars) / CHARS_A_UNIT, size: SCALAR };
     case "bool":
     case "int":
     case "uint":
@@ -120,5 +122,5 @@ function formatted(text: Size, args: Size, literal: string | null, { least }: Bo
   // Every value is shown at most once. Hex doubles bytes, of which a unit has three; a precision makes at most 450 digits.
   const perUnit = literal !== null && !/%[.0-9]*[xX]/.test(literal) ? 1 : 6;
   const chars = args.text * perUnit + args.values * SCALAR_CHARS + clauses * 450;
-  return { work: clauses * 2 + args.values + chars / 16, size: textOf(text.chars + chars) };
+  return { work: clauses * 2 + args.values + (text.chars + chars) / 16, size: textOf(text.chars + chars) };
 }

@@ -21,6 +21,7 @@ export function format(text: string, args: readonly Value[], call: CallContext):
       if (verb === "%" && precision === undefined) return "%";
       if (!"sdfebox X".includes(verb) || verb === " " || verb === "")
         throw new Misfit(`unrecognized formatting clause: %${verb}`);
+      if (call.left < 0) throw new Misfit(SPENT_MARK);
       if (next >= args.length) throw new Misfit(`index ${next} out of range`);
       const value = args[next++] as Value;
       if (value instanceof NonValue) bad ??= value as Value;
@@ -113,8 +114,12 @@ function scientific(x: number, digits: number): string {
   return text.replace(/e([+-])([0-9])$/, "e$10$2");
 }
 
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, b) => b.toString(16).padStart(2, "0"));
+
 function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+  let text = "";
+  for (const b of bytes) text += HEX[b];
+  return text;
 }
 
 /** A value as `%s` writes it. */

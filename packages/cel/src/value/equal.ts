@@ -9,13 +9,27 @@ export interface Charged {
   charge(units: number): void;
 }
 
+/** So many characters are looked at for one unit: of shorter texts with the node that looks at them. */
+export const CHARS_A_UNIT = 4_096;
+
+/** Charges for a look at so many characters of a text: an agent may send a text of a MiB, and a loop may look at it each time. */
+export function chargeForChars(chars: number, f: Charged): void {
+  f.charge(Math.trunc(chars / CHARS_A_UNIT));
+}
+
+/** Whether two texts are the same, charged for where that has to be looked at. */
+export function sameText(a: string, b: string, f: Charged): boolean {
+  if (a.length !== b.length) return false;
+  chargeForChars(a.length, f);
+  return a === b;
+}
+
 /**
  * CEL's equality: numbers compare across int, uint and double; anything else of different types is not equal. Never fails.
  *
  * Containers are charged by element and compared without recursion: a document may be nested deeper than the stack.
  */
 export function equal(a: Value, b: Value, f: Charged): boolean {
-  if (a === b) return true;
   const pending: Value[] = [];
   if (!equalHere(a, b, pending, f)) return false;
   while (pending.length > 0 && f.left >= 0) {
@@ -28,6 +42,7 @@ export function equal(a: Value, b: Value, f: Charged): boolean {
 
 /** Compares two values but for their elements, which are put on the list. */
 function equalHere(a: Value, b: Value, pending: Value[], f: Charged): boolean {
+  if (typeof a === "string") return typeof b === "string" && sameText(a, b, f);
   if (a === b) return true;
   switch (typeof a) {
     case "number":
@@ -72,6 +87,7 @@ function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean 
   for (const key of keys) {
     const other = mapGet(b, key);
     if (other === undefined) return false;
+    if (typeof key === "string") chargeForChars(key.length, f);
     pending.push(mapGet(a, key) as Value, other);
   }
   return true;
@@ -138,10 +154,13 @@ export function compareNumbers(a: Value, b: Value): number {
 }
 
 /** Order of strings by code point (UTF-16 order differs above U+FFFF). */
-export function compareStrings(a: string, b: string): number {
-  if (a === b) return 0;
+export function compareStrings(a: string, b: string, f: Charged): number {
   const n = Math.min(a.length, b.length);
-  for (let i = 0; i < n; i++) {
+  chargeForChars(n, f);
+  let i = 0;
+  // Where long texts begin alike the engine is forty times as fast in comparing pieces of them.
+  while (i < n && a.slice(i, i + CHARS_A_UNIT) === b.slice(i, i + CHARS_A_UNIT)) i += CHARS_A_UNIT;
+  for (; i < n; i++) {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
     if (x !== y) {
@@ -153,8 +172,9 @@ export function compareStrings(a: string, b: string): number {
 }
 
 /** Order of bytes. */
-export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+export function compareBytes(a: Uint8Array, b: Uint8Array, f: Charged): number {
   const n = Math.min(a.length, b.length);
+  f.charge(n >> 8);
   for (let i = 0; i < n; i++) {
     const d = (a[i] as number) - (b[i] as number);
     if (d !== 0) return d;

@@ -1,3 +1,4 @@
+import { finish } from "../policy/expressions.ts";
 import { classifyTool, type Tool, type ToolAction } from "./classify-tool.ts";
 import { type PackRecommendation, recommendPacks, type Situation } from "./recommend-packs.ts";
 import { shorten } from "./words.ts";
@@ -96,8 +97,16 @@ const toolSteps = (actions: readonly ToolAction[]): string[] => {
  * Recommends packs for what a customer says about himself and proposes an action catalogue for his tools; every answer
  * carries the words it rests on. Deterministic, no network. Source: api.md §10 "Intake".
  */
-export const intake = (request: IntakeRequest): IntakeAnswer => {
-  const actions = oneForEachVerb((request.tools ?? []).map(classifyTool));
+export const intake = (request: IntakeRequest): IntakeAnswer => finish(intakeSteps(request));
+
+/** The same in steps, one for each tool: a MiB of them keeps a processor busy for half a second, and anybody may send it. */
+export function* intakeSteps(request: IntakeRequest): Generator<void, IntakeAnswer> {
+  const classified: ToolAction[] = [];
+  for (const tool of request.tools ?? []) {
+    classified.push(classifyTool(tool));
+    yield;
+  }
+  const actions = oneForEachVerb(classified);
   const recommended_packs = recommendPacks(request, actions);
   return {
     recommended_packs,
@@ -108,4 +117,4 @@ export const intake = (request: IntakeRequest): IntakeAnswer => {
       "Watch decisions in shadow mode, then go live (POST /v1/membranes/{membrane_id}/go-live).",
     ],
   };
-};
+}

@@ -44,8 +44,9 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
   yield;
   const errors = collectFindings();
   const warnings = collectFindings();
+  const patterns = { work: 0 };
   const check = (expression: PlacedExpression, environment: Environment): Type => {
-    const { type, diagnostics: found } = environment.check(expression.source, { result: expression.result });
+    const { type, diagnostics: found } = environment.check(expression.source, { result: expression.result, patterns });
     for (const one of found) {
       // Facts may always be absent: that is what on_unknown is for, and no news to whoever writes a policy.
       if (one.severity === "hint") continue;

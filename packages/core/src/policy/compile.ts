@@ -66,8 +66,8 @@ export interface CompiledPolicy {
 }
 
 /**
- * Compiles a document that `checkPolicy` accepted to closures. Throws CelSyntaxError or CelCheckError for any other:
- * storing an unchecked document is a broken invariant.
+ * Compiles a document that `checkPolicy` accepted to closures. What only an earlier release accepted of it is unknown when it
+ * is evaluated: refused here, it would keep the organization from every decision. Throws CelSyntaxError for what is no CEL.
  */
 export function compilePolicy(
   { policy_id, version, document, mode, pack }: PolicySource,
@@ -84,9 +84,9 @@ export function compilePolicy(
     },
     shared.environment,
   );
-  const program = (source: string): Program => environment.compile(source);
+  const program = (source: string): Program => environment.compileUnchecked(source);
   const condition = (source: string | undefined): Program | null =>
-    source === undefined ? null : environment.compile(source, { result: { kind: "bool" } });
+    source === undefined ? null : environment.compileUnchecked(source, { result: { kind: "bool" } });
   const template = spec.message === undefined ? null : parseTemplate(spec.message);
   const age = Object.entries(spec.facts_max_age ?? {}).map(
     ([name, text]) => [name, parseDurationSeconds(text) ?? 0] as const,

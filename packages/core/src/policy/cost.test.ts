@@ -139,3 +139,12 @@ test("deciding on values within the declared sizes never takes more than was cou
     { numRuns: 200 },
   );
 });
+
+test("the patterns of a policy are bounded together, wherever they stand in it", () => {
+  const large = (n: number) => `params.a.matches("(?:${"a?".repeat(30)}${n}){900}")`;
+  const variables = [{ name: "first", expr: large(1) }];
+  const found = (when: string) =>
+    checkPolicy(JSON.stringify(document({ variables, when, effect: "block" }))).diagnostics;
+  expect(found("vars.first")).toEqual([]);
+  expect(found(`vars.first && ${large(2)}`)).toMatchObject([{ path: "/spec/when", code: "pattern" }]);
+});

@@ -22,7 +22,7 @@ export class SharedVariables {
   declare(source: string, environment: Environment): SharedVariable {
     const known = this.bySource.get(source);
     if (known !== undefined) return known;
-    const program = environment.compile(source);
+    const program = environment.compileUnchecked(source);
     if (mentionsOf(source).variables.size > 0) return { program, thunk: (context) => program.resolve(context) };
     const slot = this.bySource.size;
     const thunk: Thunk<EvaluationContext> = (context) => {

@@ -3,7 +3,7 @@ export function suggestName(name: string, known: readonly string[]): string | nu
   let best: string | null = null;
   let least = Math.floor(Math.min(name.length, 24) / 3) + 1;
   for (const candidate of known) {
-    const distance = editDistance(name.slice(0, 64).toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(name.slice(0, 64).toLowerCase(), candidate.toLowerCase(), least);
     if (distance < least) {
       least = distance;
       best = candidate;
@@ -12,14 +12,21 @@ export function suggestName(name: string, known: readonly string[]): string | nu
   return best === null ? null : `Did you mean ${best}?`;
 }
 
-function editDistance(a: string, b: string): number {
+/** The edits between two texts; `most` where there are as many or more. Whatever comes to fewer lies near the diagonal. */
+function editDistance(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) >= most) return most;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
+    const next = new Array<number>(b.length + 1).fill(most);
+    next[0] = i;
+    let least = i;
+    for (let j = Math.max(1, i - most); j <= Math.min(b.length, i + most); j += 1) {
       const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const edits = Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
+      next[j] = edits;
+      least = Math.min(least, edits);
     }
+    if (least >= most) return most;
     row = next;
   }
   return row[b.length] ?? 0;

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { decide } from "../decide.ts";
+import { compilePolicySet } from "../policy-set.ts";
+import { inputOf, policySource } from "../testing/deciding.ts";
+
+test("what an earlier release let through and this one refuses is unknown, and other policies are evaluated", () => {
+  const stored = policySource({ name: "stored", spec: { effect: "block", when: "false" } });
+  const when = `action.verb.matches("(?i)[${"!-\uffff".repeat(60)}]")`;
+  const document = { ...stored.document, spec: { ...stored.document.spec, when } };
+  const other = policySource({ name: "other", spec: { effect: "none", when: "true", risk: { add: 0.5 } } });
+  const policySet = compilePolicySet({ policies: [{ ...stored, document }, other], version: 1 });
+  const { content } = decide({ ...inputOf([]), policySet });
+  expect(content.verdict).toBe("escalate");
+  expect(content.reasons).toMatchObject([
+    { policy: "stored", effect: "escalate", unknown_facts: [{ reason: "this pattern does not compile" }] },
+    { policy: "other", effect: "none" },
+  ]);
+});
