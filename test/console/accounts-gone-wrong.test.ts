@@ -1,8 +1,8 @@
 /** Accounts in the browser where something went wrong: what the page says is true of it, and leads on. */
 import { Secret, TOTP } from "otpauth";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addVirtualAuthenticator } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
 import { api } from "./seed.ts";
 
@@ -33,7 +33,7 @@ async function secondFactor(session: string): Promise<void> {
   expect((await send(session, "/v1/auth/totp/confirm", { code })).status).toBe(200);
 }
 
-describe.skipIf(whyNot !== null)(`accounts gone wrong${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("accounts gone wrong", () => {
   test("a second step that takes no more codes says so and begins again", { timeout }, async () => {
     const email = "guessing@example.com";
     const { session } = await organization(email);

@@ -1,15 +1,15 @@
 /** People with accounts in the browser: from signing up to deciding for an agent that waits. */
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addVirtualAuthenticator } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
 import { api, intent, refundPolicy, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`accounts${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("accounts", () => {
   test("sign up, confirm, set up a second factor, sign in with it, and decide for an agent that waits", {
     timeout: test_timeout_ms,
   }, async () => {

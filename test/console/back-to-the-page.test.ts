@@ -1,18 +1,17 @@
 /** Whoever has to sign in on the way to a page is told why and comes to that page, by whatever way in. */
-import { beforeAll, describe, expect, test } from "vitest";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { beforeAll, expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { type Person, password } from "./people.ts";
-import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`signing in on the way to a page${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("signing in on the way to a page", () => {
   let seeded: Seeded;
   let rita: Person;
   let path = "";
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
     rita = await console_.join(seeded.admin, "rita@example.com", "reviewer");
     const { decision } = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
     path = `/escalations/${decision.escalation_id}`;

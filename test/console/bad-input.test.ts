@@ -1,10 +1,10 @@
 /** What people paste and type where it does not belong: megabytes, and script in every field. */
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openLoaded } from "./accessibility.ts";
 import { paste, patience_ms } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, hostile, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, hostile, intent, refundPolicy, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -18,11 +18,10 @@ const untouched = async (page: Page) => {
   );
 };
 
-describe.skipIf(whyNot !== null)(`bad input${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("bad input", () => {
   let seeded: Seeded;
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
   test("megabytes pasted into a filter, a comment or parameters are cut or refused with a reason, and the page goes on", {

@@ -1,11 +1,11 @@
 /** What the pages of a reviewer cost of the budget of requests: rulings have to find room in it. */
-import { describe, expect, test } from "vitest";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { seedQueue } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`the budget of a reviewer${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the budget of a reviewer", () => {
   test("pays for the queue once after a ruling, and for the next case's record not at all", {
     timeout: test_timeout_ms,
   }, async () => {

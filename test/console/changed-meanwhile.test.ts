@@ -1,14 +1,14 @@
 /** What somebody changes in the browser while others change the same, and what a page says of more than it shows. */
 import type { Membrane, Policy, Webhook } from "@countersign/contract";
-import { beforeAll, describe, expect, test } from "vitest";
-import { startReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { beforeAll, expect, test } from "vitest";
+import { testReceiver } from "../../packages/server/src/testing/receiver.ts";
 import { paste } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`what others change too${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("what others change too", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);
@@ -84,7 +84,7 @@ describe.skipIf(whyNot !== null)(`what others change too${whyNot === null ? "" :
   });
 
   test("a webhook of every event stays one when its note is changed", { timeout: test_timeout_ms }, async () => {
-    const { url } = await startReceiver((response) => response.end());
+    const { url } = await testReceiver((response) => response.end());
     const { webhook } = await admin("POST", "/v1/escalations/webhooks", { url });
     const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
     await page.goto("/webhooks");

@@ -1,12 +1,12 @@
 /** The time that the pages show. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openLoaded } from "./accessibility.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { intent, type Seeded, seedLive, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`ages${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("ages", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);
@@ -23,8 +23,7 @@ describe.skipIf(whyNot !== null)(`ages${whyNot === null ? "" : `: ${whyNot}`}`, 
     },
     async (_, off_seconds) => {
       const { url } = console_;
-      const own = await seedOrganization(url);
-      await api(url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+      const own = await seedLive(url);
       await submit(url, own.agent, intent("other.refund", { amount_usd: 900 }));
       const { page, wrongs, context } = await console_.open({ api_key: own.admin });
       await page.addInitScript(`{

@@ -2,7 +2,7 @@
 
 import type { Role } from "@countersign/contract";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, vi } from "vitest";
+import { afterAll, beforeAll, describe, vi } from "vitest";
 import type { ServiceNode } from "../../packages/server/src/edge/node.ts";
 import { changePlan, type Plan } from "../../packages/server/src/operations/change-plan.ts";
 import type { Mail } from "../../packages/server/src/ports.ts";
@@ -15,8 +15,13 @@ import { joinOrganization, linkIn, type Person } from "./people.ts";
 /** Long enough for a browser on a busy machine; a test ends as soon as its conditions hold. */
 export const test_timeout_ms = 180_000;
 
-/** Why the tests cannot run here, for the title of what is skipped; null: they can. */
-export const whyNot: string | null = chromiumPath === null ? "no Chromium on this machine" : null;
+/** Why the tests cannot run here; null: they can. */
+const whyNot = chromiumPath === null ? "no Chromium on this machine" : null;
+
+/** Tests that need the browser; where there is none they are skipped, and their title says why. */
+export function inBrowser(title: string, tests: () => void): void {
+  describe.skipIf(whyNot !== null)(whyNot === null ? title : `${title}: ${whyNot}`, tests);
+}
 
 /** What the tests of one file share. */
 export interface ConsoleUnderTest {

@@ -1,12 +1,12 @@
 /** Filters that are typed follow the address. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openLoaded } from "./accessibility.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { type Seeded, seedOrganization } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`a filter that is typed${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("a filter that is typed", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);

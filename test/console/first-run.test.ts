@@ -1,11 +1,11 @@
 /** From nothing to a first decision in the browser; keys that are typed in, and forgotten. */
-import { describe, expect, test } from "vitest";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`the first run${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the first run", () => {
   let api_key = "";
 
   test("leads from open mode to an organization, a key that is shown once, and a decision on a test intent", {

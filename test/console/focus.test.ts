@@ -1,11 +1,11 @@
 /** Where the focus is while a queue is worked through by keyboard: what has it is what a screen reader reads. */
-import { describe, expect, test } from "vitest";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { seedQueue } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`the focus in the queue${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the focus in the queue", () => {
   test("goes with the keyboard to the next case, also after a ruling, and each is named; a pointer keeps it in the list", {
     timeout: test_timeout_ms,
   }, async () => {

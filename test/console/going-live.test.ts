@@ -1,8 +1,8 @@
 /** From watching to holding, and up to the limit of a plan. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, intent, seedLive, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -10,7 +10,7 @@ interface Decided {
   readonly decision: { readonly outcome: string | null; readonly enforced: boolean; readonly status: string };
 }
 
-describe.skipIf(whyNot !== null)(`going live${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("going live", () => {
   test("the report of a membrane in shadow says what it would have held; once live the next intents are really held", {
     timeout: test_timeout_ms,
   }, async () => {
@@ -77,11 +77,31 @@ describe.skipIf(whyNot !== null)(`going live${whyNot === null ? "" : `: ${whyNot
     await context.close();
   });
 
-  test("a plan near its limit warns in the overview and in the usage; at its limit both say what is refused", {
+  test("the overview says of how many decisions the risk is, where it is not of all", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    for (const amount_usd of [1, 2, 3])
+      await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/");
+    await page.getByText("all counted").waitFor();
+    expect(await page.getByText(/^Of \d+ decisions:/).count()).toBe(0);
+    await page.route("**/v1/overview?*", async (route) => {
+      const response = await route.fetch();
+      const { overview } = (await response.json()) as { overview: object };
+      await route.fulfill({ response, json: { overview: { ...overview, risk: [1, 0, 0, 0, 0, 0, 0, 0, 0, 1] } } });
+    });
+    await page.reload();
+    await page.getByText("Of 2 decisions: only the newest of very many large ones are read for this.").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a plan near its limit warns in the overview and in the usage; at its limit both say what is refused", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedLive(console_.url);
     const act = () => submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));
     for (let count = 0; count < 9; count += 1) await act();
     const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });

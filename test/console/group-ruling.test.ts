@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { whatDiffers } from "../../packages/console/src/review/what-differs.ts";
 import { violations } from "./accessibility.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -47,11 +47,10 @@ describe("what several differ in", () => {
   });
 });
 
-describe.skipIf(whyNot !== null)(`a group of alike${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("a group of alike", () => {
   let seeded: Seeded;
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
   /** Raised one after the other, so the queue has them in this order. */

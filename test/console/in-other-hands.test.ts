@@ -1,16 +1,15 @@
 /** A review that was handed to others: who may not decide sees no button for it, and hears of it in an open dialog. */
-import { describe, expect, test } from "vitest";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, seedOrganization, submit } from "./seed.ts";
+import { expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, intent, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`a review in other hands${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("a review in other hands", () => {
   test("offers no ruling to whoever is not among them, tells an open dialog, and comes back with its buttons", {
     timeout: test_timeout_ms,
   }, async () => {
-    const seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    const seeded = await seedLive(console_.url);
     const bob = await console_.join(seeded.admin, "bob@example.com", "reviewer");
     const cleo = await console_.join(seeded.admin, "cleo@example.com", "operator");
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));

@@ -1,17 +1,16 @@
 /** Two tabs, a session that ends, a connection that breaks: nothing lost, nothing doubled. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { paste } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
-import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { api, intent, refundPolicy, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`interruptions${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("interruptions", () => {
   let seeded: Seeded;
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
   test("signing out in one tab signs out the other, which shows nothing any more and keeps what was being written", {

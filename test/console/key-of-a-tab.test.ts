@@ -1,12 +1,12 @@
 /** A tab that goes by an API key: keys are shown when they are made, and a key that has ended is not held on to. */
-import { describe, expect, test } from "vitest";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
 import { api, seedOrganization } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`the key of a tab${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the key of a tab", () => {
   test("the first one, made in open mode, is shown, and the tab goes on with it", {
     timeout: test_timeout_ms,
   }, async () => {

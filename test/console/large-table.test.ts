@@ -1,10 +1,10 @@
 /** An organization with 100,000 decisions: the explorer holds one page of them, and the service finds it by an index. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import type { Query } from "../../packages/server/src/ports.ts";
 import { type IntentFilter, listIntents } from "../../packages/server/src/store/intents.ts";
 import { openLoaded } from "./accessibility.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { intent, type Seeded, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
@@ -61,7 +61,7 @@ function readsOf(plan: Plan): string[] {
   return [...own, ...(plan.Plans ?? []).flatMap(readsOf)];
 }
 
-describe.skipIf(whyNot !== null)(`100,000 decisions${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("100,000 decisions", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);

@@ -1,13 +1,13 @@
 /** What operators and admins do in the browser, and what others do not even see. */
-import { beforeAll, describe, expect, test } from "vitest";
-import { startReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { beforeAll, expect, test } from "vitest";
+import { testReceiver } from "../../packages/server/src/testing/receiver.ts";
 import { paste } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, intent, refundPolicy, type Seeded, seedLive, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("operating", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);
@@ -97,7 +97,7 @@ describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}
     timeout: test_timeout_ms,
   }, async () => {
     let status = 500;
-    const receiver = await startReceiver((response) => {
+    const receiver = await testReceiver((response) => {
       response.statusCode = status;
       response.end();
     });
@@ -162,8 +162,7 @@ describe.skipIf(whyNot !== null)(`operating${whyNot === null ? "" : `: ${whyNot}
   });
 
   test("the list of closed reviews tells what came of each", { timeout: test_timeout_ms }, async () => {
-    const own = await seedOrganization(console_.url);
-    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+    const own = await seedLive(console_.url);
     const raise = async (target: string) => {
       const body = intent("other.refund", { amount_usd: 900 }, { target });
       return `/v1/escalations/${(await submit(console_.url, own.agent, body)).decision.escalation_id}`;

@@ -1,9 +1,9 @@
 /** Every page: usable by everybody, at every width, within the size that was promised. */
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openLoaded, sidewaysOf, violations, violationsInBoth } from "./accessibility.ts";
 import { builtConsole } from "./built-console.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, type Seeded, seedActivity, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
@@ -46,7 +46,7 @@ test("the first load takes at most 150 KB of compressed JavaScript, and the edit
   expect(String(files.get("/index.html"))).not.toMatch(/<script(?![^>]* src=)|<style|style=| on\w+=/);
 });
 
-describe.skipIf(whyNot !== null)(`every page${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("every page", () => {
   let seeded: Seeded;
   let paths: readonly string[] = [];
   beforeAll(async () => {

@@ -1,16 +1,15 @@
 /** The console over plain http from another machine, where browsers withhold `crypto.randomUUID` and the clipboard. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { elsewhere } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`over plain http${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("over plain http", () => {
   let seeded: Seeded;
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
   const open = async (api_key: string) => {

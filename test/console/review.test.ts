@@ -1,9 +1,9 @@
 /** The review queue in the browser: what reviewers do reaches the agents that wait, and hostile texts stay texts. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { deadlineIn } from "../../packages/server/src/testing/review.ts";
 import { patience_ms } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, hostile, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, hostile, intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -11,11 +11,10 @@ interface Final {
   readonly decision: { readonly outcome: string | null; readonly modified_content: unknown };
 }
 
-describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the review queue", () => {
   let seeded: Seeded;
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
   const raise = (amount_usd: number, target: string) =>
@@ -127,8 +126,7 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
   test("the case on the screen and its dialog stay when a more urgent one arrives and when somebody else decides", {
     timeout: test_timeout_ms,
   }, async () => {
-    const own = await seedOrganization(console_.url);
-    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+    const own = await seedLive(console_.url);
     const refund = async (target: string) => {
       const { decision } = await submit(
         console_.url,
@@ -321,8 +319,7 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
   test("similar cases are the decided ones of the same agent and tool, also behind a hundred that wait", {
     timeout: test_timeout_ms,
   }, async () => {
-    const own = await seedOrganization(console_.url);
-    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+    const own = await seedLive(console_.url);
     const refund = (amount_usd: number) => intent("other.refund", { amount_usd }, { agent: "bot-similar" });
     const decided = await submit(console_.url, own.agent, refund(601));
     const ruling = `/v1/escalations/${decided.decision.escalation_id}/decision`;
@@ -358,8 +355,7 @@ describe.skipIf(whyNot !== null)(`the review queue${whyNot === null ? "" : `: ${
   test("of more than a page that wait, the one whose time ends first stands on top, however old it is", {
     timeout: test_timeout_ms,
   }, async () => {
-    const own = await seedOrganization(console_.url);
-    await api(console_.url, own.admin, "POST", `/v1/membranes/${own.membrane_id}/go-live`);
+    const own = await seedLive(console_.url);
     const urgent = await submit(
       console_.url,
       own.agent,

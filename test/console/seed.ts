@@ -124,7 +124,7 @@ export function submit(base_url: string, api_key: string, body: object): Promise
   return api<Answer>(base_url, api_key, "POST", "/v1/intents", body);
 }
 
-/** A live organization with a key for every role and three policies in force. */
+/** An organization with a key for every role and three policies in force; its membrane is in shadow. */
 export async function seedOrganization(base_url: string): Promise<Seeded> {
   const made = await api<{ api_key: string; org_id: string; membrane_id: string }>(
     base_url,
@@ -152,10 +152,16 @@ export async function seedOrganization(base_url: string): Promise<Seeded> {
   return { ...made, admin, operator, reviewer, auditor, agent, policy_id };
 }
 
-/** An organization in which so many refunds wait for a reviewer, each of another agent: `bot-0`, `bot-1` … */
-export async function seedQueue(base_url: string, cases: number): Promise<Seeded> {
+/** The same with its membrane live. */
+export async function seedLive(base_url: string): Promise<Seeded> {
   const seeded = await seedOrganization(base_url);
   await api(base_url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+  return seeded;
+}
+
+/** An organization in which so many refunds wait for a reviewer, each of another agent: `bot-0`, `bot-1` … */
+export async function seedQueue(base_url: string, cases: number): Promise<Seeded> {
+  const seeded = await seedLive(base_url);
   for (let n = 0; n < cases; n += 1)
     await submit(base_url, seeded.agent, intent("other.refund", { amount_usd: 900 }, { agent: `bot-${n}` }));
   return seeded;

@@ -1,14 +1,14 @@
 /** Pages and dialogs of a person who is signed in with an account, as far as a key does not show them. */
 import { Secret, TOTP } from "otpauth";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openLoaded, sidewaysOf, violations } from "./accessibility.ts";
 import { addVirtualAuthenticator } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, type Seeded, seedOrganization } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`the account${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the account", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);

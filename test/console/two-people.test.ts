@@ -1,7 +1,7 @@
 /** What one person alone may not let through. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import type { Person } from "./people.ts";
 import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
 
@@ -20,7 +20,7 @@ const vaultPolicy = {
   },
 };
 
-describe.skipIf(whyNot !== null)(`two people${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("two people", () => {
   let seeded: Seeded;
   let people: readonly Person[];
   beforeAll(async () => {

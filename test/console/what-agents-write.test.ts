@@ -1,16 +1,15 @@
 /** What agents choose of an action stands apart from what the console says of it, and as it is. */
 import type { Locator } from "playwright-core";
-import { beforeAll, describe, expect, test } from "vitest";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { beforeAll, expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`the texts of agents${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the texts of agents", () => {
   let seeded: Seeded;
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
   test("do not go on with the console's sentence, neither on the page nor in the list, the dialog and a group", {

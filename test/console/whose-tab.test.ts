@@ -1,13 +1,13 @@
 /** Whose a tab is: the tabs of one browser share one session, and none goes on as somebody who has left. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { paste, type Watched } from "./chromium.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { type Person, password } from "./people.ts";
 import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-describe.skipIf(whyNot !== null)(`whose a tab is${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("whose a tab is", () => {
   let seeded: Seeded;
   let ann: Person;
   /** A reviewer of another organization. */

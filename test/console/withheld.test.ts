@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { shownAnswer, shownIntent } from "../../packages/console/src/parts/shown.ts";
 import { hiddenTexts, type IntentAnswer, type IntentRecord } from "../../packages/contract/src/index.ts";
 import { withoutTexts } from "../../packages/core/src/index.ts";
-import { consoleUnderTest, test_timeout_ms, whyNot } from "./console-under-test.ts";
-import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 const card = "4111222233334444";
@@ -53,11 +53,10 @@ describe("what is withheld", () => {
   });
 });
 
-describe.skipIf(whyNot !== null)(`the pages${whyNot === null ? "" : `: ${whyNot}`}`, () => {
+inBrowser("the pages", () => {
   let seeded: Seeded;
   beforeAll(async () => {
-    seeded = await seedOrganization(console_.url);
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
+    seeded = await seedLive(console_.url);
     const rules = {
       redact: { when: "has(params.card)", effect: "approve_modified", modify: [{ op: "redact", path: "/card" }] },
       ask: { when: "has(params.ask)", effect: "escalate" },

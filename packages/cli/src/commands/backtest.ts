@@ -1,12 +1,11 @@
-import { readFile } from "node:fs/promises";
 import type { Backtest, BacktestInput } from "@countersign/contract";
-import { createClient } from "@countersign/sdk";
 import type { Command } from "commander";
 import { failOnGrammar, parseFailOn } from "../backtest/fail-on.ts";
 import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
-import { serviceUrl } from "../service-url.ts";
+import { findingLine, readPolicyFile } from "../policy-file.ts";
+import { serviceClient, serviceUrl } from "../service.ts";
 
 interface Options {
   readonly url: string;
@@ -92,11 +91,7 @@ async function backtest(files: readonly string[], options: Options): Promise<num
   const interrupt = new AbortController();
   const onInterrupt = () => interrupt.abort();
   process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
-  const api_key = options.apiKey ?? process.env["COUNTERSIGN_API_KEY"];
-  const client = createClient({
-    base_url: options.url,
-    ...(api_key === undefined || api_key === "" ? {} : { api_key }),
-  });
+  const client = serviceClient(options);
   const progress = startBacktestProgress(process.stderr);
   let result: Backtest;
   try {
@@ -180,15 +175,9 @@ async function documentsOf(files: readonly string[]): Promise<Record<string, unk
   const documents: Record<string, unknown>[] = [];
   const wrong: string[] = [];
   for (const file of files) {
-    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-      throw new CommandFailed(`${file} cannot be read: ${error.message}`);
-    });
-    const { document, diagnostics } = checkPolicy(text);
+    const { document, diagnostics } = checkPolicy(await readPolicyFile(file));
     if (document !== null) documents.push({ ...document });
-    for (const { line, column, code, message, help: advice } of diagnostics)
-      wrong.push(
-        `${file}${line === null ? "" : `:${line}:${column ?? 1}`}: ${code}: ${message} ${advice ?? ""}`.trimEnd(),
-      );
+    wrong.push(...diagnostics.map((each) => findingLine(file, "error", each)));
   }
   if (wrong.length > 0) throw new CommandFailed(`the documents have errors\n${wrong.join("\n")}`);
   return documents;

@@ -89,23 +89,12 @@ async function create(instance: Instance, options: CreateOptions): Promise<void>
   const { createKey } = await import("@countersign/server");
   const input = await keyInput(options);
   const organization = await chooseOrganization(instance, options.org);
-  const caller = {
-    org_id: organization.org_id,
-    key_id: null,
-    user_id: null,
-    session_id: null,
-    lineage_id: null,
-    role: "admin",
-    scope: "org",
-    agent_id: null,
-    environment: "live",
-    actor: commandLineActor,
-    auth_epoch: 0, // creating a key is not decided under an epoch
-  } as const;
+  const { org_id } = organization;
+  const caller = { org_id, key_id: null, user_id: null, lineage_id: null, actor: commandLineActor };
   const { response: created } = await createKey(instance, caller, input);
-  if (options.json) return console.log(JSON.stringify({ org_id: organization.org_id, ...created }));
+  if (options.json) return console.log(JSON.stringify({ org_id, ...created }));
   console.error(
-    `${created.key_id}, role ${created.role}, for ${organization.org_id} (${visible(organization.name)}), until ${created.expires_at}`,
+    `${created.key_id}, role ${created.role}, for ${org_id} (${visible(organization.name)}), until ${created.expires_at}`,
   );
   console.error("The key is shown now and never again:");
   console.log(created.api_key);

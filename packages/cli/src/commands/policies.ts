@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import type { PolicyDiagnostic } from "@countersign/server";
 import type { Command } from "commander";
-import { CommandFailed } from "../command-failed.ts";
-import { visible, visibleJson } from "../visible.ts";
+import { findingLine, readPolicyFile } from "../policy-file.ts";
+import { visibleJson } from "../visible.ts";
 import { addBacktest } from "./backtest.ts";
 
 const note = `
@@ -77,9 +76,7 @@ async function check(files: readonly string[], json: boolean, runTests: boolean)
 async function checkFile(file: string, runTests: boolean): Promise<Checked> {
   // Loaded here, so that the help needs none of it.
   const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/server");
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`${file} cannot be read: ${error.message}`);
-  });
+  const text = await readPolicyFile(file);
   const { document, diagnostics, warnings } = checkPolicy(text);
   const checked = { file, valid: document !== null, diagnostics, warnings };
   if (!runTests) return checked;
@@ -89,10 +86,10 @@ async function checkFile(file: string, runTests: boolean): Promise<Checked> {
 }
 
 function linesOf({ file, diagnostics, warnings }: Checked): string[] {
-  const place = ({ line, column }: PolicyDiagnostic) => (line === null ? "" : `:${line}:${column ?? 1}`);
-  const told = (kind: string) => (one: PolicyDiagnostic) =>
-    visible(`${file}${place(one)}: ${kind} ${one.code}: ${one.message}${one.help === null ? "" : ` ${one.help}`}`);
-  return [...diagnostics.map(told("error")), ...warnings.map(told("warning"))];
+  return [
+    ...diagnostics.map((each) => findingLine(file, "error", each)),
+    ...warnings.map((each) => findingLine(file, "warning", each)),
+  ];
 }
 
 function summaryOf(results: readonly Checked[], runTests: boolean): string {

@@ -3,14 +3,14 @@ import { createWriteStream, existsSync } from "node:fs";
 import { readFile, truncate } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "@countersign/sdk";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { startProgress } from "../replay/progress.ts";
 import { checkRecording, type RecordedCall, readRecording } from "../replay/recording.ts";
 import { type ReplayResult, replay } from "../replay/replay.ts";
 import { summaryText } from "../replay/summary.ts";
-import { serviceUrl } from "../service-url.ts";
+import { serviceClient, serviceUrl } from "../service.ts";
+import { wholeFrom } from "../whole-number.ts";
 
 interface ReplayOptions {
   readonly url: string;
@@ -59,15 +59,6 @@ export function addReplay(program: Command): void {
     });
 }
 
-function wholeFrom(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || value < min || value > max)
-      throw new InvalidArgumentError(`give ${min} to ${max}.`);
-    return value;
-  };
-}
-
 async function replayFile(file: string, options: ReplayOptions): Promise<number> {
   if (options.mode !== undefined && options.mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
   if (options.resume && options.out === undefined)
@@ -97,7 +88,7 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
         },
       },
       {
-        client: createClient({ base_url: options.url, retries_max: 0, ...keyOf(options) }),
+        client: serviceClient(options, { retries_max: 0 }),
         mode: options.mode,
         signal,
         pause: async (wait_ms, why) => {
@@ -128,11 +119,6 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
     return 130;
   }
   return result.failed === 0 ? 0 : 1;
-}
-
-function keyOf(options: ReplayOptions): { api_key?: string } {
-  const api_key = options.apiKey ?? process.env.COUNTERSIGN_API_KEY;
-  return api_key === undefined || api_key === "" ? {} : { api_key };
 }
 
 /** The calls that an earlier run wrote a verdict for. A last line that was cut short is cut off: it is not done. */

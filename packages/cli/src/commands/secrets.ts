@@ -1,8 +1,9 @@
 import type { KeyRing, MasterKeys, Resealed, SealedCount } from "@countersign/server";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
+import { wholeFrom } from "../whole-number.ts";
 
 const statusHelp = `
 Keys are told by names that give nothing of them away. Exit code: 1 when something opens with no key that is set here.
@@ -40,7 +41,7 @@ export function addSecrets(program: Command): void {
   secrets
     .command("reseal")
     .description("seal everything anew with the current master key")
-    .option("--batch <n>", "values in one transaction, 1 to 1000", batchSize, 100)
+    .option("--batch <n>", "values in one transaction, 1 to 1000", wholeFrom(1, 1_000), 100)
     .addHelpText("after", resealHelp)
     .action(({ batch }: { batch: number }) => reseal(batch));
   secrets
@@ -49,11 +50,6 @@ export function addSecrets(program: Command): void {
     .option("--stopped", "the service that uses this data directory is stopped", false)
     .addHelpText("after", replaceHelp)
     .action(({ stopped }: { stopped: boolean }) => replaceKeyFile(stopped));
-}
-
-function batchSize(text: string): number {
-  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 1_000) return Number(text);
-  throw new InvalidArgumentError("give a whole number from 1 to 1000.");
 }
 
 async function openRing(): Promise<KeyRing> {

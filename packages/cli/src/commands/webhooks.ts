@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ConnectionError, createClient, verifyWebhook, WebhookRejected } from "@countersign/sdk";
-import { type Command, InvalidArgumentError } from "commander";
+import { ConnectionError, verifyWebhook, WebhookRejected } from "@countersign/sdk";
+import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { serviceUrl } from "../service-url.ts";
+import { serviceClient, serviceUrl } from "../service.ts";
 import { visibleJson } from "../visible.ts";
+import { wholeFrom } from "../whole-number.ts";
 
 interface ListenOptions {
   readonly port: number;
@@ -46,13 +47,6 @@ export function addWebhooks(program: Command): void {
     .action((options: ListenOptions) => listen(options));
 }
 
-function wholeFrom(min: number, max: number): (text: string) => number {
-  return (text) => {
-    if (/^\d{1,5}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
-    throw new InvalidArgumentError(`give a whole number from ${min} to ${max}.`);
-  };
-}
-
 async function listen(options: ListenOptions): Promise<void> {
   let secret = options.secret ?? process.env["COUNTERSIGN_WEBHOOK_SECRET"] ?? "";
   const known = new Set<string>();
@@ -85,8 +79,7 @@ async function listen(options: ListenOptions): Promise<void> {
   let unregister = async () => {};
   try {
     if (secret === "") {
-      const api_key = options.apiKey ?? process.env["COUNTERSIGN_API_KEY"];
-      const client = createClient({ base_url: options.url, ...(api_key === undefined ? {} : { api_key }) });
+      const client = serviceClient(options);
       const webhook = await client.registerWebhook({ url: receiver_url, description: "countersign webhooks listen" });
       secret = webhook.secret;
       unregister = async () => void (await client.deleteWebhook(webhook.id));

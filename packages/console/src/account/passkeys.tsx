@@ -5,7 +5,7 @@ import { type FormEvent, useState } from "react";
 import { useClient } from "../api/session.tsx";
 import { knowsPasskeys, makePasskey } from "../browser/passkeys.ts";
 import { Data } from "../parts/data.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
@@ -123,14 +123,11 @@ function AddDialog({ onClose, onAdded }: { readonly onClose: () => void; readonl
       >
         <TextField label="Name" name="name" hint="Such as: my laptop" maxLength={128} autoComplete="off" />
         <FormError error={add.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={add.isPending}>
-            {add.isPending ? "Waiting for your device …" : "Go on"}
-          </button>
-        </div>
+        <FormActions
+          action={add.isPending ? "Waiting for your device …" : "Go on"}
+          disabled={add.isPending}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -11,14 +11,7 @@ export function QrCode({ text }: { readonly text: string }) {
     return { path: squares.join(""), size: data.length };
   }, [text]);
   return (
-    <svg
-      className="qr"
-      viewBox={`0 0 ${size} ${size}`}
-      width="220"
-      height="220"
-      role="img"
-      aria-label="QR code of the secret"
-    >
+    <svg viewBox={`0 0 ${size} ${size}`} width="220" height="220" role="img" aria-label="QR code of the secret">
       <rect width={size} height={size} fill="#fff" />
       <path d={path} fill="#000" />
     </svg>

@@ -6,7 +6,7 @@ import { type FormEvent, lazy, Suspense, useState } from "react";
 import { useClient, useSession } from "../api/session.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
@@ -138,14 +138,7 @@ function SecondFactor({ user }: { readonly user: User }) {
               minLength={6}
             />
             <FormError error={act.error} wrong={wrong_code} />
-            <div className="actions">
-              <button type="button" className="button" onClick={() => setAsked(null)}>
-                Cancel
-              </button>
-              <button type="submit" className="button primary" disabled={act.isPending}>
-                Confirm
-              </button>
-            </div>
+            <FormActions action="Confirm" disabled={act.isPending} onClose={() => setAsked(null)} />
           </form>
         </Dialog>
       )}

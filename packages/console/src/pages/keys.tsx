@@ -6,7 +6,7 @@ import { useClient, useMay, useSession } from "../api/session.tsx";
 import { nowMs } from "../browser/clock.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -251,14 +251,7 @@ function CreateDialog({
           </div>
         )}
         {create.error !== null && <Failed error={create.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            Create
-          </button>
-        </div>
+        <FormActions action="Create" disabled={create.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );

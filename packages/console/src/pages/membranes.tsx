@@ -9,7 +9,7 @@ import { useSeen } from "../browser/seen.ts";
 import { Badge } from "../parts/badge.tsx";
 import { HorizontalBars } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
@@ -326,14 +326,7 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
           </Loaded>
         </fieldset>
         {save.error !== null && <Failed error={save.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={save.isPending}>
-            Save
-          </button>
-        </div>
+        <FormActions action="Save" disabled={save.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );

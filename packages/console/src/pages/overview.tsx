@@ -80,6 +80,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
     overview.buckets.reduce((sum, each) => (each.verdict === verdict ? sum + each.count : sum), 0);
   const share = (count: number) =>
     overview.decisions === 0 ? "–" : `${((count / overview.decisions) * 100).toFixed(1)} %`;
+  const rated = overview.risk.reduce((sum, count) => sum + count, 0);
   const { queue } = overview;
   return (
     <>
@@ -140,6 +141,11 @@ function Figures({ overview }: { readonly overview: Overview }) {
             <section className="card stack tight">
               <h2>Risk</h2>
               <RiskChart risk={overview.risk} />
+              {rated < overview.decisions && (
+                <p className="small muted">
+                  {`Of ${rated.toLocaleString("en")} decisions: only the newest of very many large ones are read for this.`}
+                </p>
+              )}
             </section>
             <div className="stack">
               <Latency latency={overview.latency} />

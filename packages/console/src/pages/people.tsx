@@ -6,7 +6,7 @@ import { FormError } from "../account/outside.tsx";
 import { useClient, useMay, useSession } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -204,14 +204,7 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
         <TextField label="E-mail" name="email" type="email" required maxLength={254} autoComplete="off" />
         <SelectField label="Role" name="role" options={roles} />
         <FormError error={invite.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={invite.isPending}>
-            Send invitation
-          </button>
-        </div>
+        <FormActions action="Send invitation" disabled={invite.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -7,7 +7,7 @@ import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { Confirm, Dialog } from "../parts/dialog.tsx";
+import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -219,14 +219,7 @@ function WebhookDialog({
           </fieldset>
         )}
         {save.error !== null && <Failed error={save.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={save.isPending}>
-            Save
-          </button>
-        </div>
+        <FormActions action="Save" disabled={save.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -77,3 +77,25 @@ export function Confirm({
     </Dialog>
   );
 }
+
+/** The end of a form in a dialog: the way out, and what sends it. */
+export function FormActions({
+  action,
+  disabled,
+  onClose,
+}: {
+  readonly action: string;
+  readonly disabled: boolean;
+  readonly onClose: () => void;
+}) {
+  return (
+    <div className="actions">
+      <button type="button" className="button" onClick={onClose}>
+        Cancel
+      </button>
+      <button type="submit" className="button primary" disabled={disabled}>
+        {action}
+      </button>
+    </div>
+  );
+}

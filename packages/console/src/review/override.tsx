@@ -6,7 +6,7 @@ import { useState } from "react";
 import { useDraft } from "../api/draft.ts";
 import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
@@ -150,14 +150,7 @@ function OverrideDialog({
           onChange={(event) => setReason(event.target.value)}
         />
         {act.error !== null && <Failed error={act.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={act.isPending || reason.trim() === ""}>
-            Override
-          </button>
-        </div>
+        <FormActions action="Override" disabled={act.isPending || reason.trim() === ""} onClose={onClose} />
       </form>
     </Dialog>
   );
