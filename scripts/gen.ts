@@ -4,7 +4,7 @@
  * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -31,7 +31,8 @@ import {
   warningCodes,
 } from "@countersign/contract";
 import { policySchema } from "@countersign/core";
-import { coverageMarkdown, parsePack } from "../packages/core/src/packs/index.ts";
+import { coverageMarkdown } from "../packages/core/src/packs/index.ts";
+import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
@@ -44,7 +45,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/errors.md", errorsPage()],
     ["docs/events.md", eventsPage()],
     ["docs/facts.md", factsPage()],
-    ["docs/fact-coverage.md", coverageMarkdown(packRules())],
+    ["docs/fact-coverage.md", coverageMarkdown(packNames.flatMap((name) => packOf(name).rules))],
     ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
 }
@@ -54,24 +55,6 @@ export function staleFiles(): string[] {
   return [...generatedFiles()]
     .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), "utf8") !== text)
     .map(([path]) => path);
-}
-
-/** The rules of all packs. Throws what is wrong with a pack that is not well formed; whether its cases are green the tests say. */
-function packRules() {
-  const folders = readdirSync(join(root, "packs"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return folders
-    .map(({ name }) => name)
-    .sort()
-    .flatMap((folder) => {
-      const text = (...path: string[]) => readFileSync(join(root, "packs", folder, ...path), "utf8");
-      const names = readdirSync(join(root, "packs", folder, "policies"));
-      const policies = new Map(names.map((name) => [name, text("policies", name)]));
-      const files = { folder, manifest: text("pack.yaml"), policies, cases: text("cases.jsonl") };
-      const { pack, diagnostics } = parsePack(files);
-      const findings = diagnostics.map(({ file, message, help }) => `packs/${folder}/${file}: ${message} ${help}`);
-      if (findings.length > 0) throw new Error(findings.join("\n"));
-      return pack?.rules ?? [];
-    });
 }
 
 /** For editors: form only. `countersign policies check` also reads the expressions. */
@@ -140,7 +123,8 @@ function errorsPage(): string {
   return page(
     "# Errors",
     'Every answer with a status of 400 or more is `{"error": {"code", "message", "details", "request_id"}}`. ' +
-      "`request_id` is also in the `X-Request-Id` header.",
+      "`request_id` is also in the `X-Request-Id` header. What is no HTTP request is answered 400, 408 (it took too long to " +
+      "arrive) or 431 (too many or too long headers), with the code `invalid_request`.",
     table(["status", "code", "what happened", "what to do"], rows),
     "## Problems",
     `On a 400, \`details\` holds \`{path, code, message}\` for every problem at once (at most ${limits.error_details_max}; ` +

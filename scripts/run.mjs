@@ -4,7 +4,17 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -66,6 +76,8 @@ const silent_ms_max = 10_000;
 
 /** One at a time: of two installations each would remove what the other one writes. */
 async function alone(work) {
+  // A folder that cannot be written to was built by somebody else, whose lock is not ours to remove.
+  if (!isWritable(root)) return work();
   for (let told = false; !takeLock(); told = true) {
     if (!told) console.error("countersign: waiting for another start that installs and builds in this folder …");
     await sleep(100);
@@ -79,15 +91,25 @@ async function alone(work) {
   }
 }
 
+function isWritable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function takeLock() {
   try {
     writeFileSync(lock, "", { flag: "wx" });
     return true;
   } catch (error) {
-    // A folder that cannot be written to was built by somebody else.
+    // On a full disk, for example: what is built already runs without it.
     if (error.code !== "EEXIST") return true;
     const held = statSync(lock, { throwIfNoEntry: false });
-    if (held !== undefined && Date.now() - held.mtimeMs > silent_ms_max) rmSync(lock, { force: true });
+    // Later than now: it is from before the clock was set back.
+    if (held !== undefined && Math.abs(Date.now() - held.mtimeMs) > silent_ms_max) rmSync(lock, { force: true });
     return false;
   }
 }

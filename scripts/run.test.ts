@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,8 +39,10 @@ async function checkout(overrides: Record<string, string | null> = {}) {
   await copyFile(script, join(dir, "scripts/run.mjs"));
   const required_node = "packages/cli/bin/required-node.mjs";
   await copyFile(fileURLToPath(new URL(`../${required_node}`, import.meta.url)), join(dir, required_node));
+  let user = {};
   const start = (...args: string[]) =>
     spawn(process.execPath, ["scripts/run.mjs", ...args], {
+      ...user,
       cwd: dir,
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, npm_execpath: join(dir, "npm.js") },
@@ -61,7 +63,16 @@ async function checkout(overrides: Record<string, string | null> = {}) {
   const write = (name: string, text: string) => writeFile(join(dir, name), text);
   const remove = (name: string) => rm(join(dir, name));
   const age = (name: string, seconds: number) => utimes(join(dir, name), 0, Date.now() / 1_000 - seconds);
-  return { run, start, write, remove, age };
+  /** What is started from now on may read the folder, and write down that it ran. */
+  const protect = async () => {
+    await write("ran", "");
+    await chmod(join(dir, "ran"), 0o666);
+    await chmod(dir, 0o555);
+    onTestFinished(() => chmod(dir, 0o755));
+    // Root may write everywhere.
+    if (process.getuid?.() === 0) user = { uid: 65_534, gid: 65_534 };
+  };
+  return { run, start, write, remove, age, protect };
 }
 
 const ci = "npm ci --ignore-scripts --include=dev --include=optional --no-audit --no-fund --loglevel=error";
@@ -165,10 +176,20 @@ describe("npm start", () => {
     expect(ran.filter((line) => line.startsWith("npm"))).toEqual([ci]);
   });
 
-  test("whoever was killed while it built is waited for no longer than it takes to see that", async () => {
+  test.each([
+    ["", 11],
+    [", also where the clock was set back since", -3_600],
+  ])("whoever was killed while it built is waited for no longer than it takes to see that%s", async (_, seconds) => {
     const { run, age } = await checkout({ ".building": "" });
-    await age(".building", 11);
+    await age(".building", seconds);
     expect((await run("build")).ran).toEqual(["tsc -b"]);
+  });
+
+  test("a folder of somebody else, who was killed while it was built, is used as it is", async () => {
+    const { run, age, protect } = await checkout({ ".building": "" });
+    await age(".building", 11);
+    await protect();
+    expect(await run("start")).toEqual({ code: 0, output: "", ran: ["tsc -b", "countersign serve"] });
   });
 
   test("installs again when package-lock.json asks for something else, and only then", async () => {

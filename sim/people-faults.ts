@@ -50,8 +50,8 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
     name: "nothing is ever overdue",
-    right: "status = 'pending' and expires_at <= clock_timestamp()\n       and (expires_at",
-    wrong: "false\n       and (expires_at",
+    right: "status = 'pending' and expires_at <= clock_timestamp() and escalation_id <> all",
+    wrong: "false and escalation_id <> all",
   },
   {
     within: "operations",

@@ -211,7 +211,7 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
       }
       if (draw < 74) {
         node.fate.left = crash;
-        await told(node, async () => String(await timeOutEscalations(node.runtime, null)));
+        await told(node, async () => String(await timeOutEscalations(node.runtime, [])));
         if (crash !== null) return "the worker may have died";
         await demandNothingOverdue();
         return "the worker ends what is over";

@@ -111,6 +111,12 @@ spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
     expect(code).toBe(0);
   });
 
+  test("shows what stands in a document without what would reorder or control the line", async () => {
+    const { stderr } = await backtest(file("reordered.yaml", '1\n  "\\u202eowt": 1'));
+    expect(stderr).toContain("\\u{202e}owt");
+    expect(stderr).not.toContain("\u202e");
+  });
+
   test.each<[string, () => string[], RegExp]>([
     ["a wrong condition", () => ["--fail-on", "approve->blok>0"], /is no condition/],
     ["a wrong option", () => ["--fail", "x"], /unknown option/],

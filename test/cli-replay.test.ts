@@ -195,7 +195,8 @@ test.each([
 
 test.each([
   ["a file that does not exist", "none.jsonl", [], /cannot read .*none\.jsonl.*ENOENT/],
-  ["a batch of 51", "calls.jsonl.gz", ["--batch", "51"], /argument '51' is invalid\. give 1 to 50/],
+  ["a batch of 51", "calls.jsonl.gz", ["--batch", "51"], /argument '51' is invalid\. give a whole number from 1 to 50/],
+  ["a batch that is no plain number", "calls.jsonl.gz", ["--batch", "0x10"], /argument '0x10' is invalid/],
   ["another mode", "calls.jsonl.gz", ["--mode", "live"], /--mode takes `shadow` only/],
   ["--resume without --out", "calls.jsonl.gz", ["--resume"], /--resume needs --out/],
 ])("%s is refused in one line with exit code 1", async (_, file, options, message) => {

@@ -1,7 +1,4 @@
 /** Laws of `would_approve_if` over the real packs and over generated rules. Source: issue "counterfactuals"; decision 0014. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { ApprovalChange } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -9,11 +6,11 @@ import { wouldApproveIf } from "../packages/core/src/counterfactual/would-approv
 import { decide } from "../packages/core/src/decide.ts";
 import type { DecideInput } from "../packages/core/src/decision.ts";
 import { mergeFacts } from "../packages/core/src/facts/merge.ts";
-import { parsePack } from "../packages/core/src/packs/index.ts";
 import type { PolicySource } from "../packages/core/src/policy/compile.ts";
 import { plain_membrane } from "../packages/core/src/policy/run-tests.ts";
 import { compilePolicySet } from "../packages/core/src/policy-set.ts";
 import { inputOf, type TestCase, type TestPolicy } from "../packages/core/src/testing/deciding.ts";
+import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
 import { parseTimestampUs } from "../packages/core/src/time.ts";
 
 type Bag = Record<string, unknown>;
@@ -70,16 +67,7 @@ function check(input: DecideInput, label: string): boolean {
 }
 
 describe("over the real packs", () => {
-  const root = fileURLToPath(new URL("../packs/", import.meta.url));
-  const packs = readdirSync(root, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => {
-      const read = (...path: string[]): string => readFileSync(join(root, name, ...path), "utf8");
-      const policies = new Map(readdirSync(join(root, name, "policies")).map((file) => [file, read("policies", file)]));
-      const { pack } = parsePack({ folder: name, manifest: read("pack.yaml"), policies, cases: read("cases.jsonl") });
-      if (pack === null) throw new Error(name);
-      return pack;
-    });
+  const packs = packNames.map(packOf);
   const sourcesOf = (pack: (typeof packs)[number], hidden = false): PolicySource[] =>
     pack.rules.map((document) => ({
       policy_id: `pack:${pack.name}/${document.metadata.name}`,

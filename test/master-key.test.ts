@@ -8,7 +8,7 @@ import { type CliResult, runCli, startCli } from "../packages/cli/src/testing/ru
 import { createSealer, masterKeyId } from "../packages/server/src/edge/sealer.ts";
 import { openClient } from "../packages/server/src/store/connection.ts";
 import { secretContext } from "../packages/server/src/store/webhooks.ts";
-import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { databaseUrl, testDatabase } from "../packages/server/src/testing/database.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 
@@ -30,7 +30,7 @@ async function sealedDatabase() {
     [JSON.stringify(rows)],
   );
   const env = (current: Buffer, ...others: Buffer[]) => ({
-    DATABASE_URL: urlOf(connection),
+    DATABASE_URL: databaseUrl(connection),
     COUNTERSIGN_MASTER_KEY: text(current),
     COUNTERSIGN_OTHER_MASTER_KEYS: text(...others),
   });
@@ -41,12 +41,6 @@ async function sealedDatabase() {
   const count = async (prefix: string) =>
     (await stored()).filter(({ secret_sealed }) => secret_sealed.startsWith(prefix)).length;
   return { connection, env, stored, count };
-}
-
-function urlOf(connection: Awaited<ReturnType<typeof testDatabase>>["connection"]): string {
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database } = connection;
-  return `postgresql://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
 }
 
 function showsNoKey({ stdout, stderr }: CliResult): void {

@@ -4,22 +4,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startCli } from "../packages/cli/src/testing/run-cli.ts";
-import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { databaseUrl, testDatabase } from "../packages/server/src/testing/database.ts";
 
 const database = await testDatabase();
-
-function databaseUrl(): string {
-  const { connection } = database;
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database: name } = connection;
-  return `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}`;
-}
 
 /** Everything that a process printed from its start to its end; in between `meanwhile` worked with it. */
 async function started(meanwhile: (url: string) => Promise<void> = async () => undefined): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "open-mode-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
-  const settings = { PORT: "0", HOST: "127.0.0.1", DATABASE_URL: databaseUrl(), COUNTERSIGN_DATA_DIR: dir };
+  const settings = {
+    PORT: "0",
+    HOST: "127.0.0.1",
+    DATABASE_URL: databaseUrl(database.connection),
+    COUNTERSIGN_DATA_DIR: dir,
+  };
   const running = startCli(["serve"], settings);
   onTestFinished(() => void running.process.kill("SIGKILL"));
   const [, url = ""] = await running.printed(/listening on (http:\/\/127\.0\.0\.1:\d+)/);

@@ -1,29 +1,17 @@
 /** The laws of deciding over the real packs, all of them on at once. Source: policies.md §3; issue "policies", item 2. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide } from "../packages/core/src/decide.ts";
 import { type DecideInput, stricter } from "../packages/core/src/decision.ts";
 import { mergeFacts } from "../packages/core/src/facts/merge.ts";
-import { parsePack } from "../packages/core/src/packs/index.ts";
 import type { PolicySource } from "../packages/core/src/policy/compile.ts";
 import { plain_membrane } from "../packages/core/src/policy/run-tests.ts";
 import { compilePolicySet, type PolicySet } from "../packages/core/src/policy-set.ts";
 import { policySource } from "../packages/core/src/testing/deciding.ts";
+import { packNames, packOf, packText } from "../packages/core/src/testing/packs.ts";
 import { parseTimestampUs } from "../packages/core/src/time.ts";
 
-const root = fileURLToPath(new URL("../packs/", import.meta.url));
-const packs = readdirSync(root, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => {
-    const read = (...path: string[]): string => readFileSync(join(root, name, ...path), "utf8");
-    const policies = new Map(readdirSync(join(root, name, "policies")).map((file) => [file, read("policies", file)]));
-    const { pack } = parsePack({ folder: name, manifest: read("pack.yaml"), policies, cases: read("cases.jsonl") });
-    if (pack === null) throw new Error(name);
-    return pack;
-  });
+const packs = packNames.map(packOf);
 const sources = packs.flatMap((pack) =>
   pack.rules.map(
     (document): PolicySource => ({
@@ -297,7 +285,7 @@ test("with one pack on it does so only where the law itself asks whether somethi
   );
   expect(turned.sort()).toEqual(where_nothing_known_is_no_reason);
   for (const rule of turned.map((each) => each.split(": ")[1] as string)) {
-    const readme = readFileSync(join(root, rule.split(".")[0] as string, "README.md"), "utf8");
+    const readme = packText(rule.split(".")[0] as string, "README.md");
     expect(readme.split("## Notes")[1], rule).toContain(`\`${rule}\``);
   }
 });

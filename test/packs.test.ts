@@ -1,31 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { factCategories } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
-import { factCoverage, loadPack, type PackFiles, parsePack, runPackCases } from "../packages/core/src/packs/index.ts";
+import { factCoverage, loadPack, parsePack, runPackCases } from "../packages/core/src/packs/index.ts";
+import { packFiles, packNames, packText } from "../packages/core/src/testing/packs.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const FOLDERS = readdirSync(join(ROOT, "packs"), { withFileTypes: true })
-  .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
-  .sort();
-const text = (...path: string[]): string => readFileSync(join(ROOT, "packs", ...path), "utf8");
-
-const filesOf = (folder: string): PackFiles => ({
-  folder,
-  manifest: text(folder, "pack.yaml"),
-  policies: new Map(
-    readdirSync(join(ROOT, "packs", folder, "policies")).map((name) => [name, text(folder, "policies", name)]),
-  ),
-  cases: text(folder, "cases.jsonl"),
-});
-
-const PACKS = FOLDERS.map((folder) => parsePack(filesOf(folder)));
+const PACKS = packNames.map((folder) => parsePack(packFiles(folder)));
 const RULES = PACKS.flatMap(({ pack }) => pack?.rules ?? []);
 
 test("the 17 packs hold the 115 rules of the catalogue and the provenance rules", () => {
   expect(PACKS.flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
-  expect(FOLDERS).toHaveLength(17);
+  expect(packNames).toHaveLength(17);
   const counts = Object.fromEntries(PACKS.map(({ pack }) => [pack?.name, pack?.rules.length]));
   expect(counts).toEqual({
     account: 3,
@@ -56,8 +39,8 @@ test("quickstart switches on exactly security, account and meta", () => {
   ]);
 });
 
-describe.each(FOLDERS)("the pack %s", (folder) => {
-  const files = filesOf(folder);
+describe.each(packNames)("the pack %s", (folder) => {
+  const files = packFiles(folder);
   const { pack } = parsePack(files);
 
   test("has no red case", () => {
@@ -92,7 +75,7 @@ describe.each(FOLDERS)("the pack %s", (folder) => {
   });
 
   test("has a README that lists every rule with its citations and says that it is no legal advice", () => {
-    const readme = text(folder, "README.md");
+    const readme = packText(folder, "README.md");
     expect(readme).toContain("A starting point for counsel, not legal advice.");
     expect(pack?.description).toContain("A starting point for counsel, not legal advice.");
     for (const { metadata } of pack?.rules ?? []) {

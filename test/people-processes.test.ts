@@ -4,17 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startCli } from "../packages/cli/src/testing/run-cli.ts";
-import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { databaseUrl, testDatabase } from "../packages/server/src/testing/database.ts";
 
 const database = await testDatabase();
 const { db } = database;
-
-function databaseUrl(): string {
-  const { connection } = database;
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database: name } = connection;
-  return `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}`;
-}
 
 /** A process of the service on the file's database. */
 async function service() {
@@ -23,7 +16,7 @@ async function service() {
   const running = startCli(["serve"], {
     PORT: "0",
     HOST: "127.0.0.1",
-    DATABASE_URL: databaseUrl(),
+    DATABASE_URL: databaseUrl(database.connection),
     COUNTERSIGN_DATA_DIR: dir,
     COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000,onboarding=1000000",
   });

@@ -1,13 +1,13 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { decide } from "../packages/core/src/decide.ts";
 import type { DecidableIntent } from "../packages/core/src/decision.ts";
 import { type FactDocument, mergeFacts } from "../packages/core/src/facts/merge.ts";
-import { parsePack } from "../packages/core/src/packs/index.ts";
 import { plain_membrane } from "../packages/core/src/policy/run-tests.ts";
 import { compilePolicySet } from "../packages/core/src/policy-set.ts";
+import { packOf } from "../packages/core/src/testing/packs.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const lines = <T>(path: string): T[] =>
@@ -33,17 +33,7 @@ interface Key {
 }
 
 const provenance = () => {
-  const folder = "../packs/provenance/";
-  const read = (name: string): string => readFileSync(at(folder + name), "utf8");
-  const policies = new Map(readdirSync(at(`${folder}policies`)).map((name) => [name, read(`policies/${name}`)]));
-  const { pack } = parsePack({
-    folder: "provenance",
-    manifest: read("pack.yaml"),
-    policies,
-    cases: read("cases.jsonl"),
-  });
-  if (pack === null) throw new Error("the provenance pack does not parse");
-  const sources = pack.rules.map((document) => ({
+  const sources = packOf("provenance").rules.map((document) => ({
     policy_id: document.metadata.name,
     version: 1,
     document,

@@ -9,17 +9,10 @@ import { createClient } from "@countersign/sdk";
 import { expect, onTestFinished, test } from "vitest";
 import { startCli } from "../packages/cli/src/testing/run-cli.ts";
 import { openClient } from "../packages/server/src/store/connection.ts";
-import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { databaseUrl, testDatabase } from "../packages/server/src/testing/database.ts";
 
 const database = await testDatabase();
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
-
-function databaseUrl(): string {
-  const { connection } = database;
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database: name } = connection;
-  return `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}`;
-}
 
 async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "webhooks-"));
@@ -32,7 +25,7 @@ async function service(data_dir: string) {
   const running = startCli(["serve"], {
     PORT: "0",
     HOST: "127.0.0.1",
-    DATABASE_URL: databaseUrl(),
+    DATABASE_URL: databaseUrl(database.connection),
     COUNTERSIGN_DATA_DIR: data_dir,
     COUNTERSIGN_WEBHOOK_ALLOW_HTTP: "true",
     COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",

@@ -1,16 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { apiErrorOf } from "./errors.ts";
 import { ApiError, ConnectionError, createClient } from "./index.ts";
 
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-  server = undefined;
-  vi.restoreAllMocks();
-});
+afterEach(() => void vi.restoreAllMocks());
 
 interface Received {
   readonly method: string | undefined;
@@ -22,13 +16,17 @@ interface Received {
 /** Serves the answers one after the other (the last again and again) and keeps what it was asked. */
 async function serve(...answers: ((response: ServerResponse) => void)[]) {
   const received: Received[] = [];
-  server = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     received.push({ method: request.method, url: request.url, headers: request.headers, body });
     answers[Math.min(received.length, answers.length) - 1]?.(response);
   });
-  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const waits: number[] = [];
   const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const wait = async (wait_ms: number) => void waits.push(wait_ms);
@@ -175,7 +173,6 @@ test("waitForOutcome goes on over a restart and what a proxy says meanwhile, and
   const final = json(200, { decision: { status: "final", outcome: "block" } });
   const restarted = await serve(down, down, down, down, proxy(502), proxy(504), refusal(503, "unavailable"), final);
   expect(await restarted.client.waitForOutcome("int_1")).toMatchObject({ outcome: "block" });
-  server?.close();
   const gone = await serve(down);
   await expect(gone.client.waitForOutcome("int_1")).rejects.toThrow(ConnectionError);
   const waited_ms = gone.waits.reduce((sum, each) => sum + each, 0);

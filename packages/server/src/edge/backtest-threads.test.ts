@@ -1,7 +1,7 @@
 import type { Verdict } from "@countersign/contract";
 import type { Fault } from "@countersign/core";
 import { describe, expect, test, vi } from "vitest";
-import { type BacktestJob, joinParts, replayRecorded, type Turn } from "../operations/replay-recorded.ts";
+import { type BacktestJob, firstTurn, joinParts, replayRecorded, type Turn } from "../operations/replay-recorded.ts";
 import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call, testOrganization } from "../testing/http-node.ts";
@@ -36,6 +36,12 @@ const lingering = program(`
   const counts = { ...none, ...maps, escalations: { recorded: 0, candidate: 0 } };
   parentPort.postMessage({ kind: "part", part: { counts, oldest_us: null, cut: false } });
   setInterval(() => undefined, 1000);
+`);
+/** The thread that does not begin is done at once; the other one goes on. */
+const uneven = program(`
+  import { parentPort, workerData } from "node:worker_threads";
+  if (workerData.first === null) parentPort.postMessage({ kind: "part", part: {} });
+  else setInterval(() => undefined, 1000);
 `);
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
 
@@ -87,6 +93,32 @@ describe("the threads of a node", () => {
     const again = begin(threads, "org_a");
     expect(again.states).toContain("waiting");
     await threads.stop();
+  });
+
+  test("one that has had its turn makes room for another organization's", async () => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless, 1);
+    const begun = [begin(threads, "org_0")];
+    while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
+    expect(await begun[0]?.code).toBe("overloaded");
+    await expect.poll(() => begun.at(-1)?.states, { timeout: 60_000 }).toContain("running");
+    await threads.stop();
+  });
+
+  test("one that has had its turn makes room also where one of its threads is done already", async () => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), uneven, 3_000);
+    const begun = [begin(threads, "org_0")];
+    while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
+    expect(await begun[0]?.code).toBe("overloaded");
+    await threads.stop();
+  });
+
+  test("one that has had its turn goes on while only its own organization waits", async () => {
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), counting, 1);
+    const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
+    // It tells something every 10 ms.
+    await expect.poll(() => begun[0]?.states.length, { timeout: 60_000 }).toBeGreaterThan(5);
+    await threads.stop();
+    expect(await begun[0]?.code).toBe("unavailable");
   });
 
   test("one that was answered is not under way, also while its threads are still ending", async () => {
@@ -205,18 +237,17 @@ describe("over HTTP", () => {
   });
 });
 
-test("no more than two pages are in memory, none larger than asked for, and every intent is met once", async () => {
-  const { url } = await serviceNode(database);
-  const { org, agent } = await reviewedOrganization(database.db, url);
-  const intents = Array.from({ length: 23 }, () => heldBody);
-  await call(url, "POST", "/v1/intents/batch", { key: agent, body: { intents } });
+/** Replays all that an organization has in one thread: the rows asked for and got by page, and the most pages in memory. */
+async function pagesOf(org_id: string, page_rows: number) {
   const sizes: number[] = [];
+  const asked: number[] = [];
   let in_memory = 0;
   let most = 0;
   const watched = (query: Query): Query => {
     const wrapped = async (text: string, params?: readonly unknown[]) => {
       const rows = await query<{ verdict?: Verdict }>(text, params);
       if (text.includes("as decision_end") && rows.length > 0) {
+        asked.push(Number(params?.at(-1)));
         sizes.push(rows.length);
         in_memory += 1;
         most = Math.max(most, in_memory);
@@ -225,13 +256,13 @@ test("no more than two pages are in memory, none larger than asked for, and ever
     };
     return wrapped as Query;
   };
-  const turns: Turn[] = [{ before: null, left: 1_000 }];
+  const turns: Turn[] = [firstTurn(1_000)];
   let wake: () => void = () => undefined;
   const part = await replayRecorded(
     {
-      read: (work) => database.db.tenant(org.org_id, (query) => work(watched(query))),
+      read: (work) => database.db.tenant(org_id, (query) => work(watched(query))),
       packs: new Map(),
-      pageRows: () => 5,
+      pageRows: () => page_rows,
       async turn() {
         while (turns.length === 0)
           await new Promise<void>((resolve) => {
@@ -248,14 +279,40 @@ test("no more than two pages are in memory, none larger than asked for, and ever
         in_memory -= 1;
       },
     },
-    jobOf(org.org_id),
+    jobOf(org_id),
   );
+  return { sizes, asked, most, figures: joinParts(jobOf(org_id), [part]) };
+}
+
+test("no more than two pages are in memory, none larger than asked for, and every intent is met once", async () => {
+  const { url } = await serviceNode(database);
+  const { org, agent } = await reviewedOrganization(database.db, url);
+  const intents = Array.from({ length: 23 }, () => heldBody);
+  await call(url, "POST", "/v1/intents/batch", { key: agent, body: { intents } });
+  const { sizes, most, figures } = await pagesOf(org.org_id, 5);
   expect(sizes).toEqual([5, 5, 5, 5, 3]);
   expect(most).toBeLessThanOrEqual(2);
-  const figures = joinParts(jobOf(org.org_id), [part]);
   expect(figures.evaluated).toBe(23);
   // This reader was given no packs, so none of the recorded sets can be made again: that is said of each.
   expect(figures.not_reproduced.total).toBe(23);
   expect(new Set(figures.not_reproduced.intents.map(({ because }) => because))).toEqual(new Set(["packs_changed"]));
   expect(new Set(figures.not_reproduced.intents.map(({ intent_id }) => intent_id)).size).toBe(23);
+});
+
+test("a page ends where its documents come to 8 MiB as text, however small they are on disk, and the next asks for fewer", async () => {
+  const { url } = await serviceNode(database);
+  const { org, agent } = await reviewedOrganization(database.db, url);
+  const large = {
+    intent: {
+      agent: { id: "agent-1" },
+      action: { type: "data.read", verb: "read" },
+      payload: { content: { text: "x".repeat(1_000_000) } },
+    },
+  };
+  for (let n = 0; n < 20; n += 1)
+    expect((await call(url, "POST", "/v1/intents", { key: agent, body: large })).status).toBe(201);
+  const { sizes, asked, figures } = await pagesOf(org.org_id, 1_000);
+  expect(sizes).toEqual([8, 8, 4]);
+  expect(asked).toEqual([100, 16, 16]);
+  expect(figures.evaluated).toBe(20);
 });

@@ -7,7 +7,7 @@ import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { limits } from "@countersign/contract";
 import { type BacktestFigures, Fault, type PackRules, type PolicyDocument } from "@countersign/core";
 import type { Backtests } from "../operations/backtest.ts";
-import { type BacktestJob, joinParts, type ReplayedPart, type Turn } from "../operations/replay-recorded.ts";
+import { type BacktestJob, firstTurn, joinParts, type ReplayedPart, type Turn } from "../operations/replay-recorded.ts";
 import type { Log } from "../ports.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import type { RequestCount } from "./give-way.ts";
@@ -65,6 +65,8 @@ interface Running {
   /** Figures or a fault: for its organization it is over, whose next one may come before the threads have ended. */
   answered: boolean;
   readonly cancel: (fault: Fault) => void;
+  /** It has run for as long as it may while others wait. */
+  overdue: boolean;
 }
 
 /** Threads of one backtest: deciding takes twice as long as reading does, so a third would wait for the database. */
@@ -77,6 +79,7 @@ export function createBacktestThreads(
   log: Log,
   requests: RequestCount,
   program: ThreadProgram = own_program,
+  turn_ms = limits.backtest_turn_minutes * 60_000,
 ): BacktestThreads {
   const threads = Math.min(threads_max, availableParallelism());
   const running_max = Math.max(1, Math.floor(availableParallelism() / 4));
@@ -100,6 +103,12 @@ export function createBacktestThreads(
       if (next === undefined) return;
       next.begin();
     }
+  }
+
+  /** One organization's backtest of many intents with dear policies could keep all others waiting for a day. */
+  function makeRoom(): void {
+    for (const { overdue, answered, org_id, cancel } of [...running])
+      if (overdue && !answered && waiting.some((each) => each.org_id !== org_id)) cancel(turnOver());
   }
 
   /** Starts the threads of a job; the function that is given back ends them. */
@@ -151,6 +160,7 @@ export function createBacktestThreads(
         if (!delivered)
           cancel(new Fault("internal_error", { internal: `a thread of the backtest ended early with code ${code}` }));
         if (workers.size > 0) return;
+        clearTimeout(turn);
         running.delete(run);
         beginNext();
       });
@@ -158,11 +168,15 @@ export function createBacktestThreads(
     };
     const channels = Array.from({ length: threads }, () => new MessageChannel());
     const workers = new Set<Worker>();
-    const run: Running = { org_id: job.org_id, workers, answered: false, cancel };
+    const run: Running = { org_id: job.org_id, workers, answered: false, cancel, overdue: false };
     running.add(run);
+    const turn = setTimeout(() => {
+      run.overdue = true;
+      makeRoom();
+    }, turn_ms);
     for (const [index, { port1: inbox }] of channels.entries()) {
       const { port2: outbox } = channels[(index + 1) % threads] as MessageChannel;
-      workers.add(begin(inbox, outbox, index === 0 ? { before: null, left: job.limit } : null));
+      workers.add(begin(inbox, outbox, index === 0 ? firstTurn(job.limit) : null));
     }
     return cancel;
   }
@@ -197,6 +211,7 @@ export function createBacktestThreads(
         if (signal.aborted) return onAbort();
         onProgress("waiting", 0, 0);
         beginNext();
+        makeRoom();
       });
     },
     async stop() {
@@ -210,4 +225,14 @@ export function createBacktestThreads(
       await Promise.all(ended);
     },
   };
+}
+
+function turnOver(): Fault {
+  const message =
+    `It had run for ${limits.backtest_turn_minutes} minutes, and another organization's backtest waits. ` +
+    "Choose a shorter window, or a limit.";
+  return new Fault("overloaded", {
+    details: [{ path: "/window", code: "turn_over", message }],
+    headers: { "retry-after": String(retry_after_seconds) },
+  });
 }

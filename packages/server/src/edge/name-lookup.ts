@@ -7,6 +7,7 @@
  */
 import { Resolver, lookup as systemLookup } from "node:dns/promises";
 import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
 
 /** The addresses of a name; rejects when it has none. */
 export type ResolveName = (host: string) => Promise<readonly string[]>;
@@ -35,7 +36,7 @@ export const lookupBySystem: ResolveName = async (host) =>
 export function createNameLookup({ name_servers, system }: NameLookupOptions): ResolveName {
   const resolver = new Resolver({ timeout: try_ms, tries });
   if (name_servers !== undefined) resolver.setServers(name_servers);
-  const bySystem = system === undefined ? null : atMost(system_lookups_max, system);
+  const places = pLimit(system_lookups_max);
   return async (host) => {
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
@@ -43,7 +44,7 @@ export function createNameLookup({ name_servers, system }: NameLookupOptions): R
     const [error] = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as Error] : []));
     // A name whose servers are silent would be silent to the system too, and hold one of its threads meanwhile.
     const silent = error !== undefined && "code" in error && error.code === "ETIMEOUT";
-    if (bySystem !== null && !silent) return bySystem(host);
+    if (system !== undefined && !silent) return places(system, host);
     throw withoutConnection(error ?? new Error(`${host} has no address`));
   };
 }
@@ -70,21 +71,4 @@ export function sharedLookups(resolve: ResolveName): ResolveName {
 function withoutConnection(error: Error): Error {
   if (!("code" in error) || error.code !== "ECONNREFUSED") return error;
   return Object.assign(new Error("no name server", { cause: error }), { code: "EAI_AGAIN" });
-}
-
-/** Runs so many at once; the others wait for their turn. */
-function atMost(places: number, resolve: ResolveName): ResolveName {
-  const waiting: (() => void)[] = [];
-  let free = places;
-  return async (host) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((begin) => waiting.push(begin));
-    try {
-      return await resolve(host);
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  };
 }

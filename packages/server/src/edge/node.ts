@@ -27,9 +27,9 @@ import { connectCommit } from "../store/commit-writer-connection.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import type { Database } from "../store/db.ts";
 import { NodeRateWindows, type RateWindows } from "../store/rate-windows.ts";
+import { startAging } from "../worker/aging.ts";
 import { type Deliveries, type DeliveryRuntime, type DeliveryTerms, startDeliveries } from "../worker/deliveries.ts";
-import { type MailLoop, startMails } from "../worker/mails.ts";
-import { startWorker } from "../worker/tick.ts";
+import { type Mails, startMails } from "../worker/mails.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
 import { createBacktestThreads } from "./backtest-threads.ts";
 import type { Config } from "./config.ts";
@@ -108,7 +108,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const backtests = createBacktestThreads(parts.connection, parts.packs.packs, log, requests, parts.backtestThread);
   let stopping = false;
   let deliveries: Deliveries | undefined;
-  let mails: MailLoop | undefined;
+  let mails: Mails | undefined;
 
   const runtime: Runtime = {
     db,
@@ -170,7 +170,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     }),
   });
   app.server.on("request", () => Atomics.add(requests, 0, 1));
-  const worker = startWorker(runtime, {
+  const aging = startAging(runtime, {
     deliveries_kept_days: config.deliveries_kept_days,
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
@@ -186,7 +186,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       stopping = true;
       waits.stop();
       // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
-      const loops = [worker.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
+      const loops = [aging.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
       const cancel = timers.after(answering_ms_max, () => app.server.closeAllConnections());
       await Promise.all([backtests.stop(), app.close(), ...loops]);
       cancel();

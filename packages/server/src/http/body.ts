@@ -1,7 +1,7 @@
 /** The body of a request as a JSON value. Source: api.md §2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation } from "@countersign/contract";
-import { Fault, type JsonInParts, parseInParts } from "@countersign/core";
+import { Fault, faultAt, type JsonInParts, parseInParts } from "@countersign/core";
 import { roomForBody } from "./body-budget.ts";
 
 /** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
@@ -26,9 +26,7 @@ export async function readJson(
   if (type === undefined ? !empty : !jsonType.test(type)) throw new Fault("unsupported_media_type");
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    throw new Fault("unsupported_media_type", {
-      details: [{ path: "", code: "not_allowed", message: "Send the body without Content-Encoding." }],
-    });
+    throw faultAt("unsupported_media_type", "", "not_allowed", "Send the body without Content-Encoding.");
   }
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.

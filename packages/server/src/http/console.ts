@@ -2,9 +2,9 @@
  * The console's files over HTTP: a closed set that was read into memory at the start. No path of a request ever reaches a
  * file system, so there is nothing to climb out of.
  */
-import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
+import { etagOf, isNamedBy } from "./etag.ts";
 
 /** The built console: path as in the URL (`/assets/main-Ab3d.js`) to content. */
 export type ConsoleFiles = ReadonlyMap<string, Buffer>;
@@ -71,8 +71,7 @@ export function createConsole(files: ConsoleFiles | null): Console | null {
     const type = types[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream";
     // The names under /assets hold a hash of the content: what is kept under one never changes.
     const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
-    const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
-    served.set(path, { type, body, etag, cache, zipped: undefined });
+    served.set(path, { type, body, etag: etagOf(body), cache, zipped: undefined });
   }
   const page = served.get("/index.html") as Served;
 
@@ -92,7 +91,7 @@ export function createConsole(files: ConsoleFiles | null): Console | null {
     send(request, response, file, request_id) {
       const head = ["X-Request-Id", request_id, ...security_headers, "Cache-Control", file.cache, "ETag", file.etag];
       head.push("Vary", "Accept-Encoding");
-      if (request.headers["if-none-match"]?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === file.etag)) {
+      if (isNamedBy(file.etag, request.headers["if-none-match"])) {
         response.writeHead(304, head).end();
         return 304;
       }

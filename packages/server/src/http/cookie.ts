@@ -1,13 +1,15 @@
 /** The cookie that holds a session. Source: api.md §9. */
 import { isLoopback } from "@countersign/core";
 
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
 /**
  * Over https the name carries the `__Host-` prefix, which ties the cookie to this host and to encrypted connections.
  * Browsers refuse that prefix without `Secure`, so on http on the loopback address, for development, it has none.
  */
 export interface SessionCookies {
-  /** The text of the session in a Cookie header; null: there is none. */
-  read(header: string | undefined): string | null;
+  /** The text of the session in a request's Cookie header; null: there is none. */
+  read(headers: Headers): string | null;
   /** The Set-Cookie header that begins a session. */
   set(token: string, max_age_seconds: number): string;
   /** The Set-Cookie header that ends one. */
@@ -31,8 +33,8 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
       : { name: `__Host-${name}`, attributes: "Path=/; Secure; HttpOnly; SameSite=Lax" };
   }
   return {
-    read(header) {
-      if (header === undefined) return null;
+    read({ cookie: header }) {
+      if (typeof header !== "string") return null;
       const { name } = form();
       const values = header
         .split(";")
@@ -53,8 +55,6 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
     },
   };
 }
-
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
  * Whether a write comes from the service's own pages. Browsers say where every write comes from; where nothing does, it is

@@ -10,7 +10,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { type Operation, rateCategories, roleMeets } from "@countersign/contract";
-import { clientIp, clientNetwork, Fault, type ProxyTrust } from "@countersign/core";
+import { clientIp, clientNetwork, Fault, faultAt, type ProxyTrust } from "@countersign/core";
 import type { Caller } from "../operations/caller.ts";
 import type { RateWindows } from "../store/rate-windows.ts";
 import { isSameOrigin, type SessionCookies } from "./cookie.ts";
@@ -146,7 +146,7 @@ async function identify(deps: GateDeps, request: IncomingMessage, key: string | 
       throw error;
     });
   }
-  const session = deps.cookies.read(request.headers.cookie);
+  const session = deps.cookies.read(request.headers);
   if (session !== null) {
     try {
       return await deps.sessions.identify(session);
@@ -171,7 +171,7 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
   if (caller.key_id !== null) return null;
   if (operation.method === "GET" || isSameOrigin(request.headers, deps.public_url())) return null;
   const message = "Without an API key a browser may write for the service's own pages only.";
-  return new Fault("forbidden", { details: [{ path: "/Origin", code: "cross_origin", message }] });
+  return faultAt("forbidden", "/Origin", "cross_origin", message);
 }
 
 function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {

@@ -1,6 +1,6 @@
 /** The first look at a request: whether its head can be read in one way only. Source: sharp edges of RFC 9112. */
 import type { IncomingMessage } from "node:http";
-import { Fault } from "@countersign/core";
+import { type Fault, faultAt } from "@countersign/core";
 
 /** Headers that mean something here and can only mean one thing; a second one is a doubt about who reads which. */
 const single = new Set([
@@ -42,7 +42,7 @@ export function headFault(request: IncomingMessage): Fault | null {
 }
 
 function malformed(message: string): Fault {
-  return new Fault("invalid_request", { details: [{ path: "", code: "bad_format", message }] });
+  return faultAt("invalid_request", "", "bad_format", message);
 }
 
 function repeatsAny(rawHeaders: readonly string[]): boolean {

@@ -1,8 +1,8 @@
 /** How answers are written: in one piece, with headers in a flat list, which is Node's fastest way. */
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "@countersign/core";
+import { etagOf, isNamedBy } from "./etag.ts";
 import { faultOf, type Refusal, refusalOf } from "./faults.ts";
 import type { Answer } from "./handler.ts";
 import { pushRateHeaders, type RateUse } from "./rate-limit.ts";
@@ -24,18 +24,12 @@ export function replyTo(answer: Answer, conditional: boolean, request: IncomingM
   const text = answer.json_text ?? (answer.body === undefined ? null : JSON.stringify(answer.body));
   const headers = answer.headers ?? {};
   if (!conditional || text === null || answer.status !== 200) return { status: answer.status, text, headers };
-  const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`;
-  const matches = request.headers["if-none-match"];
+  const etag = etagOf(text);
   // With `wait` the answer differs by time, not by caller: a private cache may keep it but has to ask again.
   const tagged = { ...headers, ETag: etag, "Cache-Control": "private, no-cache" };
-  return matches !== undefined && names(matches, etag)
+  return isNamedBy(etag, request.headers["if-none-match"])
     ? { status: 304, text: null, headers: tagged }
     : { status: answer.status, text, headers: tagged };
-}
-
-/** Whether If-None-Match names the tag; compared weakly, as RFC 9110 §13.1.2 asks. */
-function names(header: string, etag: string): boolean {
-  return header.trim() === "*" || header.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }
 
 /** Writes an answer below 400. */

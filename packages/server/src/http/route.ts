@@ -1,6 +1,6 @@
 /** One row of the operations table, ready to serve: its checks compiled, its handler at hand. */
 import type { DeliveredOperationId, Operation } from "@countersign/contract";
-import { Fault } from "@countersign/core";
+import { Fault, faultAt } from "@countersign/core";
 import type { Handler } from "./handler.ts";
 import { queryReader, type ReadQuery } from "./query.ts";
 import { type Check, compileCheck } from "./validate.ts";
@@ -63,5 +63,5 @@ export function idempotencyKeyOf(route: Route, header: string | string[] | undef
   if (header === undefined || route.operation.idempotent !== true) return undefined;
   if (typeof header === "string" && printable.test(header)) return header;
   const message = "Send an Idempotency-Key of 1 to 255 printable ASCII characters.";
-  throw new Fault("invalid_request", { details: [{ path: "/Idempotency-Key", code: "bad_format", message }] });
+  throw faultAt("invalid_request", "/Idempotency-Key", "bad_format", message);
 }

@@ -1,7 +1,8 @@
 /** The one notice per month that an organization's hard limit is reached. Source: contract §2.7, api.md §7. */
-import { eventDraftText, formatTimestampUs } from "@countersign/core";
+import { formatTimestampUs } from "@countersign/core";
 import { withHead } from "../store/heads.ts";
 import { readUsage } from "../store/usage.ts";
+import { eventRow } from "./event-row.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -17,7 +18,7 @@ export async function announceQuotaExceeded(runtime: Runtime, org_id: string, ba
       // The limit may have been raised, or the month may have ended, since the refusal.
       if (head.usage_met_by !== null || head.hard_limit === null || head.usage_used < head.hard_limit) return null;
       const usage = await readUsage(query, org_id, head.usage_period);
-      const body = eventDraftText({
+      const event = eventRow(runtime.ids, {
         event_type: "quota.exceeded",
         organization_id: org_id,
         at_us,
@@ -31,21 +32,7 @@ export async function announceQuotaExceeded(runtime: Runtime, org_id: string, ba
           timestamp,
         },
       });
-      return {
-        audit: [],
-        usage_met_by: batch_size,
-        events: [
-          {
-            event_id: runtime.ids.next("event"),
-            event_type: "quota.exceeded",
-            intent_id: null,
-            decision_id: null,
-            escalation_id: null,
-            body,
-            created_at: timestamp,
-          },
-        ],
-      };
+      return { audit: [], usage_met_by: batch_size, events: [event] };
     }),
   );
   runtime.deliveries.poke();

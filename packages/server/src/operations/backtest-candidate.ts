@@ -1,5 +1,5 @@
 /** What a backtest is to try: its documents checked, its names found. Source: api.md §10. */
-import type { BacktestInput } from "@countersign/contract";
+import { type BacktestInput, limits } from "@countersign/contract";
 import {
   type Candidate,
   checkPolicySteps,
@@ -59,16 +59,23 @@ async function refuseUnknownNames(
   const known = new Set([...own, ...[...candidate, ...rules].map(({ metadata }) => metadata.name)]);
   const unknown = names.flatMap((name, index) => (known.has(name) ? [] : [{ name, index }]));
   if (unknown.length === 0) return;
-  const details = unknown.slice(0, details_max).map(({ name, index }) => {
-    const help = suggestName(name, [...known]) ?? "Name a policy of yours or a rule of a pack.";
-    const message = `There is no policy or rule ${JSON.stringify(name)}. ${help}`;
-    return { path: `/candidate/without/${index}`, code: "not_allowed", message };
-  });
-  throw new Fault("invalid_request", { details });
+  throw new Fault("invalid_request", { details: await inTurns(unknownDetails(unknown, [...known])) });
 }
 
-/** A 400 tells as many problems. Source: api.md §2. */
-const details_max = 50;
+/** One name at a time: an organization may have had tens of thousands, and each is compared with all of them. */
+function* unknownDetails(
+  unknown: readonly { readonly name: string; readonly index: number }[],
+  known: readonly string[],
+): Generator<void, FaultDetail[]> {
+  const details: FaultDetail[] = [];
+  for (const { name, index } of unknown.slice(0, limits.error_details_max)) {
+    yield;
+    const help = suggestName(name, known) ?? "Name a policy of yours or a rule of a pack.";
+    const message = `There is no policy or rule ${JSON.stringify(name)}. ${help}`;
+    details.push({ path: `/candidate/without/${index}`, code: "not_allowed", message });
+  }
+  return details;
+}
 
 /** One document after the other, in turns with everything else that the node does. */
 async function checkedPolicies(given: readonly Readonly<Record<string, unknown>>[]): Promise<PolicyDocument[]> {

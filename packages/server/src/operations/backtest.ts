@@ -1,7 +1,7 @@
 /** Trying a candidate on what was recorded. Source: api.md §10. */
 import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
 import { limits } from "@countersign/contract";
-import { type BacktestFigures, Fault, formatTimestampUs, parseTimestampUs } from "@countersign/core";
+import { type BacktestFigures, Fault, faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { readMembrane } from "../store/membranes.ts";
 import { candidateOf } from "./backtest-candidate.ts";
 import type { Caller } from "./caller.ts";
@@ -75,7 +75,7 @@ export async function backtest(
 
 function noMembrane(): Fault {
   const message = "There is no such membrane.";
-  return new Fault("not_found", { details: [{ path: "/membrane_id", code: "not_found", message }] });
+  return faultAt("not_found", "/membrane_id", "not_found", message);
 }
 
 /** Faults: invalid_request unless the window begins before it ends. */
@@ -84,7 +84,7 @@ function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: st
   const to_us = parseTimestampUs(to);
   if (from_us === null || to_us === null || from_us >= to_us) {
     const message = "Give a window whose `from` is before its `to`.";
-    throw new Fault("invalid_request", { details: [{ path: "/window", code: "out_of_range", message }] });
+    throw faultAt("invalid_request", "/window", "out_of_range", message);
   }
   return { from: formatTimestampUs(storableUs(from)), to: formatTimestampUs(storableUs(to)) };
 }

@@ -1,7 +1,7 @@
 import type { CancelInput, Escalation } from "@countersign/contract";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
-import { identityOf } from "./person.ts";
+import { identityOf } from "./identity.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed. Source: api.md §6. */

@@ -4,8 +4,8 @@
  */
 import type { AuditType, Decision, Escalation, EventType } from "@countersign/contract";
 import {
-  eventDraftText,
   Fault,
+  faultAt,
   parseTimestampUs,
   type Review,
   type ReviewStep,
@@ -18,6 +18,7 @@ import type { EventRow } from "../store/commit-writer-rows.ts";
 import { databaseNow, moveReview, readReview, settleIntent } from "../store/escalations.ts";
 import { type Head, withHead } from "../store/heads.ts";
 import type { Caller } from "./caller.ts";
+import { eventRow } from "./event-row.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -105,13 +106,13 @@ export async function withCurrentCaller<T>(
       current = await runtime.callers.reload(current);
     }
   }
-  throw new Fault("unavailable", { internal: "found outdated each time", headers: { "retry-after": "1" } });
+  throw new Fault("unavailable", { internal: "found outdated each time" });
 }
 
 function refusal(because: "closed" | "early" | "disagrees"): Fault {
   if (because !== "disagrees") return new Fault("escalation_closed");
   const message = "Other reviewers approved the action with other modifications; approve the same, or decide block.";
-  return new Fault("state_conflict", { details: [{ path: "/modifications", code: "not_allowed", message }] });
+  return faultAt("state_conflict", "/modifications", "not_allowed", message);
 }
 
 /** The members of the decision that a closed review replaces. */
@@ -162,16 +163,6 @@ function eventOf({ ids }: ReviewRuntime, organization_id: string, record: Escala
   if (status === "pending" && step.kind !== "reassign") return [];
   const event_type: EventType = status === "pending" ? "escalation.reassigned" : `escalation.${status}`;
   const at_us = parseTimestampUs(step.at) ?? 0;
-  const body = eventDraftText({
-    event_type,
-    organization_id,
-    at_us,
-    intent_id,
-    escalation_id,
-    escalation_status: status,
-    data: record,
-  });
-  const event_id = ids.next("event");
-  const created_at = step.at;
-  return [{ event_id, event_type, intent_id, decision_id: null, escalation_id, body, created_at }];
+  const facts = { event_type, organization_id, at_us, intent_id, escalation_id, escalation_status: status };
+  return [eventRow(ids, { ...facts, data: record })];
 }

@@ -1,6 +1,6 @@
 /** New versions of policies, and what is in force. Every change of what is in force raises the policy epoch. */
 import type { ActivateInput, PolicyInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, policySha256 } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, policySha256 } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -147,5 +147,5 @@ function change(
 }
 
 function conflict(message: string): Fault {
-  return new Fault("state_conflict", { details: [{ path: "/status", code: "status", message }] });
+  return faultAt("state_conflict", "/status", "status", message);
 }

@@ -3,7 +3,7 @@ import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { cancelDeliveries } from "../store/deliveries.ts";
 import { withHead } from "../store/heads.ts";
-import { readWebhook, type StoredWebhook, updateWebhook } from "../store/webhooks.ts";
+import { lockWebhook, type StoredWebhook, updateWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 import { acceptedUrl, subscribedTypes } from "./webhook-events.ts";
@@ -32,7 +32,7 @@ export async function changeWebhook(
     if (change.active === false) await cancelDeliveries(query, org_id, webhook_id);
     let after: StoredWebhook | undefined;
     await withHead(query, org_id, async () => {
-      const before = await readWebhook(query, org_id, webhook_id, "for update");
+      const before = await lockWebhook(query, org_id, webhook_id);
       if (before === undefined) throw new Fault("not_found");
       after = { ...before, ...wanted };
       await updateWebhook(query, after);

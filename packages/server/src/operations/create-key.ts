@@ -1,6 +1,6 @@
 /** New API keys. Source: contract §4 and §5, api.md §3. */
-import { type ApiKeyCreated, type ApiKeyInput, limits } from "@countersign/contract";
-import { Fault, formatTimestampUs, hashApiKey, newApiKey, parseTimestampUs } from "@countersign/core";
+import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode } from "@countersign/contract";
+import { type Fault, faultAt, formatTimestampUs, hashApiKey, newApiKey, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -11,6 +11,7 @@ import { idempotent } from "./idempotent.ts";
 import type { Runtime } from "./runtime.ts";
 
 type Needs = Pick<Runtime, "clock" | "ids">;
+type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "lineage_id" | "actor">;
 
 const day_us = 86_400_000_000;
 
@@ -70,7 +71,7 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
  */
 export async function createKey(
   runtime: Needs & Pick<Runtime, "db" | "sealer">,
-  caller: Caller,
+  caller: Creator,
   input: ApiKeyInput,
   idempotency_key?: string,
 ): Promise<OnceAnswer<ApiKeyCreated>> {
@@ -90,19 +91,19 @@ export function createdKeyContext(org_id: string, idempotency_key: string): stri
 }
 
 /** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out. */
-function keyToCreate(caller: Caller, input: ApiKeyInput, now_us: number): KeyToCreate {
+function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyToCreate {
   const { scope = "org", role = "agent" } = input;
   if (scope === "agent" && input.agent_id === undefined)
-    throw problem("/agent_id", "required", "Name the agent of a key of scope agent.");
+    throw invalid("/agent_id", "required", "Name the agent of a key of scope agent.");
   if (scope === "org" && input.agent_id !== undefined) {
-    throw problem(
+    throw invalid(
       "/agent_id",
       "not_allowed",
       "Only a key of scope agent is bound to an agent: remove this, or set scope to agent.",
     );
   }
   if (scope === "agent" && role !== "agent")
-    throw problem("/role", "not_allowed", "A key of scope agent has the role agent.");
+    throw invalid("/role", "not_allowed", "A key of scope agent has the role agent.");
   return {
     org_id: caller.org_id,
     name: input.name ?? null,
@@ -123,16 +124,16 @@ function lifetimeOf(
 ): Pick<KeyToCreate, "expires_us" | "lifetime_days"> {
   if (expires_at === undefined) return expires_in_days === undefined ? {} : { lifetime_days: expires_in_days };
   if (expires_in_days !== undefined)
-    throw problem("/expires_in_days", "not_allowed", "Send expires_at or expires_in_days, not both.");
+    throw invalid("/expires_in_days", "not_allowed", "Send expires_at or expires_in_days, not both.");
   const expires_us = parseTimestampUs(expires_at);
-  if (expires_us === null) throw problem("/expires_at", "bad_format", "Send an RFC 3339 date-time with a time zone.");
-  if (expires_us <= now_us) throw problem("/expires_at", "out_of_range", "Send a time in the future.");
+  if (expires_us === null) throw invalid("/expires_at", "bad_format", "Send an RFC 3339 date-time with a time zone.");
+  if (expires_us <= now_us) throw invalid("/expires_at", "out_of_range", "Send a time in the future.");
   if (expires_us > now_us + limits.api_key_lifetime_days_max * day_us) {
-    throw problem("/expires_at", "out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
+    throw invalid("/expires_at", "out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
   }
   return { expires_us };
 }
 
-function problem(path: string, code: string, message: string): Fault {
-  return new Fault("invalid_request", { details: [{ path, code, message }] });
+function invalid(path: string, code: ProblemCode, message: string): Fault {
+  return faultAt("invalid_request", path, code, message);
 }

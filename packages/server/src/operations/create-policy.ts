@@ -1,5 +1,5 @@
 import type { PolicyInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, policySha256 } from "@countersign/core";
+import { type Fault, faultAt, formatTimestampUs, policySha256 } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -73,5 +73,5 @@ export async function refuseTakenName(
 }
 
 function taken(path: string, message: string): Fault {
-  return new Fault("already_exists", { details: [{ path, code: "already_exists", message }] });
+  return faultAt("already_exists", path, "already_exists", message);
 }

@@ -14,6 +14,7 @@ import {
   decide,
   default_verdict_name,
   Fault,
+  faultAt,
   type MergedFacts,
   parseTimestampUs,
   type Ruling,
@@ -29,8 +30,8 @@ import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, demandInForce, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
+import { type Identity, identityOf, isOwn, submitterOf } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
-import { type Identity, identityOf, isOwn, submitterOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -110,9 +111,7 @@ async function demandReviewer(
   if (reviewers.length === 0 || reviewers.some(fits)) return;
   const named = reviewers.map(({ id }) => id);
   if (await isRotationOf(query, caller.org_id, named, caller.lineage_id)) return;
-  throw new Fault("forbidden", {
-    details: [{ path: "", code: "not_allowed", message: "This escalation is in the hands of other reviewers." }],
-  });
+  throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");
 }
 
 /** What an approval would let through; null for a block. Faults: invalid_request, modified_action_blocked. */
@@ -205,5 +204,5 @@ function evaluateAgain(
 }
 
 function invalid(path: string, message: string): Fault {
-  return new Fault("invalid_request", { details: [{ path, code: "not_allowed", message }] });
+  return faultAt("invalid_request", path, "not_allowed", message);
 }

@@ -11,7 +11,6 @@ import {
   clipText,
   type Decided,
   decisionEventTimestamp,
-  eventDraftText,
   formatTimestampUs,
   us_per_second,
   withoutTexts,
@@ -19,6 +18,7 @@ import {
 import type { Ids } from "../ports.ts";
 import { type AuditRow, auditRow } from "../store/audit.ts";
 import type { EscalationRow, EventRow } from "../store/commit-writer-rows.ts";
+import { eventRow } from "./event-row.ts";
 
 const eventTypeOf = {
   approve: "decision.approved",
@@ -85,9 +85,8 @@ export function decisionAudit(
 /** The decision event of contract §2.6. */
 export function decisionEvent(ids: Ids, organization_id: string, decision: Decision, at_us: number): EventRow {
   const { decision_id, intent_id } = decision;
-  const event_type = eventTypeOf[decision.verdict];
-  const body = eventDraftText({
-    event_type,
+  return eventRow(ids, {
+    event_type: eventTypeOf[decision.verdict],
     organization_id,
     at_us,
     intent_id,
@@ -102,15 +101,6 @@ export function decisionEvent(ids: Ids, organization_id: string, decision: Decis
       verdict: decision.verdict,
     },
   });
-  return {
-    event_id: ids.next("event"),
-    event_type,
-    intent_id,
-    decision_id,
-    escalation_id: null,
-    body,
-    created_at: decision.timestamp,
-  };
 }
 
 /** The review that an escalate verdict opens. Source: api.md §6. */

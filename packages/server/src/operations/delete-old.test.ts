@@ -9,7 +9,7 @@ import { call } from "../testing/http-node.ts";
 import { serviceNode } from "../testing/service-node.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { webhookOrganization } from "../testing/webhook-node.ts";
-import { startWorker } from "../worker/tick.ts";
+import { startAging } from "../worker/aging.ts";
 import { type Aging, type AgingTerms, deleteOld } from "./delete-old.ts";
 
 const { db, connection } = await testDatabase();
@@ -59,7 +59,7 @@ describe("settled deliveries", () => {
     const ancient = limit_us - 3_000 * day;
     const kept = [await delivery("org_1", "failed", ancient), await delivery("org_1", "pending", ancient + second)];
     await delivery("org_1", "delivered", ancient + 2 * second);
-    expect(await deleteOldDeliveries(db, limit, start, 1)).toMatchObject({ deleted: 1 });
+    expect(await deleteOldDeliveries(db, limit, start, 3)).toMatchObject({ deleted: 1 });
     expect(await left()).toEqual(kept);
   });
 
@@ -79,7 +79,7 @@ describe("settled deliveries", () => {
       deleted.push(page.deleted);
       from = page.end;
     }
-    expect(deleted).toEqual([3, 3, 3, 3, 0]);
+    expect(deleted).toEqual([2, 3, 2, 3, 2, 0]);
     expect(await left()).toEqual(kept);
   });
 
@@ -179,6 +179,24 @@ describe("a pass", () => {
     expect(await left()).toEqual([]);
   });
 
+  test("looks at no more rows than it may, however many are kept, and the next one goes on behind them", async () => {
+    const failed: string[] = [];
+    for (let n = 0; n < 7; n += 1) failed.push(await delivery("org_1", "failed", limit_us - 300 * day + n * second));
+    await delivery("org_2", "delivered", limit_us - day);
+    const counts = [0, 0, 0];
+    const terms = { deliveries_kept_days: 30, rows_max: 2, pages_max: 2, stopped: () => false };
+    let from = start;
+    for (const turn of counts.keys()) {
+      const deleted = () => {
+        counts[turn] = 1;
+      };
+      from = await deleteOld({ db, clock: { now_us: () => now_us } }, { ...terms, deleted }, from);
+    }
+    expect(counts).toEqual([0, 1, 0]);
+    expect(from).toEqual(start);
+    expect(await left()).toEqual(failed);
+  });
+
   test("ends between two pages when the node stops", async () => {
     for (let n = 0; n < 4; n += 1) await delivery("org_1", "delivered", limit_us - 300 * day + n * second);
     let pages = 0;
@@ -225,15 +243,15 @@ test("the worker makes a pass a minute, tells of it, and a failed one does not e
   };
   await delivery("org_1", "delivered", limit_us - 300 * day);
   const tell = (what: string, rows: number) => void deleted.push(`${what} ${rows}`);
-  const worker = startWorker({ db, clock, timers, log }, { deliveries_kept_days: 30, deleted: tell });
+  const aging = startAging({ db, clock, timers, log }, { deliveries_kept_days: 30, deleted: tell });
   turn?.();
   await expect.poll(() => waits.length).toBe(2);
-  expect(errors).toEqual(["a worker pass failed"]);
+  expect(errors).toEqual(["deleting what is old failed"]);
   broken = false;
   turn?.();
   await expect.poll(() => waits.length).toBe(3);
   expect(deleted).toEqual(["delivery 1"]);
-  await worker.stop();
+  await aging.stop();
   expect(turn).toBeUndefined();
   expect(waits).toEqual([60_000, 60_000, 60_000]);
 });

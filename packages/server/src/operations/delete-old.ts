@@ -21,7 +21,7 @@ export type Aging = "delivery" | "idempotency_key" | "session" | "token" | "invi
 export interface AgingTerms {
   /** Days for which delivered and cancelled deliveries are kept. */
   readonly deliveries_kept_days: number;
-  /** Rows of one transaction, and transactions for one kind in a pass; the rest is left for the next pass. */
+  /** Rows of one transaction, kept ones between them included, and transactions for one kind in a pass; the rest is left for the next pass. */
   readonly rows_max: number;
   readonly pages_max: number;
   /** Asked between transactions. */
@@ -36,8 +36,15 @@ export const aging_pages = { rows_max: 500, pages_max: 200 } as const;
 const idempotency_kept_hours = limits.idempotency_kept_hours_min + 1;
 const start: PageEnd = { org_id: "", id: "" };
 
-/** One pass over everything that ages. Two nodes at once share the work, and never delete more than is old. */
-export async function deleteOld({ db, clock }: Pick<Runtime, "clock"> & { db: Db }, terms: AgingTerms): Promise<void> {
+/**
+ * One pass over everything that ages. Two nodes at once share the work, and never delete more than is old. Answers where
+ * among the deliveries the next pass goes on: at the start, the failed ones that are kept would be all that it ever sees.
+ */
+export async function deleteOld(
+  { db, clock }: Pick<Runtime, "clock"> & { db: Db },
+  terms: AgingTerms,
+  from: PageEnd = start,
+): Promise<PageEnd> {
   const { rows_max } = terms;
   const now_us = clock.now_us();
   const now = formatTimestampUs(now_us);
@@ -51,7 +58,7 @@ export async function deleteOld({ db, clock }: Pick<Runtime, "clock"> & { db: Db
   await pages(terms, "token", () => db.system((query) => deleteOldTokens(query, now)));
   await pages(terms, "invitation", () => db.system((query) => deleteOldInvitations(query, now, rows_max)));
   await pages(terms, "intake", () => db.system((query) => deleteOldIntakes(query, unused_before, rows_max)));
-  await deleteSettled(db, terms);
+  return deleteSettled(db, terms, from);
 }
 
 async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<number>): Promise<void> {
@@ -63,13 +70,15 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
 }
 
 /** Ends where another node is at it. */
-async function deleteSettled(db: Db, terms: AgingTerms): Promise<void> {
+async function deleteSettled(db: Db, terms: AgingTerms, from: PageEnd): Promise<PageEnd> {
   const limit = await db.system((query) => readAgeLimit(query, terms.deliveries_kept_days * 24));
-  let from: PageEnd | null = start;
-  for (let page = 0; from !== null && page < terms.pages_max && !terms.stopped(); page += 1) {
-    const { mine, deleted, end } = await deleteOldDeliveries(db, limit, from, terms.rows_max);
-    if (!mine) return;
+  let last = from;
+  for (let page = 0; page < terms.pages_max && !terms.stopped(); page += 1) {
+    const { mine, deleted, end } = await deleteOldDeliveries(db, limit, last, terms.rows_max);
+    if (!mine) return last;
     if (deleted > 0) terms.deleted("delivery", deleted);
-    from = end;
+    if (end === null) return start;
+    last = end;
   }
+  return last;
 }

@@ -2,7 +2,7 @@ import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { cancelDeliveries } from "../store/deliveries.ts";
 import { withHead } from "../store/heads.ts";
-import { readWebhook, deleteWebhook as removeWebhook } from "../store/webhooks.ts";
+import { lockWebhook, deleteWebhook as removeWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -17,7 +17,7 @@ export async function deleteWebhook(
   await runtime.db.tenant(org_id, async (query) => {
     await cancelDeliveries(query, org_id, webhook_id);
     await withHead(query, org_id, async () => {
-      const webhook = await readWebhook(query, org_id, webhook_id, "for update");
+      const webhook = await lockWebhook(query, org_id, webhook_id);
       if (webhook === undefined) throw new Fault("not_found");
       await removeWebhook(query, org_id, webhook_id);
       const data = { webhook_id, url: webhook.url };

@@ -1,12 +1,13 @@
 /** What a described agent calls for. Source: api.md §10. */
 import type { Intake, IntakeInput } from "@countersign/contract";
-import { formatTimestampUs, intake } from "@countersign/core";
+import { formatTimestampUs, intakeSteps } from "@countersign/core";
 import { insertIntake } from "../store/organizations.ts";
+import { inTurns } from "./in-turns.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Recommends packs and an action catalogue, and keeps the answer for a quickstart. */
 export async function recommend(runtime: Runtime, input: IntakeInput): Promise<Intake> {
-  const { recommended_packs, action_catalogue, next_steps } = intake(input);
+  const { recommended_packs, action_catalogue, next_steps } = await inTurns(intakeSteps(input));
   const answer: Intake = {
     intake_id: runtime.ids.next("intake"),
     recommended_packs: [...recommended_packs],

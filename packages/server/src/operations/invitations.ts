@@ -6,7 +6,7 @@ import {
   limits,
   type Role,
 } from "@countersign/contract";
-import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { type AuditRow, auditRow } from "../store/audit.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
@@ -196,6 +196,6 @@ async function refuseTooMany(query: Query, org_id: string): Promise<void> {
     throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
 }
 
-function taken(path: string, message: string, code = "already_exists"): Fault {
-  return new Fault("already_exists", { details: [{ path, code, message }] });
+function taken(path: string, message: string, code: "already_exists" | "address_taken" = "already_exists"): Fault {
+  return faultAt("already_exists", path, code, message);
 }

@@ -1,9 +1,8 @@
 import type { Escalation } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
-import { decodeCursor, idPlace, page } from "../store/cursor.ts";
+import { faultAt, formatTimestampUs } from "@countersign/core";
+import { decodeCursor, idPlace, type Page, page } from "../store/cursor.ts";
 import { type EscalationFilter, type EscalationPlace, listEscalations as readPage } from "../store/escalations.ts";
 import type { Caller } from "./caller.ts";
-import type { Page } from "./read-intents.ts";
 import type { Runtime } from "./runtime.ts";
 import { storableUs } from "./storable-time.ts";
 
@@ -23,7 +22,7 @@ export async function listEscalations(
 ): Promise<Page<Escalation>> {
   if (filter.order !== undefined && filter.status !== "pending") {
     const message = "Only pending escalations are listed in this order: ask with status=pending.";
-    throw new Fault("invalid_request", { details: [{ path: "/order", code: "not_allowed", message }] });
+    throw faultAt("invalid_request", "/order", "not_allowed", message);
   }
   const after = filter.order === undefined ? placeByAge(cursor) : placeByTimeLimit(cursor);
   const { rows, more } = await runtime.db.tenant(caller.org_id, (query) =>

@@ -1,8 +1,7 @@
 import type { Override } from "@countersign/contract";
-import { decodeCursor, idPlace, page } from "../store/cursor.ts";
+import { decodeCursor, idPlace, type Page, page } from "../store/cursor.ts";
 import { type OverrideFilter, listOverrides as readPage } from "../store/overrides.ts";
 import type { Caller } from "./caller.ts";
-import type { Page } from "./read-intents.ts";
 import type { Runtime } from "./runtime.ts";
 
 const isOverride = idPlace("override");

@@ -1,7 +1,7 @@
 import { type LoginInput, limits } from "@countersign/contract";
 import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
-import { findPerson, type Person, readPerson } from "../store/people.ts";
+import { findPerson, lockPerson, type Person } from "../store/people.ts";
 import { countMfaFailure, deleteSessions, endLogin, readMfaFailures } from "../store/sessions.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Begun, beginSession, type Client, findSession } from "./session.ts";
@@ -16,7 +16,7 @@ export async function logIn(runtime: Runtime, input: LoginInput, client: Client)
   const right = await runtime.passwords.verify(known?.password_hash ?? null, input.password);
   if (known === undefined || !right) throw new Fault("invalid_credentials");
   return runtime.db.system(async (query) => {
-    const person = await readPerson(query, known.org_id, known.user_id, true);
+    const person = await lockPerson(query, known.org_id, known.user_id);
     // Changed since it was verified: what was right then is wrong now.
     if (person?.password_hash !== known.password_hash) throw new Fault("invalid_credentials");
     return beginSession(runtime, query, person, client, person.mfa_enabled);
@@ -39,7 +39,7 @@ export async function verifySecondFactor(
     if (waiting === undefined) throw new Fault("missing_api_key");
     if (!waiting.mfa_pending) throw new Fault("state_conflict");
     const { org_id, user_id, session_id } = waiting;
-    const person = await readPerson(query, org_id, user_id, true);
+    const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("missing_api_key");
     if (isTotp(code)) await refuseGuessing(runtime, query, person);
     if (!(await useSecondFactor(runtime, query, person, code))) {

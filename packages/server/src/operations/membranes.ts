@@ -1,11 +1,12 @@
 /** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
 import { isDeepStrictEqual } from "node:util";
 import { limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
-import { decodeCursor, idPlace, page } from "../store/cursor.ts";
+import { decodeCursor, idPlace, type Page, page } from "../store/cursor.ts";
 import { lockHead, withHead } from "../store/heads.ts";
+import type { OnceAnswer } from "../store/idempotency.ts";
 import {
   insertMembrane,
   readMembrane,
@@ -14,7 +15,7 @@ import {
   updateMembrane,
 } from "../store/membranes.ts";
 import type { Caller } from "./caller.ts";
-import type { Page } from "./read-intents.ts";
+import { idempotent } from "./idempotent.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -38,37 +39,39 @@ export const membraneDefaults = {
 } as const satisfies Partial<Membrane>;
 
 /**
- * Creates a membrane in shadow.
- * Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
+ * Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, reviewer who
+ * may not decide, verb that stands twice), idempotency_conflict.
  */
-export async function createMembrane(
+export function createMembrane(
   runtime: Runtime,
   caller: Caller,
   input: MembraneInput,
-  query: Query,
-): Promise<Membrane> {
-  runtime.refuseUnknownPacks(input.packs ?? []);
-  refuseVerbsTwice(input.action_catalogue ?? []);
-  await refuseUnfit(query, caller.org_id, input.escalation);
-  const at = formatTimestampUs(runtime.clock.now_us());
-  const membrane: Membrane = {
-    ...structuredClone(membraneDefaults),
-    ...input,
-    membrane_id: runtime.ids.next("membrane"),
-    status: "shadow",
-    is_default: false,
-    created_at: at,
-  };
-  await withHead(query, caller.org_id, {
-    raise: ["policy"],
-    audit: [
-      auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type: "membrane_created", data: { membrane } }),
-    ],
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Membrane>> {
+  const { org_id, actor } = caller;
+  const terms = { operation: "create_membrane", idempotency_key, request: input };
+  return idempotent(runtime, caller, terms, async (query) => {
+    runtime.refuseUnknownPacks(input.packs ?? []);
+    refuseVerbsTwice(input.action_catalogue ?? []);
+    await refuseUnfit(query, org_id, input.escalation);
+    const at = formatTimestampUs(runtime.clock.now_us());
+    const membrane: Membrane = {
+      ...structuredClone(membraneDefaults),
+      ...input,
+      membrane_id: runtime.ids.next("membrane"),
+      status: "shadow",
+      is_default: false,
+      created_at: at,
+    };
+    await withHead(query, org_id, {
+      raise: ["policy"],
+      audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "membrane_created", data: { membrane } })],
+    });
+    const count = await refuseTakenName(query, org_id, membrane);
+    if (count >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
+    await insertMembrane(query, org_id, membrane);
+    return membrane;
   });
-  const count = await refuseTakenName(query, caller.org_id, membrane);
-  if (count >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
-  await insertMembrane(query, caller.org_id, membrane);
-  return membrane;
 }
 
 /** Membranes, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor). */
@@ -117,7 +120,7 @@ function refuseVerbsTwice(catalogue: Membrane["action_catalogue"]): void {
     const message = `Entry ${before} is for this verb too. Keep one of them.`;
     return before === undefined ? [] : [{ path: `/action_catalogue/${index}/verb`, code: "not_allowed", message }];
   });
-  if (details.length > 0) throw new Fault("invalid_request", { details: details.slice(0, 50) });
+  if (details.length > 0) throw new Fault("invalid_request", { details: details.slice(0, limits.error_details_max) });
 }
 
 /** Faults: invalid_request for reviewers who could never decide, and for a quorum that the people named cannot reach. */
@@ -141,9 +144,7 @@ export function returnToShadow(runtime: Runtime, caller: Caller, membrane_id: st
 
 function moved(membrane: Membrane, status: Membrane["status"]): Membrane {
   if (membrane.status !== status) return { ...membrane, status };
-  throw new Fault("state_conflict", {
-    details: [{ path: "/status", code: "status", message: `The membrane is ${status} already.` }],
-  });
+  throw faultAt("state_conflict", "/status", "status", `The membrane is ${status} already.`);
 }
 
 async function rewrite(
@@ -184,5 +185,5 @@ async function refuseTakenName(query: Query, org_id: string, { name, membrane_id
 }
 
 function nameFault(message: string): Fault {
-  return new Fault("already_exists", { details: [{ path: "/name", code: "already_exists", message }] });
+  return faultAt("already_exists", "/name", "already_exists", message);
 }

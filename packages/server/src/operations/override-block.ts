@@ -1,6 +1,6 @@
 /** A person's approval of a blocked action. Source: contract §1 and §2.7, api.md §6. */
 import type { Decision, Override, OverrideInput } from "@countersign/contract";
-import { eventDraftText, Fault, overrideTerms, parseTimestampUs } from "@countersign/core";
+import { Fault, faultAt, overrideTerms, parseTimestampUs } from "@countersign/core";
 import type { Ids, Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import type { EventRow } from "../store/commit-writer-rows.ts";
@@ -11,8 +11,9 @@ import { readIntent, type StoredIntent } from "../store/intents.ts";
 import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../store/overrides.ts";
 import type { Caller } from "./caller.ts";
 import { demandCurrent, demandInForce, withCurrentCaller } from "./change-escalation.ts";
+import { eventRow } from "./event-row.ts";
 import { idempotent } from "./idempotent.ts";
-import { identityOf } from "./person.ts";
+import { identityOf } from "./identity.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -96,7 +97,7 @@ function enforcedBlock(intent: StoredIntent): { decision: Decision; mode: "live"
   const decision = intent.decision as unknown as Decision;
   if (decision.verdict !== "block" || intent.mode === "shadow") {
     const message = "Only a block that was enforced can be overridden.";
-    throw new Fault("override_not_allowed", { details: [{ path: "", code: "not_allowed", message }] });
+    throw faultAt("override_not_allowed", "", "not_allowed", message);
   }
   return { decision, mode: intent.mode };
 }
@@ -108,13 +109,17 @@ function policiesOf({ reasons }: Decision): string[] {
 
 function overriddenEvent(ids: Ids, organization_id: string, override: Override, at: string): EventRow {
   const { override_id, intent_id, decision_id, agent_id, approved_by, approved_at, expires_at } = override;
-  const event_type = "decision.overridden";
   const { policies_overridden } = override;
   const data = { override_id, agent_id, approved_by, approved_at, expires_at, policies_overridden };
   const at_us = parseTimestampUs(at) ?? 0;
-  const body = eventDraftText({ event_type, organization_id, at_us, intent_id, decision_id, data });
-  const shown = { event_id: ids.next("event"), event_type, intent_id, decision_id, escalation_id: null };
-  return { ...shown, body, created_at: at };
+  return eventRow(ids, {
+    event_type: "decision.overridden",
+    organization_id,
+    at_us,
+    intent_id,
+    decision_id,
+    data,
+  });
 }
 
 function notAllowed(policies: readonly string[]): Fault {
@@ -129,5 +134,5 @@ function notAllowed(policies: readonly string[]): Fault {
 }
 
 function conflict(message: string): Fault {
-  return new Fault("state_conflict", { details: [{ path: "", code: "not_allowed", message }] });
+  return faultAt("state_conflict", "", "not_allowed", message);
 }

@@ -1,6 +1,6 @@
 /** Passkeys: registered by a signed-in person, and a login by themselves. A challenge serves once. Source: api.md §9. */
 import { limits, type Passkey, type PasskeyInput, type PasskeyOptions } from "@countersign/contract";
-import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { PasskeySite } from "../sign-in-ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -11,7 +11,7 @@ import {
   notePasskeyUse,
   listPasskeys as readPasskeys,
 } from "../store/passkeys.ts";
-import { readPerson } from "../store/people.ts";
+import { lockPerson, readPerson } from "../store/people.ts";
 import { deleteTokensOf, insertToken, takeToken } from "../store/person-tokens.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
@@ -106,7 +106,7 @@ export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id:
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
     // Like a login with it: the person before the passkey.
-    const person = await readPerson(query, org_id, user_id, true);
+    const person = await lockPerson(query, org_id, user_id);
     if (person === undefined || !(await deleteStored(query, org_id, user_id, passkey_id))) throw new Fault("not_found");
     await writeMail(runtime, query, "account", { to: person.email, change: "passkey_deleted" });
     const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted", data: { passkey_id } } as const;
@@ -143,7 +143,7 @@ export async function finishPasskeyLogin(
   if (counter === null) throw new Fault("invalid_credentials");
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.system(async (query) => {
-    const person = await readPerson(query, passkey.org_id, passkey.user_id, true);
+    const person = await lockPerson(query, passkey.org_id, passkey.user_id);
     // Removed, deleted or used meanwhile: what was right when it was checked is wrong now.
     if (person === undefined || !(await notePasskeyUse(query, passkey, counter, at)))
       throw new Fault("invalid_credentials");
@@ -189,5 +189,5 @@ function challengeEnd({ clock }: Pick<Runtime, "clock">): string {
 }
 
 function taken(message: string): Fault {
-  return new Fault("already_exists", { details: [{ path: "", code: "already_exists", message }] });
+  return faultAt("already_exists", "", "already_exists", message);
 }

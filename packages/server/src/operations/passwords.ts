@@ -4,7 +4,7 @@ import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
-import { findPerson, type Person, readPerson, updatePerson } from "../store/people.ts";
+import { findPerson, lockPerson, type Person, readPerson, updatePerson } from "../store/people.ts";
 import { deleteTokensOf, hasTokenOf, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
@@ -41,7 +41,7 @@ export async function newPasswordLink(
 ): Promise<string | null> {
   const found = await findPerson(query, email);
   // Locked: of two mails at once the second finds the link of the first.
-  const person = found && (await readPerson(query, found.org_id, found.user_id, true));
+  const person = found && (await lockPerson(query, found.org_id, found.user_id));
   if (person === undefined) return null;
   const { org_id, user_id } = person;
   const expires_us = runtime.clock.now_us() + limits.password_link_seconds * us_per_second;
@@ -65,7 +65,7 @@ export async function resetPassword(runtime: Runtime, input: PasswordResetInput)
   if (org_id == null || user_id === undefined) throw linkFault();
   const password_hash = await runtime.passwords.hash(input.password);
   await runtime.db.system(async (query) => {
-    const person = await readPerson(query, org_id, user_id, true);
+    const person = await lockPerson(query, org_id, user_id);
     const mine = await takeToken(query, "password", token_sha256, now);
     if (person === undefined || mine === undefined) throw linkFault();
     await setPassword(runtime, query, person, password_hash);
@@ -90,7 +90,7 @@ export async function changePassword(
   const right = await runtime.passwords.verify(known?.password_hash ?? null, input.current_password);
   if (!right) {
     await runtime.db.system(async (query) => {
-      const person = await readPerson(query, org_id, user_id, true);
+      const person = await lockPerson(query, org_id, user_id);
       // Ended by a guess before this one: the right password would not serve any more either.
       if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
       await countWrong(runtime, query, person, session_id);
@@ -99,7 +99,7 @@ export async function changePassword(
   }
   const password_hash = await runtime.passwords.hash(input.password);
   const begun = await runtime.db.system(async (query) => {
-    const person = await readPerson(query, org_id, user_id, true);
+    const person = await lockPerson(query, org_id, user_id);
     if (person === undefined || person.password_hash !== known?.password_hash) throw new Fault("invalid_credentials");
     await setPassword(runtime, query, person, password_hash);
     return replaceSessions(runtime, query, person, session_id, client);

@@ -1,12 +1,13 @@
 /** The people of an organization and their roles. Source: api.md §9. */
 import type { ProfileChange, Role, User } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
 import { withHead } from "../store/heads.ts";
 import {
   deletePerson,
   hasOtherAdmin,
+  lockPerson,
   noteRemoved,
   listPeople as readPeople,
   readPerson,
@@ -41,7 +42,7 @@ export async function listPeople(
 export async function changeRole(runtime: Runtime, caller: Caller, user_id: string, role: Role): Promise<User> {
   const { org_id, actor } = caller;
   return runtime.db.system(async (query) => {
-    const person = await readPerson(query, org_id, user_id, true);
+    const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
     if (person.role === role) return shownUser(person);
     await withHead(query, org_id, async () => {
@@ -69,7 +70,7 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
 export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
   const { org_id, actor } = caller;
   await runtime.db.system(async (query) => {
-    const person = await readPerson(query, org_id, user_id, true);
+    const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
     await withHead(query, org_id, async () => {
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
@@ -101,7 +102,7 @@ export async function changeProfile(runtime: Runtime, caller: Caller, change: Pr
 
 function lastAdmin(): Fault {
   const message = "This is the organization's last admin: make somebody else admin first.";
-  return new Fault("state_conflict", { details: [{ path: "", code: "last_admin", message }] });
+  return faultAt("state_conflict", "", "last_admin", message);
 }
 
 /** The token of the link that stops a person's notification mails. It serves as often as it is used. */

@@ -1,4 +1,4 @@
-/** One computation of a decision from what is in memory, and the rows that would commit it. */
+/** One computation of a decision from what is in memory: the rows that would commit it. */
 import type { ContextDocument, Decision, IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
@@ -8,6 +8,7 @@ import {
   type DecideInput,
   decide,
   Fault,
+  faultAt,
   formatTimestampUs,
   mergeFacts,
   normalizeContext,
@@ -24,11 +25,6 @@ import { decisionAudit, decisionEvent, openedEscalation } from "./decision-rows.
 import type { DecidingMembrane, OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** A decision that is not yet committed. */
-export interface Proposal {
-  readonly rows: DecisionRows;
-}
-
 /**
  * Decides on the state as it is in memory and what its context source gave (null: it has none). Faults: invalid_context,
  * not_found and state_conflict (membrane).
@@ -40,7 +36,7 @@ export async function proposeDecision(
   request: { readonly submission: IntentSubmission; readonly mode: "shadow" | undefined },
   pulled: Pulled | null,
   idempotency: IdempotencyRow | null,
-): Promise<Proposal> {
+): Promise<DecisionRows> {
   const { submission } = request;
   const { intent } = submission;
   const deciding = membraneOf(state, submission.membrane_id);
@@ -121,30 +117,28 @@ export async function proposeDecision(
   };
   const record_sha256 = recordHash([texts.intent, texts.facts, texts.decision]);
   return {
-    rows: {
-      org_id: caller.org_id,
-      epochs: { auth: caller.auth_epoch, policy: state.policy_epoch, context: state.context_epoch },
-      intent: {
-        intent_id,
-        decision_id: decision.decision_id,
-        membrane_id: decision.membrane_id,
-        agent_id: decision.agent_id,
-        key_id: caller.key_id ?? caller.user_id,
-        lineage_id: caller.lineage_id,
-        mode,
-        verdict: content.verdict,
-        status: decision.status,
-        escalation_id,
-        fingerprint,
-        ...texts,
-        created_at,
-      },
-      escalation,
-      audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, decided.shadow_reasons, not_pulled),
-      events: state.webhooks > 0 ? [decisionEvent(runtime.ids, caller.org_id, decision, now_us)] : [],
-      override_id,
-      idempotency,
+    org_id: caller.org_id,
+    epochs: { auth: caller.auth_epoch, policy: state.policy_epoch, context: state.context_epoch },
+    intent: {
+      intent_id,
+      decision_id: decision.decision_id,
+      membrane_id: decision.membrane_id,
+      agent_id: decision.agent_id,
+      key_id: caller.key_id ?? caller.user_id,
+      lineage_id: caller.lineage_id,
+      mode,
+      verdict: content.verdict,
+      status: decision.status,
+      escalation_id,
+      fingerprint,
+      ...texts,
+      created_at,
     },
+    escalation,
+    audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, decided.shadow_reasons, not_pulled),
+    events: state.webhooks > 0 ? [decisionEvent(runtime.ids, caller.org_id, decision, now_us)] : [],
+    override_id,
+    idempotency,
   };
 }
 
@@ -177,20 +171,15 @@ async function overridden(
 function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingMembrane {
   const deciding = state.membrane(membrane_id);
   if (deciding === undefined) {
-    throw new Fault("not_found", {
-      details: [{ path: "/membrane_id", code: "not_found", message: "There is no such membrane." }],
-    });
+    throw faultAt("not_found", "/membrane_id", "not_found", "There is no such membrane.");
   }
   if (deciding.membrane.status === "draft") {
-    throw new Fault("state_conflict", {
-      details: [
-        {
-          path: "/membrane_id",
-          code: "draft",
-          message: "The membrane is a draft; it decides nothing until it goes to shadow or live.",
-        },
-      ],
-    });
+    throw faultAt(
+      "state_conflict",
+      "/membrane_id",
+      "draft",
+      "The membrane is a draft; it decides nothing until it goes to shadow or live.",
+    );
   }
   return deciding;
 }

@@ -1,6 +1,6 @@
 /** From nothing to a key that works, in one call. Source: contract §1, §2.1 and §4; api.md §10. */
 import type { Quickstart, QuickstartInput } from "@countersign/contract";
-import { confirmSteps, Fault, packSteps, recommendPacks, sureActions, sureClasses } from "@countersign/core";
+import { confirmSteps, faultAt, packSteps, recommendPacks, sureActions, sureClasses } from "@countersign/core";
 import { takeIntake } from "../store/organizations.ts";
 import { insertNewKey } from "./create-key.ts";
 import { createOrganization } from "./create-organization.ts";
@@ -15,11 +15,7 @@ export async function quickstart(runtime: Runtime, input: QuickstartInput): Prom
   return runtime.db.system(async (query) => {
     const intake = input.intake_id === undefined ? undefined : await takeIntake(query, input.intake_id, org_id);
     if (input.intake_id !== undefined && intake === undefined) {
-      throw new Fault("not_found", {
-        details: [
-          { path: "/intake_id", code: "not_found", message: "There is no such intake, or it was taken up already." },
-        ],
-      });
+      throw faultAt("not_found", "/intake_id", "not_found", "There is no such intake, or it was taken up already.");
     }
     const proposed = intake?.action_catalogue ?? [];
     const membrane = await createOrganization(runtime, query, {

@@ -2,7 +2,7 @@
 import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
 import { Fault, formatTimestampUs, listFacts, type MergedFacts, redacted_text } from "@countersign/core";
 import { readAuditPage } from "../store/audit.ts";
-import { decodeCursor, idPlace, page } from "../store/cursor.ts";
+import { decodeCursor, idPlace, type Page, page } from "../store/cursor.ts";
 import {
   currentDecision,
   type IntentFilter,
@@ -16,12 +16,6 @@ import type { Runtime } from "./runtime.ts";
 import { storableUs } from "./storable-time.ts";
 
 const isIntent = idPlace("intent");
-
-/** One page of a list. */
-export interface Page<Row> {
-  readonly rows: Row[];
-  readonly next_cursor: string | null;
-}
 
 /** An intent, the facts it was decided on, and its decision. Faults: not_found. */
 export async function getIntent(

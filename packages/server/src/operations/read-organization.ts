@@ -1,10 +1,9 @@
 /** Who calls, and the organization's audit trail. */
 import type { CallerInfo, OrgAuditRecord } from "@countersign/contract";
 import { type AuditFilter, readTrailPage } from "../store/audit.ts";
-import { decodeCursor, page } from "../store/cursor.ts";
+import { decodeCursor, type Page, page } from "../store/cursor.ts";
 import { readOrganizationName } from "../store/organizations.ts";
 import { type Caller, shownActor } from "./caller.ts";
-import type { Page } from "./read-intents.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** The caller as it may see itself. */

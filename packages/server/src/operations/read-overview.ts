@@ -1,6 +1,6 @@
 /** What was decided in a window of time, counted. */
 import type { Overview, PipelineMode } from "@countersign/contract";
-import { Fault, formatTimestampUs, parseTimestampUs } from "@countersign/core";
+import { faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { countDecisions, maybeCut, type OverviewWindow, readQueue, topAgents, topPolicies } from "../store/overview.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
@@ -66,7 +66,7 @@ function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   const length_us = to_us - from_us;
   if (!(length_us > 0 && length_us <= window_us_max)) {
     const message = "Let `from` lie before `to`, and at most 31 days.";
-    throw new Fault("invalid_request", { details: [{ path: "/from", code: "out_of_range", message }] });
+    throw faultAt("invalid_request", "/from", "out_of_range", message);
   }
   const wanted_seconds = length_us / 1_000_000 / buckets_aim;
   return {

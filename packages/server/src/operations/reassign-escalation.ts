@@ -2,7 +2,7 @@ import type { Escalation, ReassignInput } from "@countersign/contract";
 import { markUntold } from "../store/mails.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
-import { submitterOf } from "./person.ts";
+import { submitterOf } from "./identity.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 

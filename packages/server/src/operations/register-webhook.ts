@@ -1,6 +1,6 @@
 /** New webhooks. Source: contract §4, api.md §8. */
 import { limits, type Webhook, type WebhookInput, webhookSecretMask } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
@@ -63,5 +63,5 @@ export async function registerWebhook(
 
 function tooMany(): Fault {
   const message = `An organization has at most ${limits.webhooks_per_organization_max} webhooks; delete one first.`;
-  return new Fault("already_exists", { details: [{ path: "", code: "out_of_range", message }] });
+  return faultAt("already_exists", "", "out_of_range", message);
 }

@@ -56,6 +56,15 @@ export interface Turn {
   readonly before: string | null;
   /** Intents still to read; 0: that was all. */
   readonly left: number;
+  /** The next page asks for no more: where documents are large, most of what a page of many rows unpacks would not fit into it. */
+  readonly rows_max: number;
+}
+
+const first_page_rows = 100;
+
+/** The turn that a backtest of at most so many intents begins with. */
+export function firstTurn(limit: number): Turn {
+  return { before: null, left: limit, rows_max: first_page_rows };
 }
 
 /** What one thread found. */
@@ -97,12 +106,13 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
   let oldest_us: number | null = null;
 
   async function readPage(): Promise<readonly RecordedRow[]> {
-    const { before, left } = await needs.turn();
-    const rows = Math.min(left, needs.pageRows());
+    const { before, left, rows_max } = await needs.turn();
+    const rows = Math.min(left, rows_max, needs.pageRows());
     const page = rows === 0 ? [] : await needs.read((query) => readRecorded(query, org_id, filter, before, rows));
     const last = page.at(-1);
     if (last !== undefined && left === page.length) cut = true;
-    needs.pass(last === undefined ? { before, left: 0 } : { before: last.intent_id, left: left - page.length });
+    const read = last === undefined ? { before, left: 0 } : { before: last.intent_id, left: left - page.length };
+    needs.pass({ ...read, rows_max: page.length * 2 });
     return page;
   }
 

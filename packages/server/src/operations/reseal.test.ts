@@ -17,8 +17,8 @@ import { mailContext } from "./mail.ts";
 import { unsubscribeToken } from "./people.ts";
 import { resealAll, sealedStatus, unreadablePlaces } from "./reseal.ts";
 import type { KeyRing } from "./sealer.ts";
-import { startedContext } from "./sign-on.ts";
 import { clientSecretContext } from "./single-sign-on.ts";
+import { startedContext } from "./single-sign-on-login.ts";
 
 const [key_a, key_b, key_c] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
 const [id_a, id_b] = [masterKeyId(key_a), masterKeyId(key_b)];

@@ -16,8 +16,8 @@ import { secretContext } from "../store/webhooks.ts";
 import { createdKeyContext } from "./create-key.ts";
 import { mailContext } from "./mail.ts";
 import type { KeyRing } from "./sealer.ts";
-import { startedContext } from "./sign-on.ts";
 import { clientSecretContext } from "./single-sign-on.ts";
+import { startedContext } from "./single-sign-on-login.ts";
 import { totpContext } from "./totp.ts";
 
 /** Which keys the sealed texts of one place need. */

@@ -1,5 +1,5 @@
 import type { Delivery, EventBody } from "@countersign/contract";
-import { eventBodyText, Fault, formatTimestampUs } from "@countersign/core";
+import { eventBodyText, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { insertDelivery, lockDelivery, retryIsPending } from "../store/deliveries.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
@@ -60,5 +60,5 @@ async function insertRetry(
 }
 
 function conflict(message: string): Fault {
-  return new Fault("state_conflict", { details: [{ path: "", code: "not_allowed", message }] });
+  return faultAt("state_conflict", "", "not_allowed", message);
 }

@@ -1,8 +1,8 @@
 import { type Reviewer, roleMeets } from "@countersign/contract";
-import { Fault } from "@countersign/core";
+import { Fault, faultAt } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { type NamedReviewer, readNamedReviewers } from "../store/people.ts";
-import { type Identity, identityOf, isOwn } from "./person.ts";
+import { type Identity, identityOf, isOwn } from "./identity.ts";
 
 /**
  * Refuses reviewers who could never decide: who is nobody in the organization or below reviewer, keys that are over, and
@@ -55,5 +55,5 @@ export function refuseTooFew(
   if (people === null || new Set([...people, ...approved]).size >= quorum) return;
   const others = approved.length === 0 ? "" : `, beside the ${approved.length} who did`;
   const message = `The quorum is ${quorum}; only ${people.size} of these reviewers can approve${others}. Name more people, or a role.`;
-  throw new Fault("invalid_request", { details: [{ path, code: "out_of_range", message }] });
+  throw faultAt("invalid_request", path, "out_of_range", message);
 }

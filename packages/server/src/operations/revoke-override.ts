@@ -1,4 +1,4 @@
-import { Fault } from "@countersign/core";
+import { Fault, faultAt } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { databaseNow } from "../store/escalations.ts";
 import { withHead } from "../store/heads.ts";
@@ -25,7 +25,7 @@ export async function revokeOverride(
         if (override === undefined) throw new Fault("not_found");
         if (!(await markOverrideRevoked(query, org_id, override_id))) {
           const message = `The override is ${override.status}.`;
-          throw new Fault("state_conflict", { details: [{ path: "", code: "not_allowed", message }] });
+          throw faultAt("state_conflict", "", "not_allowed", message);
         }
         const { intent_id } = override;
         const at = await databaseNow(query);

@@ -1,6 +1,6 @@
 /** Sessions: begun by whoever showed who they are, read by the gate at every request, ended for good. Source: api.md §9. */
 import { limits, type OpenSession, type Session } from "@countersign/contract";
-import { Fault, formatTimestampUs, sha256Hex, us_per_second } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, sha256Hex, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -141,7 +141,7 @@ export async function requireFreshSession(
   if (clock.now_us() - began_us <= limits.session_fresh_seconds * us_per_second) return;
   const minutes = limits.session_fresh_seconds / 60;
   const message = `Sign in again: a new way to sign in is added within ${minutes} minutes of signing in.`;
-  throw new Fault("forbidden", { details: [{ path: "", code: "session_too_old", message }] });
+  throw faultAt("forbidden", "", "session_too_old", message);
 }
 
 /** The caller's own sessions, newest first. */

@@ -1,5 +1,5 @@
 import { limits, type SignupInput, type VerifyEmailInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { findPerson, insertPerson } from "../store/people.ts";
@@ -60,5 +60,5 @@ export async function verifyEmail(runtime: Runtime, { token, password }: VerifyE
 /** What every link that does not work answers, whatever the reason. */
 export function linkFault(): Fault {
   const message = "This link was used already or is too old: ask for a new one.";
-  return new Fault("not_found", { details: [{ path: "/token", code: "link_over", message }] });
+  return faultAt("not_found", "/token", "link_over", message);
 }

@@ -1,6 +1,6 @@
 /** An organization's own OpenID provider: set up, read, removed. Source: api.md §9. */
-import type { SingleSignOn, SingleSignOnInput } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
+import type { ProblemCode, SingleSignOn, SingleSignOnInput } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { OpenIdProvider } from "../sign-in-ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -126,9 +126,9 @@ export function clientSecretContext(org_id: string): string {
 
 function unproven(domain: string): Fault {
   const message = `No admin has confirmed an address under ${domain} by mail: invite one first.`;
-  return new Fault("state_conflict", { details: [{ path: "/email_domains", code: "not_confirmed", message }] });
+  return faultAt("state_conflict", "/email_domains", "not_confirmed", message);
 }
 
-function invalid(path: string, code: "required" | "not_allowed" | "bad_format", message: string): Fault {
-  return new Fault("invalid_request", { details: [{ path, code, message }] });
+function invalid(path: string, code: ProblemCode, message: string): Fault {
+  return faultAt("invalid_request", path, code, message);
 }

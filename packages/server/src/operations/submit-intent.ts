@@ -6,13 +6,13 @@
  */
 
 import type { IntentSubmission } from "@countersign/contract";
-import { canonicalJson, Fault, sha256Hex } from "@countersign/core";
+import { canonicalJson, Fault, faultAt, sha256Hex } from "@countersign/core";
 import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../store/commit-writer-rows.ts";
 import { readFirstAnswer } from "../store/intents.ts";
 import { announceQuotaExceeded } from "./announce-quota-exceeded.ts";
 import type { Caller } from "./caller.ts";
 import { isReplay, ownedOperation } from "./idempotent.ts";
-import { type Proposal, proposeDecision } from "./propose-decision.ts";
+import { proposeDecision } from "./propose-decision.ts";
 import { pullContext } from "./pull-context.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -58,15 +58,12 @@ export async function submitIntent(
 ): Promise<SubmissionAnswer> {
   const started_us = runtime.clock.now_us();
   if (caller.agent_id !== null && caller.agent_id !== request.submission.intent.agent.id) {
-    throw new Fault("forbidden", {
-      details: [
-        {
-          path: "/intent/agent/id",
-          code: "agent",
-          message: `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
-        },
-      ],
-    });
+    throw faultAt(
+      "forbidden",
+      "/intent/agent/id",
+      "agent",
+      `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
+    );
   }
   const idempotency = idempotencyOf(caller, request);
   const pull = pullContext(runtime, caller.org_id, request.submission);
@@ -85,18 +82,18 @@ export async function submitIntent(
   for (; goesOn(); attempts += 1) {
     const state = await runtime.orgStates.get(caller.org_id);
     const pulled = state.source === null ? null : await pull(state);
-    let proposal: Proposal;
+    let rows: DecisionRows;
     try {
-      proposal = await proposeDecision(runtime, current, state, request, pulled, idempotency);
+      rows = await proposeDecision(runtime, current, state, request, pulled, idempotency);
     } catch (error) {
       // A commit would find an outdated state; a refusal has no commit, and the membrane may have been made since.
       if (restsOnState(error) && (await runtime.orgStates.isOutdated(caller.org_id, state))) continue;
       throw error;
     }
     if (request.turn !== undefined) await request.turn.come;
-    const { intent_id, decision: decision_text, verdict, mode } = proposal.rows.intent;
-    const tells = proposal.rows.events.length > 0;
-    const outcome = await runtime.reviewQueues.enter(proposal.rows, commit);
+    const { intent_id, decision: decision_text, verdict, mode } = rows.intent;
+    const tells = rows.events.length > 0;
+    const outcome = await runtime.reviewQueues.enter(rows, commit);
     switch (outcome.outcome) {
       case "committed":
         if (tells) runtime.deliveries.poke();
@@ -111,7 +108,7 @@ export async function submitIntent(
         break;
       case "quota_exceeded":
         // Another node may have answered this request while the commit waited, which took the last of the quota.
-        if (await isReplay(runtime.db, proposal.rows)) break;
+        if (await isReplay(runtime.db, rows)) break;
         throw await quotaFault(runtime, caller, request, outcome);
       case "stale":
         runtime.metrics.decidedAgain();
@@ -123,10 +120,7 @@ export async function submitIntent(
         outcome satisfies never;
     }
   }
-  throw new Fault("unavailable", {
-    internal: `decided ${attempts} times and found outdated each time`,
-    headers: { "retry-after": "1" },
-  });
+  throw new Fault("unavailable", { internal: `decided ${attempts} times and found outdated each time` });
 }
 
 function countDecided(

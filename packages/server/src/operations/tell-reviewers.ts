@@ -1,7 +1,7 @@
 import { type Role, roleMeets } from "@countersign/contract";
 import { readNotified, takeUntold, type UntoldEscalation } from "../store/mails.ts";
+import { identityOf } from "./identity.ts";
 import { writeMail } from "./mail.ts";
-import { identityOf } from "./person.ts";
 import type { Runtime } from "./runtime.ts";
 
 const at_once_max = 500;

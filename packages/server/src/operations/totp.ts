@@ -7,8 +7,8 @@ import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import {
   confirmTotpSeed,
+  lockPerson,
   type Person,
-  readPerson,
   useRecoveryCode,
   useTotpStep,
   writeRecoveryCodes,
@@ -198,7 +198,7 @@ function recoveryHash(code: string): string {
 }
 
 async function personOf(query: Query, org_id: string, user_id: string): Promise<Person> {
-  const person = await readPerson(query, org_id, user_id, true);
+  const person = await lockPerson(query, org_id, user_id);
   if (person === undefined) throw new Fault("missing_api_key");
   return person;
 }

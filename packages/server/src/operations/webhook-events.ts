@@ -1,5 +1,5 @@
 import { type EventType, eventTypeNames } from "@countersign/contract";
-import { clipText, Fault } from "@countersign/core";
+import { clipText, Fault, faultAt } from "@countersign/core";
 
 // A set of names, not a look into the table: "constructor" is in every object.
 const names: ReadonlySet<string> = new Set(eventTypeNames);
@@ -33,7 +33,5 @@ export async function acceptedUrl(httpOut: { check(url: string): Promise<UrlVerd
 /** As `acceptedUrl`, where the guard was asked before. */
 export function hrefOf(verdict: UrlVerdict): string {
   if ("href" in verdict) return verdict.href;
-  throw new Fault("webhook_url_refused", {
-    details: [{ path: "/url", code: "not_allowed", message: verdict.refused }],
-  });
+  throw faultAt("webhook_url_refused", "/url", "not_allowed", verdict.refused);
 }

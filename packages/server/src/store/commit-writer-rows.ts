@@ -89,6 +89,6 @@ export type CommitOutcome =
       readonly period: string;
       readonly used: number;
       readonly hard_limit: number;
-      /** False: `quota.exceeded` was not yet sent in this period; call `announceQuotaExceeded` (store/usage.ts). */
+      /** False: `quota.exceeded` was not yet sent in this period; see operations/announce-quota-exceeded.ts. */
       readonly announced: boolean;
     };

@@ -1,6 +1,6 @@
 /** Opaque list positions: `next_cursor` holds the last row's place, base64url so that nobody reads or builds one. */
 import { type IdKind, idPattern, limits } from "@countersign/contract";
-import { Fault } from "@countersign/core";
+import { faultAt } from "@countersign/core";
 
 /** The cursor after `place`. */
 function encodeCursor(place: string): string {
@@ -12,11 +12,7 @@ export function decodeCursor(cursor: string | undefined, isPlace: (place: string
   if (cursor === undefined) return null;
   const place = Buffer.from(cursor, "base64url").toString("utf8");
   if (encodeCursor(place) === cursor && isPlace(place)) return place;
-  throw new Fault("invalid_request", {
-    details: [
-      { path: "/cursor", code: "bad_format", message: "Use next_cursor of the previous page as it was given." },
-    ],
-  });
+  throw faultAt("invalid_request", "/cursor", "bad_format", "Use next_cursor of the previous page as it was given.");
 }
 
 /** Whether a place is an identifier of this kind: any other text is no place of such a list, and may be unfit for SQL. */
@@ -25,16 +21,17 @@ export function idPlace(kind: IdKind): (place: string) => boolean {
   return (place) => pattern.test(place);
 }
 
+/** One page of a list; `next_cursor` null: the last one. */
+export interface Page<Row> {
+  readonly rows: Row[];
+  readonly next_cursor: string | null;
+}
+
 /**
  * Cuts a page out of `limit + 1` fetched rows: the rows, and the cursor of the next page or null on the last one. `more`:
  * fewer were fetched than there are, because of their size.
  */
-export function page<Row>(
-  rows: Row[],
-  limit: number,
-  place: (row: Row) => string,
-  more = false,
-): { rows: Row[]; next_cursor: string | null } {
+export function page<Row>(rows: Row[], limit: number, place: (row: Row) => string, more = false): Page<Row> {
   const kept = rows.length > limit ? rows.slice(0, limit) : rows;
   const last = kept.at(-1);
   return {

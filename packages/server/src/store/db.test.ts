@@ -347,6 +347,30 @@ describe("the pool", () => {
     });
   });
 
+  test("keeps half of the tenants' sessions from any one organization, however much it asks for", async () => {
+    const two = openDb(connection, silentLog, { tenant_sessions_max: 2, acquire_timeout_ms: 1_000 });
+    const done: number[] = [];
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    onTestFinished(() => {
+      go();
+      return two.close();
+    });
+    const busy = [1, 2, 3].map((n) => two.tenant("org_a", () => held.then(() => done.push(n))));
+    expect(await two.tenant("org_b", (query) => query(orgs))).toEqual([{ org_id: "org_b" }]);
+    expect(two.stats().waiting).toBe(2);
+    go();
+    await Promise.all(busy);
+    expect([done, two.stats().waiting]).toEqual([[1, 2, 3], 0]);
+    await two.tenant("org_a", async () => {
+      const refused = await two.tenant("org_a", (query) => query(orgs)).catch((error: unknown) => error);
+      expect(isConnectionLost(refused)).toBe(true);
+    });
+    expect(await two.tenant("org_a", (query) => query(orgs))).toEqual([{ org_id: "org_a" }]);
+  });
+
   test("is closed once the server has ended every session of it", async () => {
     const operator = await openClient(connection, "operator");
     onTestFinished(() => operator.end());

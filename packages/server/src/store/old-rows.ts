@@ -34,7 +34,8 @@ const settled = "t.status in ('delivered', 'cancelled')";
 
 /**
  * Pages along the primary key from organization to organization: ids begin with their time, so in each organization only
- * what is old enough is looked at, and no index is needed that every new row would have to pay for.
+ * what is old enough is looked at, and no index is needed that every new row would have to pay for. A page is so many rows
+ * looked at: of failed deliveries, which are kept, there may be millions before the next one that goes.
  */
 const pageStatement: QueueStatement = {
   name: "delete-old-deliveries",
@@ -45,14 +46,14 @@ const pageStatement: QueueStatement = {
     select n.org_id from orgs o cross join lateral (
       select t.org_id from deliveries t where t.org_id > o.org_id order by t.org_id limit 1) n),
   old as materialized (
-    select f.place, f.org_id, f.id from orgs o cross join lateral (
-      select t.ctid as place, t.org_id, t.delivery_id as id from deliveries t
+    select f.* from orgs o cross join lateral (
+      select t.ctid as place, t.org_id, t.delivery_id as id, ${settled} and t.settled_at < $5::timestamptz as done from deliveries t
       where t.org_id = o.org_id and t.delivery_id > case when o.org_id = $2::text then $3::text else '' end
-        and t.delivery_id < $4::text and ${settled} and t.settled_at < $5::timestamptz
+        and t.delivery_id < $4::text
       order by t.delivery_id limit $6::integer) f
     where (select mine from lock) limit $6::integer),
   deleted as (
-    delete from deliveries t where t.ctid = any (array(select place from old)) and ${settled} and t.settled_at < $5::timestamptz
+    delete from deliveries t where t.ctid = any (array(select place from old where done)) and ${settled} and t.settled_at < $5::timestamptz
     returning true as deleted),
   last as (select org_id, id from old order by org_id desc, id desc limit 1)
   select (select mine from lock) as mine, (select count(*)::integer from deleted) as deleted,
@@ -69,7 +70,7 @@ export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimi
   return limit as AgeLimit;
 }
 
-/** Deletes at most `rows` deliveries that were settled before the limit, after `from`; one node at a time. */
+/** Looks at up to `rows` deliveries after `from` and deletes what was settled before the limit; one node at a time. */
 export async function deleteOldDeliveries(
   db: Pick<Db, "queued">,
   { before, before_ms }: AgeLimit,

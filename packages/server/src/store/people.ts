@@ -40,21 +40,30 @@ export async function findPerson(query: Query, email: string): Promise<Person | 
   return person;
 }
 
+/** One person of the organization. */
+export function readPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
+  return personWhere(query, org_id, user_id, "");
+}
+
 /**
- * One person of the organization; `lock` holds its row until the transaction ends. Whoever locks more locks the person
- * first, then the organization's head, then what hangs on them (sessions, passkeys, links): in another order two at once
- * wait until PostgreSQL finds the deadlock, and with the head in it so does the whole organization.
+ * The same, its row held until the transaction ends. Whoever locks more locks the person first, then the organization's
+ * head, then what hangs on them (sessions, passkeys, links): in another order two at once wait until PostgreSQL finds the
+ * deadlock, and with the head in it so does the whole organization.
  */
-export async function readPerson(
+export function lockPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
+  return personWhere(query, org_id, user_id, "for update");
+}
+
+async function personWhere(
   query: Query,
   org_id: string,
   user_id: string,
-  lock = false,
+  lock: "" | "for update",
 ): Promise<Person | undefined> {
-  const [person] = await query<Person>(
-    `select ${columns} from people where org_id = $1 and user_id = $2${lock ? " for update" : ""}`,
-    [org_id, user_id],
-  );
+  const [person] = await query<Person>(`select ${columns} from people where org_id = $1 and user_id = $2 ${lock}`, [
+    org_id,
+    user_id,
+  ]);
   return person;
 }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { NodeRateWindows } from "./rate-windows.ts";
 
@@ -30,9 +32,33 @@ test("a million callers over ten minutes leave only those of about the last minu
   expect(windows.size).toBeLessThan(250_000);
 });
 
+test("nothing is kept of many callers of whom few come at a time", () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage: () => void = runInNewContext("gc");
+  const windows = new NodeRateWindows();
+  const heap_mb = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed / 1e6;
+  };
+  const before_mb = heap_mb();
+  for (let caller = 0; caller < 300_000; caller++) windows.take(`caller ${caller}`, 120, caller * 600);
+  expect(windows.size).toBeLessThan(1_000);
+  expect(heap_mb() - before_mb).toBeLessThan(20);
+});
+
 test("a bucket in use is never forgotten", () => {
   const windows = new NodeRateWindows();
   windows.take("busy", 1, 0);
   for (let other = 0; other < 10_000; other++) windows.take(`other ${other}`, 1, 1);
   expect(windows.take("busy", 1, 59_999).allowed).toBe(false);
+});
+
+test("of a million callers in one second the oldest go, each in no more time than the one before", () => {
+  const windows = new NodeRateWindows();
+  // Looking for the oldest for each by itself takes minutes: past the time that any test has.
+  for (let caller = 0; caller < 1_000_000; caller++) windows.take(`caller ${caller}`, 1, Math.floor(caller / 1_000));
+  expect(windows.size).toBeLessThanOrEqual(300_000);
+  expect(windows.size).toBeGreaterThan(298_000);
+  expect(windows.take("caller 699999", 1, 1_000).allowed).toBe(true);
+  expect(windows.take("caller 702000", 1, 1_000).allowed).toBe(false);
 });

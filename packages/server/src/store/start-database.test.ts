@@ -2,19 +2,14 @@ import { stat } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { emptyDatabase } from "../testing/database.ts";
+import { databaseUrl, emptyDatabase } from "../testing/database.ts";
 import { temporaryDir } from "../testing/embedded.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { openClient } from "./connection.ts";
 import { sharesSessions, startDatabase } from "./start-database.ts";
 import { StartRefused } from "./start-refused.ts";
 
-async function databaseUrl(): Promise<string> {
-  const connection = await emptyDatabase();
-  if ("connectionString" in connection) return connection.connectionString;
-  const { user, host, port, database } = connection;
-  return `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
-}
+const emptyDatabaseUrl = async () => databaseUrl(await emptyDatabase());
 
 async function closedPort(): Promise<number> {
   const server = createServer();
@@ -26,7 +21,7 @@ async function closedPort(): Promise<number> {
 
 test("DATABASE_URL is taken as it is, and nothing is started or written", async () => {
   const data_dir = join(await temporaryDir(), "data");
-  const database_url = await databaseUrl();
+  const database_url = await emptyDatabaseUrl();
   const database = await startDatabase({ database_url, data_dir }, silentLog);
   onTestFinished(() => database.stop());
   expect(database).toMatchObject({ source: "url", connection: { connectionString: database_url } });
@@ -34,7 +29,7 @@ test("DATABASE_URL is taken as it is, and nothing is started or written", async 
 });
 
 test("a server whose commits do not reach the disk is named in the log, at the level of what needs somebody now", async () => {
-  const database_url = await databaseUrl();
+  const database_url = await emptyDatabaseUrl();
   const errors: string[] = [];
   const log = { ...silentLog, error: (_about: object, text: string) => void errors.push(text) };
   const database = await startDatabase({ database_url, data_dir: "/nowhere" }, log);
@@ -56,7 +51,7 @@ test("a DATABASE_URL where nobody answers is refused in one line without its pas
 });
 
 test("a database that does not exist is refused at once with the server's words", async () => {
-  const database_url = (await databaseUrl()).replace(/countersign_test_\w+/, "no_such_database");
+  const database_url = (await emptyDatabaseUrl()).replace(/countersign_test_\w+/, "no_such_database");
   await expect(startDatabase({ database_url, data_dir: "/nowhere" }, silentLog)).rejects.toThrow(
     'database "no_such_database" does not exist',
   );

@@ -22,18 +22,27 @@ export function readWebhooks(
   );
 }
 
-/** One webhook, or undefined; locked until the transaction ends when `lock` is set. */
-export async function readWebhook(
+/** One webhook, or undefined. */
+export function readWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
+  return webhookWhere(query, org_id, webhook_id, "");
+}
+
+/** The same, its row held until the transaction ends. */
+export function lockWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
+  return webhookWhere(query, org_id, webhook_id, "for update");
+}
+
+async function webhookWhere(
   query: Query,
   org_id: string,
   webhook_id: string,
-  lock: "for update" | "" = "",
+  lock: "" | "for update",
 ): Promise<StoredWebhook | undefined> {
-  const rows = await query<StoredWebhook>(
+  const [webhook] = await query<StoredWebhook>(
     `select ${columns} from webhooks where org_id = $1 and webhook_id = $2 ${lock}`,
     [org_id, webhook_id],
   );
-  return rows[0];
+  return webhook;
 }
 
 /** How many webhooks the organization has, inactive ones included. */

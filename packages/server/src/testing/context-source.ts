@@ -1,7 +1,6 @@
 /** Organizations whose facts are pulled from a receiver of the test's, over real HTTPS. */
 import { type ContextSource, limits } from "@countersign/contract";
 import { proxyTrust } from "@countersign/core";
-import { afterAll } from "vitest";
 import { createHttpOut, type HttpOutOptions } from "../edge/http-out.ts";
 import { timers } from "../edge/timers.ts";
 import type { HttpOut } from "../ports.ts";
@@ -11,6 +10,7 @@ import { call } from "./http-node.ts";
 import { type AnswerWith, type Receiver, resolveToLoopback } from "./receiver.ts";
 import { type Reviewed, reviewedOrganization } from "./review.ts";
 import { serviceNode } from "./service-node.ts";
+import { whenFileIsDone } from "./when-file-is-done.ts";
 
 /** Questions open at once on all nodes of the file, and the most there were. */
 export const open = { now: 0, most: 0 };
@@ -27,6 +27,7 @@ export async function sourceNode(
 ) {
   const rules = { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) };
   const guarded = createHttpOut({ rules, resolve: resolveToLoopback, ca: testCertificates().ca, ...options });
+  whenFileIsDone(() => guarded.close());
   const httpOut: HttpOut = {
     ...guarded,
     async ask(to, headers, body, terms) {
@@ -35,13 +36,11 @@ export async function sourceNode(
       return guarded.ask(to, headers, body, { ...terms, timeout_ms }).finally(() => (open.now -= 1));
     },
   };
-  const node = await serviceNode(database, {
+  return serviceNode(database, {
     httpOut,
     timers: { after: (wait_ms, run) => timers.after(patient(wait_ms), run) },
     ...parts,
   });
-  afterAll(() => guarded.close());
-  return node;
 }
 
 /** A context document with these facts of `security`, as text. */

@@ -26,6 +26,13 @@ export async function testDatabase(options: DbOptions = {}): Promise<TestDatabas
   return { connection, db };
 }
 
+/** The DATABASE_URL of a test database, for processes. */
+export function databaseUrl(connection: ConnectionOptions): string {
+  if ("connectionString" in connection) return connection.connectionString;
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+}
+
 /** A fresh database without any table, for tests of migrations and dumps; dropped after the file's tests. */
 export async function emptyDatabase(): Promise<ConnectionOptions> {
   return createDatabase(await testServer(), "template0");

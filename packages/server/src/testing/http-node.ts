@@ -1,7 +1,6 @@
 /** A node's HTTP side on a test database: the real gate and the real operations on keys, the other operations stand-ins. */
 import { deliveredOperations, openModeOrgId } from "@countersign/contract";
 import { proxyTrust } from "@countersign/core";
-import { afterAll } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { createSealer } from "../edge/sealer.ts";
@@ -25,6 +24,7 @@ import type { Database } from "../store/db.ts";
 import { NodeRateWindows, type RateWindows } from "../store/rate-windows.ts";
 import { checkAnswer, exemptStandIns } from "./answer-check.ts";
 import { silentLog } from "./silent-log.ts";
+import { whenFileIsDone } from "./when-file-is-done.ts";
 
 /** How a test wants its node; what is left out is as in a service without settings, with roomy rate limits. */
 export interface HttpNodeOptions {
@@ -101,7 +101,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
   exemptStandIns(url);
-  afterAll(() => app.close());
+  whenFileIsDone(() => app.close());
   return { url, app, metrics, uses, runtime, port: Number(new URL(url).port) };
 }
 

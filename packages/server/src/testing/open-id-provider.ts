@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
-import { afterAll } from "vitest";
+import { whenFileIsDone } from "./when-file-is-done.ts";
 
 /** What the provider knows of a person. */
 export interface ProviderAccount {
@@ -66,9 +66,9 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
     if (request.url?.startsWith("/interaction/")) interact(request, response).catch(() => response.destroy());
     else void handle(request, response);
   });
-  afterAll(() => {
+  whenFileIsDone(() => {
     server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
+    return new Promise((resolve) => server.close(() => resolve()));
   });
 
   return {

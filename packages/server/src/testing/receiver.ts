@@ -32,8 +32,8 @@ export type AnswerWith = (response: ServerResponse, received: Received, request:
 /** Every name leads to this machine. */
 export const resolveToLoopback = async (): Promise<string[]> => ["127.0.0.1"];
 
-/** Starts a receiver; ends with the test when called in one. */
-export async function startReceiver(
+/** Starts a receiver that closes when the calling test is finished. */
+export async function testReceiver(
   answer: AnswerWith = (response) => response.end(),
   certificate: { cert: string; key: string } = testCertificates().good,
 ): Promise<Receiver> {
@@ -61,12 +61,6 @@ export async function startReceiver(
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   }
+  onTestFinished(close);
   return { port, url: `https://receiver.test:${port}/hook`, received, connections: () => connections, close };
-}
-
-/** Like `startReceiver`, closed when the calling test is finished. */
-export async function testReceiver(...args: Parameters<typeof startReceiver>): Promise<Receiver> {
-  const receiver = await startReceiver(...args);
-  onTestFinished(() => receiver.close());
-  return receiver;
 }

@@ -1,6 +1,5 @@
 /** A whole node as the service runs it, on a test database: real operations, real packs, real commit writer. */
 import { publicHttpsOnly } from "@countersign/core";
-import { afterAll } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createHttpOut } from "../edge/http-out.ts";
 import { createIds } from "../edge/ids.ts";
@@ -11,6 +10,7 @@ import { createSealer } from "../edge/sealer.ts";
 import { timers } from "../edge/timers.ts";
 import type { TestDatabase } from "./database.ts";
 import { silentLog } from "./silent-log.ts";
+import { whenFileIsDone } from "./when-file-is-done.ts";
 
 const roomy = {
   intents: 1_000_000,
@@ -68,7 +68,7 @@ export async function serviceNode(
   });
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= node.close());
-  afterAll(close);
+  whenFileIsDone(close);
   const url = await node.app.listen({ host: "127.0.0.1", port: 0 });
   return { ...node, close, url };
 }

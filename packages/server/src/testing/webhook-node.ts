@@ -1,7 +1,6 @@
 /** A node whose webhooks reach receivers on this machine: names lead to loopback, the test's authority is trusted. */
 import { limits } from "@countersign/contract";
 import { proxyTrust } from "@countersign/core";
-import { afterAll } from "vitest";
 import { createHttpOut } from "../edge/http-out.ts";
 import type { NodeParts } from "../edge/node.ts";
 import { delivery_terms } from "../worker/deliveries.ts";
@@ -10,6 +9,7 @@ import type { TestDatabase } from "./database.ts";
 import { call, testOrganization } from "./http-node.ts";
 import { resolveToLoopback } from "./receiver.ts";
 import { serviceNode } from "./service-node.ts";
+import { whenFileIsDone } from "./when-file-is-done.ts";
 
 /** Attempts follow each other after 50 ms instead of 5 s and 25 s. */
 export const quick_terms = { ...delivery_terms, waits_ms: [50, 50] };
@@ -28,9 +28,8 @@ export async function webhookNode(
     ca: testCertificates().ca,
     timeout_ms,
   });
-  const node = await serviceNode(database, { httpOut, deliveryTerms: quick_terms, ...parts });
-  afterAll(() => httpOut.close());
-  return node;
+  whenFileIsDone(() => httpOut.close());
+  return serviceNode(database, { httpOut, deliveryTerms: quick_terms, ...parts });
 }
 
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };

@@ -2,7 +2,7 @@
  * The loop that tells reviewers and sends mails. What is due stands in the database: a lost wake-up costs seconds, a killed
  * node nothing.
  */
-import type { Runtime } from "../operations/runtime.ts";
+import type { MailLoop, Runtime } from "../operations/runtime.ts";
 import { sendMails } from "../operations/send-mails.ts";
 import { tellReviewers } from "../operations/tell-reviewers.ts";
 
@@ -10,16 +10,14 @@ const look_every_ms = 5_000;
 /** What is being sent when the node stops has so long; a whole service ends within 10 s. */
 const sending_ms_max = 4_000;
 
-/** The loop of one node. */
-export interface MailLoop {
-  /** Looks at once. */
-  poke(): void;
+/** The loop, with its way to end. */
+export interface Mails extends MailLoop {
   /** Ends after the look under way; what a mail server has not taken by then is put off. */
   stop(): Promise<void>;
 }
 
 /** Starts the loop. A failing look is logged and made again. */
-export function startMails(runtime: Runtime): MailLoop {
+export function startMails(runtime: Runtime): Mails {
   const stopping = new AbortController();
   let stopped = false;
   let again = false;

@@ -4,36 +4,15 @@
  */
 import type { Runtime } from "../operations/runtime.ts";
 import { timeOutEscalations } from "../operations/time-out-escalations.ts";
+import { type Loop, startPasses } from "./passes.ts";
 
 const look_every_ms = 500;
 
-/** Starts the loop. A failing look is logged and made again. `stop` ends after the look under way. */
-export function startTimeLimits(runtime: Runtime): { stop(): Promise<void> } {
-  let stopped = false;
-  let running: Promise<void> = Promise.resolve();
-  let cancel = schedule();
-
-  function schedule(): () => void {
-    return runtime.timers.after(look_every_ms, () => {
-      running = look()
-        .catch((error: unknown) => runtime.log.error({ err: error }, "looking for time limits failed"))
-        .finally(() => {
-          if (!stopped) cancel = schedule();
-        });
-    });
-  }
-
-  async function look(): Promise<void> {
-    // Past those that could not be closed too: 200 of them must not hide the others for good.
-    let last = await timeOutEscalations(runtime, null);
-    while (!stopped && last !== null) last = await timeOutEscalations(runtime, last);
-  }
-
-  return {
-    async stop() {
-      stopped = true;
-      cancel();
-      await running;
-    },
-  };
+/** Starts the loop. */
+export function startTimeLimits(runtime: Runtime): Loop {
+  return startPasses(runtime, look_every_ms, "looking for time limits failed", async (stopped) => {
+    // Those that could not be closed must not hide the others for good.
+    const passed_over: string[] = [];
+    while (!stopped() && (await timeOutEscalations(runtime, passed_over)));
+  });
 }

@@ -6,6 +6,7 @@ import { listEscalations } from "../../operations/list-escalations.ts";
 import { reassignEscalation } from "../../operations/reassign-escalation.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
+import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type EscalationHandlers = Pick<
@@ -25,8 +26,7 @@ export function escalationRoutes(runtime: Runtime): EscalationHandlers {
     async decideEscalation({ caller, params, body, idempotency_key }) {
       const { escalation_id } = params;
       const { response, replayed } = await decideEscalation(runtime, caller, escalation_id, body, idempotency_key);
-      const headers: Record<string, string> = replayed ? { "Idempotent-Replayed": "true" } : {};
-      return { status: 200, body: { escalation: response }, headers };
+      return answerOnce(replayed, { status: 200, body: { escalation: response } });
     },
     async cancelEscalation({ caller, params, body }) {
       return { status: 200, body: { escalation: await cancelEscalation(runtime, caller, params.escalation_id, body) } };

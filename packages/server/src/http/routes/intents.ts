@@ -5,6 +5,7 @@ import type { Runtime } from "../../operations/runtime.ts";
 import { type BatchResult, batchTotals, type ItemCheck, submitBatch } from "../../operations/submit-batch.ts";
 import { submitIntent } from "../../operations/submit-intent.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
+import { answerOnce } from "../answer-once.ts";
 import { ClientGone } from "../body.ts";
 import { faultText } from "../faults.ts";
 import type { Handlers } from "../handler.ts";
@@ -29,10 +30,9 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
         idempotency_key,
         batch_size: 1,
       });
-      const json_text = `{"intent_id":"${answer.intent_id}","decision":${answer.decision_text}}`;
-      const Location = `/v1/intents/${answer.intent_id}`;
-      if (answer.replayed) return { status: 200, json_text, headers: { Location, "Idempotent-Replayed": "true" } };
-      return { status: 201, json_text, headers: { Location } };
+      const { intent_id, decision_text, replayed } = answer;
+      const json_text = `{"intent_id":"${intent_id}","decision":${decision_text}}`;
+      return answerOnce(replayed, { status: 201, json_text, headers: { Location: `/v1/intents/${intent_id}` } });
     },
 
     async submitIntentBatch({ caller, body, examine, query, request_id }) {
@@ -78,8 +78,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
     async recordObservation({ caller, params, body, idempotency_key }) {
       const { intent_id } = params;
       const { response, replayed } = await recordObservation(runtime, caller, intent_id, body, idempotency_key);
-      const headers: Record<string, string> = replayed ? { "Idempotent-Replayed": "true" } : {};
-      return { status: replayed ? 200 : 201, body: { observation: response }, headers };
+      return answerOnce(replayed, { status: 201, body: { observation: response } });
     },
   };
 }

@@ -4,6 +4,7 @@ import { listKeys } from "../../operations/list-keys.ts";
 import { revokeKey } from "../../operations/revoke-key.ts";
 import { rotateKey } from "../../operations/rotate-key.ts";
 import type { Runtime } from "../../operations/runtime.ts";
+import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type KeyRuntime = Pick<Runtime, "db" | "clock" | "ids" | "log" | "sealer">;
@@ -13,8 +14,7 @@ export function keyRoutes(runtime: KeyRuntime): KeyHandlers {
   return {
     async createApiKey({ caller, body, idempotency_key }) {
       const { response, replayed } = await createKey(runtime, caller, body, idempotency_key);
-      if (replayed) return { status: 200, body: response, headers: { "Idempotent-Replayed": "true" } };
-      return { status: 201, body: response };
+      return answerOnce(replayed, { status: 201, body: response });
     },
 
     async listApiKeys({ caller, query }) {

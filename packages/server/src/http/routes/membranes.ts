@@ -1,5 +1,4 @@
 /** Membranes and usage over HTTP. Source: api.md §7 and §10. */
-import { idempotent } from "../../operations/idempotent.ts";
 import {
   changeMembrane,
   createMembrane,
@@ -11,6 +10,7 @@ import {
 import { getUsage } from "../../operations/read-usage.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
+import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type MembraneHandlers = Pick<
@@ -26,14 +26,9 @@ export function membraneRoutes(runtime: Runtime): MembraneHandlers {
     },
 
     async createMembrane({ caller, body, idempotency_key }) {
-      const terms = { operation: "create_membrane", idempotency_key, request: body };
-      const { response, replayed } = await idempotent(runtime, caller, terms, (query) =>
-        createMembrane(runtime, caller, body, query),
-      );
+      const { response, replayed } = await createMembrane(runtime, caller, body, idempotency_key);
       const Location = `/v1/membranes/${response.membrane_id}`;
-      if (replayed)
-        return { status: 200, body: { membrane: response }, headers: { Location, "Idempotent-Replayed": "true" } };
-      return { status: 201, body: { membrane: response }, headers: { Location } };
+      return answerOnce(replayed, { status: 201, body: { membrane: response }, headers: { Location } });
     },
 
     async getMembrane({ caller, params }) {

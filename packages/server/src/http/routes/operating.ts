@@ -1,6 +1,6 @@
 /** Health, readiness, metrics, and the API's own description. None needs a key. Source: api.md §1. */
 import { createHash } from "node:crypto";
-import { equalInConstantTime, Fault } from "@countersign/core";
+import { equalInConstantTime, Fault, faultAt } from "@countersign/core";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
 
@@ -47,7 +47,7 @@ export function operatingHandlers(
 function notForStrangers(): Fault {
   const message =
     "Metrics are for callers on this machine (loopback), and for those who send COUNTERSIGN_METRICS_TOKEN as Authorization: Bearer <token>.";
-  return new Fault("forbidden", { details: [{ path: "/Authorization", code: "not_allowed", message }] });
+  return faultAt("forbidden", "/Authorization", "not_allowed", message);
 }
 
 /** Compares hashes, so that the time taken says nothing about the token, not even its length. */

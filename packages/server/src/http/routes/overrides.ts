@@ -4,6 +4,7 @@ import { overrideBlock } from "../../operations/override-block.ts";
 import { revokeOverride } from "../../operations/revoke-override.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
+import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type OverrideHandlers = Pick<Handlers, "overrideBlock" | "listOverrides" | "revokeOverride">;
@@ -12,8 +13,8 @@ export function overrideRoutes(runtime: Runtime): OverrideHandlers {
   return {
     async overrideBlock({ caller, params, body, idempotency_key }) {
       const { response, replayed } = await overrideBlock(runtime, caller, params.intent_id, body, idempotency_key);
-      if (replayed) return { status: 200, body: { override: response }, headers: { "Idempotent-Replayed": "true" } };
-      return { status: response.status === "pending_second" ? 202 : 201, body: { override: response } };
+      const status = response.status === "pending_second" ? 202 : 201;
+      return answerOnce(replayed, { status, body: { override: response } });
     },
     async listOverrides({ caller, query: { limit = pageLimitDefault, cursor, ...filter } }) {
       const { rows, next_cursor } = await listOverrides(runtime, caller, filter, limit, cursor);

@@ -1,6 +1,6 @@
 /** Passkeys over HTTP. Source: api.md §9. */
 import { isIP } from "node:net";
-import { Fault } from "@countersign/core";
+import { faultAt } from "@countersign/core";
 import {
   beginPasskeyLogin,
   beginPasskeyRegistration,
@@ -65,5 +65,5 @@ function passkeySite(public_url: string, host: OperationRequest["headers"][strin
   const local = port === "" ? "localhost" : `localhost:${port}`;
   if (host === local) return { origin: `${protocol}//${local}`, host: "localhost" };
   const message = `Browsers have no passkeys for IP addresses: open ${protocol}//${local}, or set COUNTERSIGN_PUBLIC_URL.`;
-  throw new Fault("state_conflict", { details: [{ path: "", code: "no_name", message }] });
+  throw faultAt("state_conflict", "", "no_name", message);
 }

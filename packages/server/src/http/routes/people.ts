@@ -7,11 +7,11 @@ import type { Runtime } from "../../operations/runtime.ts";
 import { endOwnSessions, getSession, listSessions, logOut } from "../../operations/session.ts";
 import { signUp, verifyEmail } from "../../operations/sign-up.ts";
 import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/totp.ts";
+import { answerOnce } from "../answer-once.ts";
 import type { SessionCookies } from "../cookie.ts";
-import type { Answer, Handlers, OperationRequest } from "../handler.ts";
+import type { Answer, Handlers } from "../handler.ts";
 import { clientOf, sessionAnswers } from "../session-answers.ts";
 
-type Headers = OperationRequest["headers"];
 type PeopleHandlers = Pick<
   Handlers,
   | "signup"
@@ -47,13 +47,7 @@ const mailed: Answer = { status: 202 };
 export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
 
-  function tokenOf(headers: Headers): string | null {
-    const header = headers["cookie"];
-    return cookies.read(typeof header === "string" ? header : undefined);
-  }
-
-  const signedOut: Answer = { status: 204 };
-  const cleared = (): Answer => ({ ...signedOut, headers: { "Set-Cookie": cookies.clear() } });
+  const cleared = (): Answer => ({ ...done, headers: { "Set-Cookie": cookies.clear() } });
 
   return {
     async signup({ body, headers }) {
@@ -72,16 +66,16 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     },
     async verifyMfa(request) {
       refuseForeign(request.headers);
-      const token = tokenOf(request.headers);
+      const token = cookies.read(request.headers);
       return begun(await verifySecondFactor(runtime, token, request.body.code, clientOf(request)));
     },
     async logout({ headers }) {
       refuseForeign(headers);
-      await logOut(runtime, tokenOf(headers));
+      await logOut(runtime, cookies.read(headers));
       return cleared();
     },
     async getSession({ headers }) {
-      return { status: 200, body: { session: await getSession(runtime, tokenOf(headers)) } };
+      return { status: 200, body: { session: await getSession(runtime, cookies.read(headers)) } };
     },
     async listSessions({ caller }) {
       return { status: 200, body: { sessions: await listSessions(runtime, caller), next_cursor: null } };
@@ -131,8 +125,7 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     },
     async inviteUser({ caller, body, idempotency_key }) {
       const { response: invitation, replayed } = await invitePerson(runtime, caller, body, idempotency_key);
-      if (replayed) return { status: 200, body: { invitation }, headers: { "Idempotent-Replayed": "true" } };
-      return { status: 201, body: { invitation } };
+      return answerOnce(replayed, { status: 201, body: { invitation } });
     },
     async listInvitations({ caller, query }) {
       return { status: 200, body: await listInvitations(runtime, caller, query) };

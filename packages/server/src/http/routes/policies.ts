@@ -5,6 +5,7 @@ import { createPolicy } from "../../operations/create-policy.ts";
 import { checkPolicyInput, redTests } from "../../operations/policy-documents.ts";
 import { getPolicy, listPolicies, listPolicyVersions } from "../../operations/read-policies.ts";
 import type { Runtime } from "../../operations/runtime.ts";
+import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type PolicyHandlers = Pick<
@@ -26,8 +27,7 @@ export function policyRoutes(runtime: Runtime): PolicyHandlers {
       const { response, replayed } = await createPolicy(runtime, caller, body, idempotency_key);
       const saved = { policy: response, diagnostics: await redTests(response.document) };
       const Location = `/v1/policies/${response.policy_id}`;
-      if (replayed) return { status: 200, body: saved, headers: { Location, "Idempotent-Replayed": "true" } };
-      return { status: 201, body: saved, headers: { Location } };
+      return answerOnce(replayed, { status: 201, body: saved, headers: { Location } });
     },
     async listPolicies({ caller, query }) {
       return { status: 200, body: await listPolicies(runtime, caller, query) };

@@ -5,7 +5,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { proxyTrust } from "@countersign/core";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createHttpOut } from "../../edge/http-out.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -47,7 +47,7 @@ async function evilProvider() {
     response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(metadata));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(() => new Promise((resolve) => server.close(resolve)));
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { issuer, received };
 }

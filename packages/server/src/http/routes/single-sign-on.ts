@@ -1,8 +1,8 @@
 /** Single sign-on over HTTP. Source: api.md §9. */
 import { limits } from "@countersign/contract";
 import type { Runtime } from "../../operations/runtime.ts";
-import { beginSingleSignOn, finishSingleSignOn } from "../../operations/sign-on.ts";
 import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../operations/single-sign-on.ts";
+import { beginSingleSignOn, finishSingleSignOn } from "../../operations/single-sign-on-login.ts";
 import { type SessionCookies, sessionCookies } from "../cookie.ts";
 import type { Handlers } from "../handler.ts";
 import { clientOf, sessionAnswers } from "../session-answers.ts";
@@ -36,8 +36,7 @@ export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): S
     async finishSingleSignOn(request) {
       const { headers, body } = request;
       refuseForeign(headers);
-      const browser = browsers.read(typeof headers["cookie"] === "string" ? headers["cookie"] : undefined);
-      return begun(await finishSingleSignOn(runtime, body, browser, clientOf(request)));
+      return begun(await finishSingleSignOn(runtime, body, browsers.read(headers), clientOf(request)));
     },
   };
 }

@@ -7,6 +7,7 @@ import { listWebhooks } from "../../operations/list-webhooks.ts";
 import { registerWebhook } from "../../operations/register-webhook.ts";
 import { retryDelivery } from "../../operations/retry-delivery.ts";
 import type { Runtime } from "../../operations/runtime.ts";
+import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type WebhookHandlers = Pick<
@@ -24,8 +25,7 @@ export function webhookRoutes(runtime: Runtime): WebhookHandlers {
   return {
     async registerWebhook({ caller, body, idempotency_key }) {
       const { response, replayed } = await registerWebhook(runtime, caller, body, idempotency_key);
-      if (replayed) return { status: 200, body: { webhook: response }, headers: { "Idempotent-Replayed": "true" } };
-      return { status: 201, body: { webhook: response } };
+      return answerOnce(replayed, { status: 201, body: { webhook: response } });
     },
     async listWebhooks({ caller, query }) {
       return { status: 200, body: await listWebhooks(runtime, caller, query) };
@@ -45,8 +45,7 @@ export function webhookRoutes(runtime: Runtime): WebhookHandlers {
     },
     async retryDelivery({ caller, params, idempotency_key }) {
       const { response, replayed } = await retryDelivery(runtime, caller, params.delivery_id, idempotency_key);
-      if (replayed) return { status: 200, body: { delivery: response }, headers: { "Idempotent-Replayed": "true" } };
-      return { status: 202, body: { delivery: response } };
+      return answerOnce(replayed, { status: 202, body: { delivery: response } });
     },
   };
 }

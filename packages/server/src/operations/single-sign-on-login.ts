@@ -1,11 +1,11 @@
 /** A login at an organization's own OpenID provider, from its begin to the session. Source: api.md §9. */
 import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@countersign/contract";
-import { equalInConstantTime, Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import { equalInConstantTime, Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import type { OpenIdFailure, OpenIdLogin, OpenIdPerson } from "../sign-in-ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
-import { countPeople, findPerson, insertPerson, type Person, readPerson, wasRemoved } from "../store/people.ts";
+import { countPeople, findPerson, insertPerson, lockPerson, type Person, wasRemoved } from "../store/people.ts";
 import { insertToken, takeToken } from "../store/person-tokens.ts";
 import {
   hasIdentity,
@@ -40,7 +40,7 @@ export async function beginSingleSignOn(
 ): Promise<{ readonly location: string; readonly browser: string }> {
   if ((email === undefined) === (org_id === undefined)) {
     const message = "Give either an e-mail address or an organization.";
-    throw new Fault("invalid_request", { details: [{ path: "", code: "not_allowed", message }] });
+    throw faultAt("invalid_request", "", "not_allowed", message);
   }
   const row = await runtime.db.system((query) => findProvider(query, email, org_id));
   if (row === undefined) throw noProvider();
@@ -159,7 +159,7 @@ async function personVouchedFor(
     const { issuer, default_role: role } = row;
     const email = acceptedAddress(row, vouched);
     const known = await readIdentity(query, org_id, issuer, subject);
-    person = known === undefined ? undefined : await readPerson(query, org_id, known, true);
+    person = known === undefined ? undefined : await lockPerson(query, org_id, known);
     if (person !== undefined) return null;
     const found = await findPerson(query, email);
     if (found !== undefined && found.org_id !== org_id) throw elsewhere();
@@ -170,7 +170,7 @@ async function personVouchedFor(
       throw refused("This address belongs to another account of the provider.");
     const user_id = found?.user_id ?? (await join(runtime, query, { org_id, email, role, at }));
     await writeIdentity(query, { org_id, issuer, subject, user_id }, at);
-    person = await readPerson(query, org_id, user_id, true);
+    person = await lockPerson(query, org_id, user_id);
     if (found !== undefined) return null;
     const data = { user_id, email, role, issuer };
     return {
@@ -190,7 +190,7 @@ async function lockVouchedFor(
 ): Promise<void> {
   const known = await readIdentity(query, org_id, issuer, subject);
   const user_id = known ?? (await findPerson(query, email))?.user_id;
-  if (user_id !== undefined) await readPerson(query, org_id, user_id, true);
+  if (user_id !== undefined) await lockPerson(query, org_id, user_id);
 }
 
 async function join(
@@ -224,7 +224,7 @@ export function startedContext(state_sha256: string): string {
 
 function noProvider(): Fault {
   const message = "It is set up by no organization, or by more than one.";
-  return new Fault("not_found", { details: [{ path: "", code: "no_provider", message }] });
+  return faultAt("not_found", "", "no_provider", message);
 }
 
 /** A login that ended on its way, whoever it was to be of. */
@@ -233,16 +233,16 @@ function notThrough(message = "It was begun in another browser or tab, was used 
 }
 
 function refused(message: string): Fault {
-  return new Fault("forbidden", { details: [{ path: "", code: "not_vouched_for", message }] });
+  return faultAt("forbidden", "", "not_vouched_for", message);
 }
 
-function taken(message: string, code = "already_exists"): Fault {
-  return new Fault("already_exists", { details: [{ path: "", code, message }] });
+function taken(message: string, code: "already_exists" | "address_taken" = "already_exists"): Fault {
+  return faultAt("already_exists", "", code, message);
 }
 
 /** A person belongs to one organization. */
 const elsewhere = () => taken("This address is that of a person of another organization.", "address_taken");
 
 function unavailable({ text }: OpenIdFailure): Fault {
-  return new Fault("unavailable", { details: [{ path: "", code: "provider", message: text }] });
+  return faultAt("unavailable", "", "provider", text);
 }

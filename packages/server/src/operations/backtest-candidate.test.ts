@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { candidateOf } from "./backtest-candidate.ts";
+
+test("names that nothing has are looked for one at a time, in turns with everything else that the node does", async () => {
+  let turns = 0;
+  let over = false;
+  const countTurn = () => {
+    turns += 1;
+    if (!over) setImmediate(countTurn);
+  };
+  setImmediate(countTurn);
+  const db = { tenant: async () => [] as never, system: async () => [] as never, queued: async () => [] };
+  const runtime = { db, packs: new Map(), refuseUnknownPacks: () => undefined };
+  const without = Array.from({ length: 20 }, (_, n) => `none.${n}`);
+  await expect(candidateOf(runtime, "org_a", { without })).rejects.toMatchObject({ code: "invalid_request" });
+  over = true;
+  expect(turns).toBeGreaterThanOrEqual(20);
+});

@@ -1,0 +1,66 @@
+/**
+ * How many sessions one organization may hold at once. Twenty lists that take two seconds each, within the rate limit of one
+ * key, held all of them, and everybody else's requests were answered 503 (measured).
+ */
+
+/** The shares of one pool. */
+export interface SessionShares {
+  /** Does the work when the organization holds fewer sessions than its share, first come, first served. */
+  within<T>(org_id: string, work: () => Promise<T>): Promise<T>;
+  /** How many wait for a place. */
+  waiting(): number;
+}
+
+interface Organization {
+  held: number;
+  readonly waiting: Set<() => void>;
+}
+
+/** Creates the shares. Whoever waits longer than `wait_ms_max` gets the error of a pool without a free session. */
+export function createSessionShares(share: number, wait_ms_max: number): SessionShares {
+  const organizations = new Map<string, Organization>();
+
+  function enter(org_id: string): Promise<void> {
+    const organization = organizations.get(org_id) ?? { held: 0, waiting: new Set() };
+    organizations.set(org_id, organization);
+    if (organization.held < share) {
+      organization.held += 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const patience = AbortSignal.timeout(wait_ms_max);
+      const giveUp = () => {
+        organization.waiting.delete(go);
+        reject(new Error("timeout exceeded when waiting for a session of this organization"));
+      };
+      const go = () => {
+        patience.removeEventListener("abort", giveUp);
+        organization.waiting.delete(go);
+        resolve();
+      };
+      patience.addEventListener("abort", giveUp);
+      organization.waiting.add(go);
+    });
+  }
+
+  function leave(org_id: string): void {
+    const organization = organizations.get(org_id) as Organization;
+    const [next] = organization.waiting;
+    // Whoever is next takes the place.
+    if (next === undefined) organization.held -= 1;
+    else next();
+    if (organization.held === 0) organizations.delete(org_id);
+  }
+
+  return {
+    async within(org_id, work) {
+      await enter(org_id);
+      try {
+        return await work();
+      } finally {
+        leave(org_id);
+      }
+    },
+    waiting: () => [...organizations.values()].reduce((sum, { waiting }) => sum + waiting.size, 0),
+  };
+}

@@ -1,0 +1,20 @@
+/**
+ * The loop over what is old, which goes on among the deliveries where the pass before ended. What is old stands in the
+ * database, so a lost wake-up or a restart costs time and never work.
+ */
+import { type AgingTerms, aging_pages, deleteOld } from "../operations/delete-old.ts";
+import type { Runtime } from "../operations/runtime.ts";
+import { type Loop, startPasses } from "./passes.ts";
+
+const pass_every_ms = 60_000;
+
+/** Starts the loop; `deleted` hears of every page. */
+export function startAging(
+  runtime: Pick<Runtime, "db" | "clock" | "timers" | "log">,
+  terms: Pick<AgingTerms, "deliveries_kept_days" | "deleted">,
+): Loop {
+  let from: Awaited<ReturnType<typeof deleteOld>> | undefined;
+  return startPasses(runtime, pass_every_ms, "deleting what is old failed", async (stopped) => {
+    from = await deleteOld(runtime, { ...aging_pages, ...terms, stopped }, from);
+  });
+}
