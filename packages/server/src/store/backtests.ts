@@ -129,25 +129,33 @@ export async function readDeciding(
   return new Map(rows.map(({ intent_id, policies }) => [intent_id, policies]));
 }
 
-/** The policy epoch of now, and every change of what decisions are made by, in order. Two looks at an index a change. */
+/**
+ * The policy epoch of now, and every change of what decisions are made by, in order. Between two changes no further than the
+ * first decision is looked for: 9,900 activations without a decision took 7 s as each looked through all after it.
+ */
 export async function readSettings(
   query: Query,
   org_id: string,
 ): Promise<{ readonly policy_epoch: number; readonly changes: SettingsChange[] }> {
   const types = settings_change_types.map((type) => `'${type}'`).join(", ");
   // One statement: what is decided after it has the epoch of its snapshot, or a later one.
-  const rows = await query<SettingsChange & { policy_epoch: number }>(
-    `select h.policy_epoch, a.type, a.data, coalesce(
+  const rows = await query<Omit<SettingsChange, "from_epoch"> & { policy_epoch: number; decided_epoch: number | null }>(
+    `select h.policy_epoch, a.type, a.data,
        (select (i.decision #>> '{policy_set,version}')::bigint
         from audit d join intents i on i.org_id = d.org_id and i.intent_id = d.intent_id
-        where d.org_id = a.org_id and d.seq > a.seq and d.type = 'decided' order by d.seq limit 1), h.policy_epoch) as from_epoch
-     from audit a join org_heads h on h.org_id = a.org_id where a.org_id = $1 and a.type in (${types}) order by a.seq`,
+        where d.org_id = a.org_id and d.seq > a.seq and d.seq < a.next_seq and d.type = 'decided' order by d.seq limit 1) as decided_epoch
+     from (select *, lead(seq, 1, 9223372036854775807) over (order by seq) as next_seq
+           from audit where org_id = $1 and type in (${types})) as a
+     join org_heads h on h.org_id = a.org_id order by a.seq`,
     [org_id],
   );
-  return {
-    policy_epoch: rows[0]?.policy_epoch ?? 0,
-    changes: rows.map(({ type, data, from_epoch }) => ({ type, data, from_epoch })),
-  };
+  const policy_epoch = rows[0]?.policy_epoch ?? 0;
+  let from_epoch = policy_epoch;
+  const changes = rows.reverse().map(({ type, data, decided_epoch }) => {
+    from_epoch = decided_epoch ?? from_epoch;
+    return { type, data, from_epoch };
+  });
+  return { policy_epoch, changes: changes.reverse() };
 }
 
 /** Documents of policy versions, by `policy_id@version`. Those that are not stored are left out. */
