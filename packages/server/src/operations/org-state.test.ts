@@ -1,6 +1,7 @@
 /** How much of stored documents is kept in memory. Source: api.md §5. */
 import { expect, test } from "vitest";
 import type { Db } from "../ports.ts";
+import { withHead } from "../store/heads.ts";
 import { writeStoredContext } from "../store/stored-context.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
@@ -84,4 +85,35 @@ test("organizations are kept up to a number of bytes of membranes and policies, 
   expect(await readAgain(huge, others[1])).toEqual([]);
   // It made room for itself where the longest was unused.
   expect(await readAgain(others[0])).toEqual([0]);
+});
+
+test("after a push of facts one statement makes a state, with the rules of before; after a change of rules these are read anew", async () => {
+  let statements = 0;
+  const counting: Db = {
+    ...db,
+    tenant: (org_id, work) =>
+      db.tenant(org_id, (query) =>
+        work((text, params) => {
+          statements += 1;
+          return query(text, params);
+        }),
+      ),
+  };
+  let compiled = 0;
+  const states = createOrgStates(counting, async () => ({ compiled: (compiled += 1) }) as never);
+  const { org_id } = await testOrganization(db);
+  const set = async () => (await states.get(org_id)).membrane(undefined)?.policySet;
+  const after = async (raise: "context" | "policy") => {
+    const state = await states.get(org_id);
+    await db.tenant(org_id, (query) => withHead(query, org_id, { raise: [raise], audit: [] }));
+    states.forget(org_id, state);
+    statements = 0;
+    return set();
+  };
+  expect(await set()).toEqual({ compiled: 1 });
+  expect(await after("context")).toEqual({ compiled: 1 });
+  expect(statements).toBe(1);
+  expect(await after("policy")).toEqual({ compiled: 2 });
+  expect(statements).toBeGreaterThan(1);
+  expect(await after("context")).toEqual({ compiled: 2 });
 });

@@ -10,17 +10,12 @@ import type { Membrane } from "@countersign/contract";
 import type { PolicySet, PolicySource } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Db, Query } from "../ports.ts";
-import { type ContextSourceRow, readContextSource } from "../store/context-source.ts";
-import { readDecidingHead, readPolicyEpoch } from "../store/heads.ts";
+import type { ContextSourceRow } from "../store/context-source.ts";
+import { readDecidingHead } from "../store/deciding-head.ts";
+import { readPolicyEpoch } from "../store/heads.ts";
 import { readMembranes } from "../store/membranes.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../store/policies.ts";
-import {
-  type ContextSubject,
-  readStoredContext,
-  readSubjects,
-  type StoredContext,
-  subjectKey,
-} from "../store/stored-context.ts";
+import { type ContextSubject, readStoredContext, type StoredContext, subjectKey } from "../store/stored-context.ts";
 
 /** A membrane ready to decide with. */
 export interface DecidingMembrane {
@@ -90,15 +85,25 @@ interface OwnPolicies {
   readonly chars: number;
 }
 
+/** Membranes with what was compiled for them, as of a policy epoch. */
+interface Rules {
+  readonly policy_epoch: number;
+  readonly own: OwnPolicies;
+  readonly membranes: readonly Membrane[];
+  /** By id; the default one under "" too. */
+  readonly deciding: ReadonlyMap<string, DecidingMembrane>;
+  readonly bytes: number;
+}
+
 const no_policies: OwnPolicies = { key: "[]", sources: [], chars: 0 };
 
 /** Creates the cache. `bytes_max`: tests only. */
 export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: number = state_bytes_max): OrgStates {
   const countedFor = (bytes: number) => Math.min(bytes, Math.floor(bytes_max / 2));
-  // What is compiled of policies is kept as long as they are.
-  const own = new LRUCache<string, OwnPolicies>({
-    ...{ max: organizationsMax, maxSize: bytes_max },
-    sizeCalculation: ({ chars }) => countedFor(entry_bytes + chars * compiled_bytes),
+  // Also for the next state of the same policy epoch: facts are pushed more often than rules are changed.
+  const rules = new LRUCache<string, Rules>({
+    ...{ max: organizationsMax, maxSize: bytes_max, ttl: maxAge_ms },
+    sizeCalculation: ({ bytes }) => countedFor(bytes),
   });
   const documents: Documents = new LRUCache({
     maxSize: documents_bytes_max,
@@ -110,7 +115,7 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
   const resolved = new WeakMap<OrgState, Promise<OrgState>>();
 
   function load(org_id: string): Promise<OrgState> {
-    const reading = readOrgState(db, org_id, policySetOf, own, { documents, prefix: `${states_read++} ` });
+    const reading = readOrgState(db, org_id, policySetOf, rules, { documents, prefix: `${states_read++} ` });
     const loading = reading.then(({ state }) => state);
     states.set(org_id, loading, { size: entry_bytes });
     reading.then(
@@ -144,35 +149,51 @@ async function readOrgState(
   db: Db,
   org_id: string,
   policySetOf: PolicySetOf,
-  known: LRUCache<string, OwnPolicies>,
+  known: LRUCache<string, Rules>,
   kept: Kept,
 ): Promise<{ readonly state: OrgState; readonly bytes: number }> {
-  const { head, membranes, own, source, subjects } = await db.tenant(org_id, async (query) => {
+  const kept_rules = known.get(org_id);
+  const { read, ...head } = await db.tenant(org_id, async (query) => {
     // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
-    const head = await readDecidingHead(query, org_id);
+    const head = await readDecidingHead(query, org_id, listedSubjectsMax);
     if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+    if (head.policy_epoch === kept_rules?.policy_epoch) return { ...head, read: null };
     const membranes = await readMembranes(query, org_id);
-    const own = await readOwnPolicies(query, org_id, known);
-    const source = await readContextSource(query, org_id);
-    return { head, membranes, own, source, subjects: await readSubjects(query, org_id, listedSubjectsMax) };
+    return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
   });
-  const deciding = new Map<string, DecidingMembrane>();
-  for (const membrane of membranes) {
-    const each = { membrane, policySet: await policySetOf(membrane, own.sources) };
-    deciding.set(membrane.membrane_id, each);
-    if (membrane.is_default) deciding.set("", each);
-  }
+  const rules =
+    read === null
+      ? (kept_rules as Rules)
+      : await compileRules(head.policy_epoch, read.membranes, read.own, policySetOf);
+  if (rules !== kept_rules) known.set(org_id, rules);
+  const { membranes, own, deciding } = rules;
+  const { subjects, ...deciding_head } = head;
   const state: OrgState = {
-    ...head,
-    source,
+    ...deciding_head,
     membrane: (id) => deciding.get(id ?? ""),
     isInForce: async (query) =>
       JSON.stringify(await readPoliciesInForce(query, org_id)) === own.key &&
       JSON.stringify(await readMembranes(query, org_id)) === JSON.stringify(membranes),
     storedContext: contextReader(db, org_id, subjects, kept),
   };
+  return { state, bytes: rules.bytes };
+}
+
+async function compileRules(
+  policy_epoch: number,
+  membranes: readonly Membrane[],
+  own: OwnPolicies,
+  policySetOf: PolicySetOf,
+): Promise<Rules> {
+  const deciding = new Map<string, DecidingMembrane>();
+  for (const membrane of membranes) {
+    const each = { membrane, policySet: await policySetOf(membrane, own.sources) };
+    deciding.set(membrane.membrane_id, each);
+    if (membrane.is_default) deciding.set("", each);
+  }
   const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet)).size;
-  return { state, bytes: membranes.reduce(addCatalogue, entry_bytes) + sets * own.chars * compiled_bytes };
+  const bytes = membranes.reduce(addCatalogue, entry_bytes) + sets * own.chars * compiled_bytes;
+  return { policy_epoch, own, membranes, deciding, bytes };
 }
 
 /** About what a membrane holds; only its catalogue can be large. */
@@ -186,21 +207,13 @@ function addCatalogue(sum: number, { action_catalogue }: Membrane): number {
 }
 
 /** Versions never change, so their documents are read again only when others are in force than before. */
-async function readOwnPolicies(
-  query: Query,
-  org_id: string,
-  known: LRUCache<string, OwnPolicies>,
-): Promise<OwnPolicies> {
+async function readOwnPolicies(query: Query, org_id: string, kept: OwnPolicies | undefined): Promise<OwnPolicies> {
   const inForce = await readPoliciesInForce(query, org_id);
   if (inForce.length === 0) return no_policies;
-  const key = JSON.stringify(inForce);
-  const kept = known.get(org_id);
-  if (kept?.key === key) return kept;
+  if (kept?.key === JSON.stringify(inForce)) return kept;
   const sources = await readDocumentsInForce(query, org_id);
   const chars = sources.reduce((sum, { document }) => sum + JSON.stringify(document).length, 0);
-  const own = { key: JSON.stringify(sources.map(({ document: _, ...each }) => each)), sources, chars };
-  known.set(org_id, own);
-  return own;
+  return { key: JSON.stringify(sources.map(({ document: _, ...each }) => each)), sources, chars };
 }
 
 /**

@@ -171,22 +171,3 @@ function applied(head: Head, { raise = [], audit, webhooks_delta = 0, hard_limit
     usage_met_by: usage_met_by ?? head.usage_met_by,
   };
 }
-
-/** What deciding assumes of an organization: its epochs, how many webhooks it has, and whether an override may be spent. */
-export interface DecidingHead {
-  readonly policy_epoch: number;
-  readonly context_epoch: number;
-  readonly webhooks: number;
-  readonly overrides: boolean;
-}
-
-/** The organization's head as it is, without its lock; undefined: there is no such organization. */
-export async function readDecidingHead(query: Query, org_id: string): Promise<DecidingHead | undefined> {
-  const [head] = await query<DecidingHead>(
-    `select policy_epoch, context_epoch, webhooks,
-       exists (select from overrides where org_id = $1 and status = 'active') as overrides
-     from org_heads where org_id = $1`,
-    [org_id],
-  );
-  return head;
-}

@@ -50,15 +50,6 @@ export async function readStoredContext(
   );
 }
 
-/** `<scope> <subject>` of every stored document, or null when there are more than `max`. */
-export async function readSubjects(query: Query, org_id: string, max: number): Promise<ReadonlySet<string> | null> {
-  const rows = await query<{ name: string }>(
-    "select scope || ' ' || subject as name from stored_context where org_id = $1 limit $2::integer",
-    [org_id, max + 1],
-  );
-  return rows.length > max ? null : new Set(rows.map((row) => row.name));
-}
-
 /** Stores a document in place of the subject's earlier one. */
 export async function writeStoredContext(
   query: Query,

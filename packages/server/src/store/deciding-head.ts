@@ -1,0 +1,47 @@
+/** SQL for what a decision rests on besides membranes, policies and stored documents. Source: architecture.md §4. */
+import type { Query } from "../ports.ts";
+import type { ContextSourceRow } from "./context-source.ts";
+
+/** One organization in one snapshot: what is said beside an epoch is as of that epoch. */
+export interface DecidingHead {
+  readonly policy_epoch: number;
+  readonly context_epoch: number;
+  readonly webhooks: number;
+  /** Some override may be good. */
+  readonly overrides: boolean;
+  /** The endpoint to ask for facts, or null. */
+  readonly source: ContextSourceRow | null;
+  /** `<scope> <subject>` of every stored document; null when there are more than asked for. */
+  readonly subjects: ReadonlySet<string> | null;
+}
+
+type Row = Omit<DecidingHead, "source" | "subjects"> &
+  ContextSourceRow & { readonly has_source: boolean; readonly subjects: readonly string[] | null };
+
+/**
+ * Without the head's lock; undefined: there is no such organization. One statement, because while facts are pushed it is read
+ * before every decision, and each round trip more is time for the next push to outdate it.
+ */
+export async function readDecidingHead(
+  query: Query,
+  org_id: string,
+  subjects_max: number,
+): Promise<DecidingHead | undefined> {
+  const [row] = await query<Row>(
+    `select h.policy_epoch, h.context_epoch, h.webhooks,
+       exists (select from overrides where org_id = $1 and status = 'active') as overrides,
+       s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
+       (select json_agg(name) from (
+          select scope || ' ' || subject as name from stored_context where org_id = $1 limit $2::integer + 1) as listed) as subjects
+     from org_heads h left join context_sources s on s.org_id = h.org_id where h.org_id = $1`,
+    [org_id, subjects_max],
+  );
+  if (row === undefined) return undefined;
+  const { has_source, url, timeout_ms, secret_sealed, created_at, subjects, ...head } = row;
+  const listed = subjects ?? [];
+  return {
+    ...head,
+    source: has_source ? { url, timeout_ms, secret_sealed, created_at } : null,
+    subjects: listed.length > subjects_max ? null : new Set(listed),
+  };
+}
