@@ -3,6 +3,7 @@ import { compilePolicySet } from "@countersign/core";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import { createSealer } from "../packages/server/src/edge/sealer.ts";
 import type { Caller } from "../packages/server/src/operations/caller.ts";
+import { createContextPauses } from "../packages/server/src/operations/context-pauses.ts";
 import { createContextPulls } from "../packages/server/src/operations/context-pulls.ts";
 import { createDecisionLatencies } from "../packages/server/src/operations/decision-latencies.ts";
 import { createOrgStates } from "../packages/server/src/operations/org-state.ts";
@@ -90,6 +91,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     orgStates: createOrgStates(setting.db, async () => policySet),
     callers: { reload },
     waits: unused,
+    contextPauses: createContextPauses(timers),
     pulls: createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics }),
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),

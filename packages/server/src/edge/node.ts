@@ -12,6 +12,7 @@ import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { rateLimitsUnder, Unsettled } from "../http/rate-limit.ts";
 import { allRoutes } from "../http/routes/index.ts";
 import { createSessions } from "../http/sessions.ts";
+import { createContextPauses } from "../operations/context-pauses.ts";
 import { createContextPulls } from "../operations/context-pulls.ts";
 import { ensureOpenModeOrganization } from "../operations/create-organization.ts";
 import { createDecisionLatencies } from "../operations/decision-latencies.ts";
@@ -120,6 +121,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
     callers: keys,
     waits,
+    contextPauses: createContextPauses(timers),
     pulls,
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),

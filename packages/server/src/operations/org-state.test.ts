@@ -100,7 +100,10 @@ test("after a push of facts one statement makes a state, with the rules of befor
       ),
   };
   let compiled = 0;
-  const states = createOrgStates(counting, async () => ({ compiled: (compiled += 1) }) as never);
+  const states = createOrgStates(counting, async () => {
+    compiled += 1;
+    return { compiled } as never;
+  });
   const { org_id } = await testOrganization(db);
   const set = async () => (await states.get(org_id)).membrane(undefined)?.policySet;
   const after = async (raise: "context" | "policy") => {

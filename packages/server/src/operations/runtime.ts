@@ -6,6 +6,7 @@ import type { CommitWriter } from "../store/commit-writer.ts";
 import type { RateWindows } from "../store/rate-windows.ts";
 import type { Backtests } from "./backtest.ts";
 import type { Callers } from "./caller.ts";
+import type { ContextPauses } from "./context-pauses.ts";
 import type { ContextPulls, PullMetrics } from "./context-pulls.ts";
 import type { DecisionLatencies } from "./decision-latencies.ts";
 import type { DecisionWaits } from "./decision-waits.ts";
@@ -59,6 +60,7 @@ export interface Runtime {
   readonly orgStates: OrgStates;
   readonly callers: Callers;
   readonly waits: DecisionWaits;
+  readonly contextPauses: ContextPauses;
   readonly pulls: ContextPulls;
   readonly reviewQueues: ReviewQueues;
   readonly latencies: DecisionLatencies;

@@ -26,6 +26,7 @@ export async function putContext(
   const errors = contextErrors(document, now_us);
   if (errors.length > 0) throw new Fault("invalid_context", { details: errors.map((error) => ({ ...error })) });
   const stored = normalizeContext(document);
+  await runtime.contextPauses.over(caller.org_id);
   const received_at = formatTimestampUs(now_us);
   await runtime.db.tenant(caller.org_id, async (query) => {
     await withHead(query, caller.org_id, {
@@ -54,6 +55,7 @@ export async function getContext(runtime: Runtime, caller: Caller, subject: Cont
 
 /** Removes the subject's document. Faults: not_found. */
 export async function deleteContext(runtime: Runtime, caller: Caller, subject: ContextSubject): Promise<void> {
+  await runtime.contextPauses.over(caller.org_id);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.tenant(caller.org_id, async (query) => {
     await withHead(query, caller.org_id, {

@@ -36,13 +36,14 @@ export interface SubmissionAnswer {
 }
 
 /**
- * For how long a decision is computed again against a storm of changes. By time, not by number: beside a client that pushes
- * facts without a pause nine of ten attempts are outdated when they come to be committed (measured), and each takes
- * milliseconds.
+ * For how long a decision is computed again against a storm of changes. By time, not by number: where clients push facts to
+ * other nodes without a pause, most attempts are outdated when they come to be committed, and each takes milliseconds.
  */
 const deciding_us_max = 5_000_000;
 /** Where each takes longer than that: so many times all the same. */
 const attempts_min = 6;
+/** So often one may be outdated before pushes of facts wait for it. */
+const outdated_max = 2;
 /** Races for an override that one submission may lose. */
 const lost_races_max = 100;
 
@@ -76,51 +77,59 @@ export async function submitIntent(
   let current = caller;
   let lost_races = 0;
   let attempts = 0;
+  let outdated = 0;
   const goesOn = (): boolean =>
     lost_races <= lost_races_max &&
     (attempts - lost_races < attempts_min || runtime.clock.now_us() - started_us < deciding_us_max);
-  for (; goesOn(); attempts += 1) {
-    const state = await runtime.orgStates.get(caller.org_id);
-    const pulled = state.source === null ? null : await pull(state);
-    let rows: DecisionRows;
-    try {
-      rows = await proposeDecision(runtime, current, state, request, pulled, idempotency);
-    } catch (error) {
-      // A commit would find an outdated state; a refusal has no commit, and the membrane may have been made since.
-      if (restsOnState(error) && (await runtime.orgStates.isOutdated(caller.org_id, state))) continue;
-      throw error;
+  let endPause: (() => void) | null = null;
+  try {
+    for (; goesOn(); attempts += 1) {
+      const state = await runtime.orgStates.get(caller.org_id);
+      const pulled = state.source === null ? null : await pull(state);
+      let rows: DecisionRows;
+      try {
+        rows = await proposeDecision(runtime, current, state, request, pulled, idempotency);
+      } catch (error) {
+        // A commit would find an outdated state; a refusal has no commit, and the membrane may have been made since.
+        if (restsOnState(error) && (await runtime.orgStates.isOutdated(caller.org_id, state))) continue;
+        throw error;
+      }
+      if (request.turn !== undefined) await request.turn.come;
+      const { intent_id, decision: decision_text, verdict, mode } = rows.intent;
+      const tells = rows.events.length > 0;
+      const outcome = await runtime.reviewQueues.enter(rows, commit);
+      switch (outcome.outcome) {
+        case "committed":
+          if (tells) runtime.deliveries.poke();
+          countDecided(runtime, caller.org_id, { verdict, mode }, started_us);
+          return { intent_id, decision_text, replayed: false };
+        case "duplicate":
+          return await replay(runtime, caller, idempotency, outcome);
+        case "override_spent":
+          // Another retry was first. There may be a further override of the same action, so look again; each loss is
+          // somebody's win, and there are no more wins than overrides.
+          lost_races += 1;
+          break;
+        case "quota_exceeded":
+          // Another node may have answered this request while the commit waited, which took the last of the quota.
+          if (await isReplay(runtime.db, rows)) break;
+          throw await quotaFault(runtime, caller, request, outcome);
+        case "stale":
+          runtime.metrics.decidedAgain();
+          outdated += 1;
+          if (outdated > outdated_max) endPause ??= runtime.contextPauses.begin(caller.org_id);
+          if (outcome.epochs.auth !== current.auth_epoch) current = await runtime.callers.reload(current);
+          if (outcome.epochs.policy !== state.policy_epoch || outcome.epochs.context !== state.context_epoch)
+            runtime.orgStates.forget(caller.org_id, state);
+          break;
+        default:
+          outcome satisfies never;
+      }
     }
-    if (request.turn !== undefined) await request.turn.come;
-    const { intent_id, decision: decision_text, verdict, mode } = rows.intent;
-    const tells = rows.events.length > 0;
-    const outcome = await runtime.reviewQueues.enter(rows, commit);
-    switch (outcome.outcome) {
-      case "committed":
-        if (tells) runtime.deliveries.poke();
-        countDecided(runtime, caller.org_id, { verdict, mode }, started_us);
-        return { intent_id, decision_text, replayed: false };
-      case "duplicate":
-        return await replay(runtime, caller, idempotency, outcome);
-      case "override_spent":
-        // Another retry was first. There may be a further override of the same action, so look again; each loss is
-        // somebody's win, and there are no more wins than overrides.
-        lost_races += 1;
-        break;
-      case "quota_exceeded":
-        // Another node may have answered this request while the commit waited, which took the last of the quota.
-        if (await isReplay(runtime.db, rows)) break;
-        throw await quotaFault(runtime, caller, request, outcome);
-      case "stale":
-        runtime.metrics.decidedAgain();
-        if (outcome.epochs.auth !== current.auth_epoch) current = await runtime.callers.reload(current);
-        if (outcome.epochs.policy !== state.policy_epoch || outcome.epochs.context !== state.context_epoch)
-          runtime.orgStates.forget(caller.org_id, state);
-        break;
-      default:
-        outcome satisfies never;
-    }
+    throw new Fault("unavailable", { internal: `decided ${attempts} times and found outdated each time` });
+  } finally {
+    endPause?.();
   }
-  throw new Fault("unavailable", { internal: `decided ${attempts} times and found outdated each time` });
 }
 
 function countDecided(

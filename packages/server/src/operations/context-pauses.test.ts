@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { createContextPauses } from "./context-pauses.ts";
+
+/** The pauses, with the timers that run. */
+function pauses() {
+  const timers = new Set<() => void>();
+  const made = createContextPauses({
+    after(_, run) {
+      timers.add(run);
+      return () => void timers.delete(run);
+    },
+  });
+  const told: string[] = [];
+  const push = async (org_id: string) => {
+    await made.over(org_id);
+    told.push(org_id);
+  };
+  return { ...made, push, told, timers };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("pushes wait for every decision that asked for it, those of other organizations for none", async () => {
+  const { begin, push, told, timers } = pauses();
+  const ends = [begin("a"), begin("a")];
+  void push("a");
+  void push("b");
+  await turn();
+  expect(told).toEqual(["b"]);
+  ends[0]?.();
+  await turn();
+  expect(told).toEqual(["b"]);
+  ends[1]?.();
+  await turn();
+  expect(told).toEqual(["b", "a"]);
+  await push("a");
+  expect(told).toEqual(["b", "a", "a"]);
+  expect(timers.size).toBe(0);
+});
+
+test("a push does not wait for ever, and what ends later ends the next pause only", async () => {
+  const { begin, push, told, timers } = pauses();
+  const end = begin("a");
+  void push("a");
+  for (const run of timers) run();
+  await turn();
+  expect(told).toEqual(["a"]);
+  end();
+  const endNext = begin("a");
+  void push("a");
+  await turn();
+  expect(told).toEqual(["a"]);
+  endNext();
+  await turn();
+  expect(told).toEqual(["a", "a"]);
+});
