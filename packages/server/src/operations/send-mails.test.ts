@@ -66,7 +66,7 @@ test("a mail taken by a node that died is sent by another, after its lease", asy
   await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(1);
   // What a node does that dies right after it has taken the mail.
   await database.db.query("update mails set due_at = now()");
-  await database.db.system((query) => claimMails(query, 120, 10));
+  await database.db.system((query) => claimMails(query, 120, 10, []));
   refusing = false;
   await expect.poll(() => pass(130), { timeout: 20_000 }).toBeGreaterThan(before);
 });

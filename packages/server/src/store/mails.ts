@@ -29,13 +29,23 @@ export async function insertMail(query: Query, { mail_id, kind, sealed, created_
   );
 }
 
-/** Takes up to `limit` mails that are due and puts them off for the lease: should this node die, another sends them then. */
-export function claimMails(query: Query, lease_seconds: number, limit: number): Promise<DueMail[]> {
+/**
+ * Takes up to `limit` mails that are due and puts them off for the lease: should this node die, another sends them then. Kinds
+ * named in `first` go before all others, in that order: one organization's burst of another kind holds up nobody's link.
+ */
+export function claimMails(
+  query: Query,
+  lease_seconds: number,
+  limit: number,
+  first: readonly string[],
+): Promise<DueMail[]> {
   return query<DueMail>(
     `update mails set due_at = now() + make_interval(secs => $1::integer), attempts = attempts + 1
-     where mail_id in (select mail_id from mails where due_at <= now() order by due_at limit $2::integer for update skip locked)
+     where mail_id in (
+       select mail_id from mails where due_at <= now() order by array_position($3::text[], kind), due_at
+       limit $2::integer for update skip locked)
      returning mail_id, kind, sealed, attempts - 1 as attempts`,
-    [lease_seconds, limit],
+    [lease_seconds, limit, first],
   );
 }
 
