@@ -166,16 +166,17 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     const scalar = typeof x === "string" || typeof x === "boolean";
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;
-      if (typeof x === "string" && typeof y === "string" ? sameText(x, y, f) : x === y)
-        return f.left < 0 ? SPENT : true;
+      const same = typeof x === "string" && typeof y === "string" ? sameText(x, y, f) : x === y;
+      if (f.left < 0) return SPENT;
+      if (same) return true;
       if (scalar ? typeof y !== "object" || y === null : false) continue;
       if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
-      else if (!scalar && equal(x, y, f)) return true;
+      // What was too much to compare to the end is not known to be the same.
+      else if (!scalar && equal(x, y, f)) return f.left < 0 ? SPENT : true;
       else if (!scalar && typeof x === "object" && x !== null && typeof y === "object" && y !== null) {
         if (own === undefined) own = marker(x, f);
         unsure = merged(unsure, merged(own, marker(y, f)));
       }
-      if (f.left < 0) return SPENT;
     }
     return f.left < 0 ? SPENT : (unsure ?? false);
   }

@@ -5,7 +5,7 @@ import { limits } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "../decide.ts";
-import { inputOf } from "../testing/deciding.ts";
+import { decideCase, inputOf } from "../testing/deciding.ts";
 import { checkPolicy } from "./check.ts";
 import { policyCost } from "./cost.ts";
 import type { PolicyDocument } from "./document.ts";
@@ -147,4 +147,13 @@ test("the patterns of a policy are bounded together, wherever they stand in it",
     checkPolicy(JSON.stringify(document({ variables, when, effect: "block" }))).diagnostics;
   expect(found("vars.first")).toEqual([]);
   expect(found(`vars.first && ${large(2)}`)).toMatchObject([{ path: "/spec/when", code: "pattern" }]);
+});
+
+test("a rule approves nothing that there was no budget left to look for", () => {
+  const require = `[params.currency, params.country] in [["USD", "US"], ["EUR", "DE"]]`;
+  const intent = { payload: { content: { currency: "RUB", country: "RU" } } };
+  for (let cost_budget = 0; cost_budget < 40; cost_budget += 1) {
+    const { content } = decideCase([{ name: "pairs", spec: { effect: "block", require } }], { intent, cost_budget });
+    expect(content.verdict, `with a budget of ${cost_budget}`).not.toBe("approve");
+  }
 });
