@@ -90,6 +90,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers }),
     orgStates: createOrgStates(setting.db, async () => policySet),
     callers: { reload },
+    decisionReads: unused,
     waits: unused,
     contextPauses: createContextPauses(timers),
     pulls: createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics }),

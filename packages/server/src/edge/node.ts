@@ -16,6 +16,7 @@ import { createContextPauses } from "../operations/context-pauses.ts";
 import { createContextPulls } from "../operations/context-pulls.ts";
 import { ensureOpenModeOrganization } from "../operations/create-organization.ts";
 import { createDecisionLatencies } from "../operations/decision-latencies.ts";
+import { createDecisionReads } from "../operations/decision-reads.ts";
 import { createDecisionWaits } from "../operations/decision-waits.ts";
 import { createOrgStates } from "../operations/org-state.ts";
 import { createReviewQueues } from "../operations/review-queue.ts";
@@ -120,6 +121,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     writer,
     orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
     callers: keys,
+    decisionReads: createDecisionReads(db),
     waits,
     contextPauses: createContextPauses(timers),
     pulls,

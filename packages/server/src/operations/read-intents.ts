@@ -64,7 +64,7 @@ export async function getDecision(
   wait_seconds: number,
   gone?: AbortSignal,
 ): Promise<string> {
-  const read = () => runtime.db.tenant(caller.org_id, (query) => readDecision(query, caller.org_id, intent_id));
+  const read = () => runtime.decisionReads.read(caller.org_id, intent_id);
   let row = await read();
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   if (row.status === "pending" && wait_seconds > 0) {

@@ -9,6 +9,7 @@ import type { Callers } from "./caller.ts";
 import type { ContextPauses } from "./context-pauses.ts";
 import type { ContextPulls, PullMetrics } from "./context-pulls.ts";
 import type { DecisionLatencies } from "./decision-latencies.ts";
+import type { DecisionReads } from "./decision-reads.ts";
 import type { DecisionWaits } from "./decision-waits.ts";
 import type { OrgStates } from "./org-state.ts";
 import type { ReviewQueues } from "./review-queue.ts";
@@ -59,6 +60,7 @@ export interface Runtime {
   readonly writer: CommitWriter;
   readonly orgStates: OrgStates;
   readonly callers: Callers;
+  readonly decisionReads: DecisionReads;
   readonly waits: DecisionWaits;
   readonly contextPauses: ContextPauses;
   readonly pulls: ContextPulls;

@@ -9,6 +9,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The decision on an intent as it stands. */
 export interface StoredDecision {
+  readonly intent_id: string;
   readonly agent_id: string;
   readonly lineage_id: string | null;
   readonly status: "final" | "pending";
@@ -55,11 +56,17 @@ export async function readDecision(
   org_id: string,
   intent_id: string,
 ): Promise<StoredDecision | undefined> {
-  const [row] = await query<StoredDecision>(
-    "select agent_id, lineage_id, status, decision::text as decision, resolution from intents where org_id = $1 and intent_id = $2",
-    [org_id, intent_id],
-  );
+  const [row] = await readDecisions(query, org_id, [intent_id]);
   return row;
+}
+
+/** The decisions on those of these intents that the organization has, in no order. */
+export function readDecisions(query: Query, org_id: string, intent_ids: readonly string[]): Promise<StoredDecision[]> {
+  return query<StoredDecision>(
+    `select intent_id, agent_id, lineage_id, status, decision::text as decision, resolution from intents
+     where org_id = $1 and intent_id = any ($2::text[])`,
+    [org_id, intent_ids],
+  );
 }
 
 /** The decision as it stands now, as JSON text: the first answer, with the members that the resolution replaced. */

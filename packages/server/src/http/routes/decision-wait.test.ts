@@ -26,3 +26,23 @@ test("a client that leaves while it waits is waited for no longer, and logged an
   await expect.poll(() => requests, { timeout: 20_000 }).toMatchObject([gone]);
   expect(await metrics.text()).toContain('countersign_http_requests_total{operation="getDecision",status="0"} 1');
 });
+
+test("many that wait for one ruling hear of it by a few reads of the decision", async () => {
+  const database = await testDatabase();
+  const { url, runtime } = await serviceNode(database);
+  const { agent, reviewer } = await reviewedOrganization(database.db, url);
+  const { json } = await call(url, "POST", "/v1/intents", { key: agent, body: heldBody });
+  const { intent_id, escalation_id } = json.decision;
+  const waits = vi.spyOn(runtime.waits, "untilFinal");
+  const waiting = Array.from({ length: 60 }, () =>
+    call(url, "GET", `/v1/intents/${intent_id}/decision?wait=50`, { key: agent }),
+  );
+  await vi.waitUntil(() => waits.mock.calls.length === waiting.length, 20_000);
+  const transactions = vi.spyOn(database.db, "tenant");
+  const body = { outcome: "approve" };
+  expect(await call(url, "POST", `/v1/escalations/${escalation_id}/decision`, { key: reviewer, body })).toMatchObject({
+    status: 200,
+  });
+  for (const answer of await Promise.all(waiting)) expect(answer.json.decision.outcome).toBe("approve");
+  expect(transactions.mock.calls.length).toBeLessThan(15);
+});
