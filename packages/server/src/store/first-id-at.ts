@@ -7,3 +7,12 @@ export function firstIdAt(kind: IdKind, time_ms: number): string {
     text = crockfordAlphabet.charAt(left % 32) + text;
   return idPrefixes[kind] + text;
 }
+
+/** The moment that an id begins with; null where it is none of ours. */
+export function idTime_ms(id: string): number | null {
+  const text = /_([0-9A-HJKMNP-TV-Z]{10})/.exec(id)?.[1];
+  if (text === undefined) return null;
+  let time_ms = 0;
+  for (const digit of text) time_ms = time_ms * 32 + crockfordAlphabet.indexOf(digit);
+  return time_ms;
+}

@@ -3,7 +3,7 @@ import { parseTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { type BoundedPage, readBounded } from "./bounded-page.ts";
 import type { IntentRow } from "./commit-writer-rows.ts";
-import { firstIdAt } from "./first-id-at.ts";
+import { firstIdAt, idTime_ms } from "./first-id-at.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -118,7 +118,7 @@ export function listIntents(
       filter.mode ?? null,
       filter.from ?? null,
       filter.to ?? null,
-      idNear(filter.from, -1),
+      earliestId(filter),
       idNear(filter.to, 1),
       filter.lineage_id ?? null,
       limit,
@@ -147,6 +147,21 @@ const slack_ms = 10 * 60_000;
  */
 export function idNear(time: string | undefined, side: -1 | 1): string | null {
   const at_us = time === undefined ? null : parseTimestampUs(time);
-  if (at_us === null) return null;
-  return firstIdAt("intent", Math.max(0, Math.floor(at_us / 1000) + side * slack_ms));
+  return at_us === null ? null : idNearMs(Math.floor(at_us / 1000), side);
+}
+
+function idNearMs(at_ms: number, side: -1 | 1): string {
+  return firstIdAt("intent", Math.max(0, at_ms + side * slack_ms));
+}
+
+/**
+ * Before which no intent of a filter lies. No key submitted anything before it was made: without that, a new one that listed
+ * its few intents read all 670,000 of its organization each time. An index by keys would find those of old keys, too; it
+ * made writing an intent take a quarter longer, with 270 bytes more of log (measured).
+ */
+function earliestId({ from, lineage_id }: IntentFilter): string | null {
+  const made_ms = lineage_id === undefined ? null : idTime_ms(lineage_id);
+  const made = made_ms === null ? null : idNearMs(made_ms, -1);
+  const begun = idNear(from, -1);
+  return made !== null && begun !== null && made > begun ? made : (begun ?? made);
 }

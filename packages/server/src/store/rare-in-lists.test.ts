@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { readTrailPage } from "./audit.ts";
+import { firstIdAt } from "./first-id-at.ts";
 import { listIntents } from "./intents.ts";
 
 const { db } = await testDatabase();
@@ -57,4 +58,23 @@ test.each(["user_removed", "delivery_failed", "key_created"] as const)("audit ro
 test("intents that were decided in shadow, or in test mode", async () => {
   for (const mode of ["shadow", "test"] as const)
     expect(await rowsRead((query) => listIntents(query, org_id, { mode }, null, 51)), mode).toBeLessThan(10);
+});
+
+test("a key's own intents, where all that others submitted was before it was made", async () => {
+  const made_ms = Date.UTC(2026, 0, 1);
+  const lineage_id = firstIdAt("api_key", made_ms).padEnd(30, "Z");
+  // By the clocks of two nodes the intent may be older than the key that submitted it.
+  const intent_id = firstIdAt("intent", made_ms - 60_000).padEnd(30, "0");
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, lineage_id, mode, verdict, status, fingerprint, intent,
+       facts, decision, created_at) values ($1, $2, 'dec', 'mem', 'agent', $3, 'live', 'approve', 'final', '', '{}', '{}', '{}', now())`,
+    [org_id, intent_id, lineage_id],
+  );
+  const list = (query: Query) => listIntents(query, org_id, { lineage_id }, null, 51);
+  expect(await rowsRead(list)).toBeLessThan(10);
+  expect((await db.tenant(org_id, list)).rows.map((row) => row.intent_id)).toEqual([intent_id]);
+  const earlier = (query: Query) => listIntents(query, org_id, { lineage_id, from: "2025-01-01T00:00:00Z" }, null, 51);
+  expect(await rowsRead(earlier)).toBeLessThan(10);
+  const later = (query: Query) => listIntents(query, org_id, { lineage_id, from: "2026-02-01T00:00:00Z" }, null, 51);
+  expect((await db.tenant(org_id, later)).rows).toEqual([]);
 });
