@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { escalationsMail, signupMail } from "../operations/mail-texts.ts";
 import type { Mail } from "../ports.ts";
 import { silentLog } from "../testing/silent-log.ts";
@@ -101,7 +101,7 @@ test("a server that drips its answers is left, however often it says something",
   await Promise.all(left);
   const stop = new AbortController();
   const patient = mailerOf(`smtp://127.0.0.1:${port}`).send(mail, stop.signal);
-  await vi.waitUntil(() => left.length === 2);
+  await expect.poll(() => left.length).toBe(2);
   stop.abort();
   await expect(patient).rejects.toThrow("aborted");
   await Promise.all(left);

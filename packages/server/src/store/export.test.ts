@@ -162,7 +162,7 @@ describe("a dump", () => {
     onTestFinished(() => void vi.useRealTimers());
     const dumped = exportDump(from, collector().output);
     const waiting = "select from pg_locks where relation = 'audit'::regclass and not granted";
-    await vi.waitUntil(async () => (await owner.query(waiting)).rowCount === 1);
+    await expect.poll(async () => (await owner.query(waiting)).rowCount).toBe(1);
     await vi.advanceTimersByTimeAsync(3_600_000);
     await owner.query("rollback");
     expect((await dumped).rows).toBeGreaterThan(2500);

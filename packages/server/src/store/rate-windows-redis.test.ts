@@ -45,11 +45,13 @@ async function connected(more: Parameters<typeof windowsAt>[1] = {}) {
     onDegraded: (degraded) => changes.push(degraded),
   });
   let probe = 1_000_000;
-  await vi.waitUntil(async () => {
-    probe += 10_000;
-    await windows.take(`probe ${randomBytes(4).toString("hex")}`, 1, probe);
-    return changes.at(-1) === false && changes.length !== 2;
-  });
+  await expect
+    .poll(async () => {
+      probe += 10_000;
+      await windows.take(`probe ${randomBytes(4).toString("hex")}`, 1, probe);
+      return changes.at(-1) === false && changes.length !== 2;
+    })
+    .toBe(true);
   return windows;
 }
 
@@ -169,12 +171,14 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
       log: { ...silentLog, error: (fields) => void state.errors.push(fields) },
       answer_ms_max,
     });
-    const until = async (degraded: boolean) =>
-      vi.waitUntil(async () => {
-        state.now += 2_000;
-        await windows.take(`probe ${state.now}`, 1, state.now);
-        return state.changes.at(-1) === degraded && state.changes.length > 1;
-      }, 5_000);
+    const until = (degraded: boolean) =>
+      expect
+        .poll(async () => {
+          state.now += 2_000;
+          await windows.take(`probe ${state.now}`, 1, state.now);
+          return state.changes.at(-1) === degraded && state.changes.length > 1;
+        })
+        .toBe(true);
     await until(false);
     return { windows, state, sockets, until };
   }
@@ -194,7 +198,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await windows.look("outage", 3, now)).toMatchObject({ allowed: false });
     expect(await windows.take("outage", 3, now)).toMatchObject({ allowed: false });
     const elsewhere = await connected();
-    await vi.waitUntil(async () => (await elsewhere.look("outage", 3, now)).remaining === 1);
+    await expect.poll(async () => (await elsewhere.look("outage", 3, now)).remaining).toBe(1);
   });
 
   test("what a node counted alone stays counted when Redis is back, and can be taken back", async () => {
@@ -294,7 +298,7 @@ test("the log says why there is no connection, so that a wrong password is not l
   const at = (await listening(refusing)).replace("//", "//:secret@");
   const error = vi.fn();
   const windows = await windowsAt(at, { log: { ...silentLog, error } });
-  await vi.waitUntil(() => sessions >= 2);
+  await expect.poll(() => sessions).toBeGreaterThanOrEqual(2);
   await windows.take("key", 1, 0);
   expect(error.mock.calls).toEqual([
     [{ reason: "not connected: WRONGPASS invalid username-password pair" }, expect.any(String)],

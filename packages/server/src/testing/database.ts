@@ -14,6 +14,9 @@ export interface TestDatabase {
   readonly db: Database;
 }
 
+/** For a session, in place of the service's 5 s: of a hundred at once, some wait longer where the machine is busy. */
+const patience_ms = 60_000;
+
 /**
  * A fresh, migrated, empty database for the calling test file, on `DATABASE_URL` when set and else on the embedded server of
  * this vitest run. Call it at the top of a file or in `beforeAll`; it is dropped after the file's tests.
@@ -21,7 +24,7 @@ export interface TestDatabase {
 export async function testDatabase(options: DbOptions = {}): Promise<TestDatabase> {
   const access = await testServer();
   const connection = await createDatabase(access, access.template);
-  const db = openDb(connection, silentLog, options);
+  const db = openDb(connection, silentLog, { acquire_timeout_ms: patience_ms, ...options });
   whenFileIsDone(() => db.close());
   return { connection, db };
 }

@@ -19,7 +19,7 @@ test("a client that leaves while it waits is waited for no longer, and logged an
   const path = `${url}/v1/intents/${json.decision.intent_id}/decision?wait=50`;
   const wait = fetch(path, { headers: { "X-API-Key": agent }, signal: client.signal });
   wait.catch(() => undefined);
-  await vi.waitUntil(() => waits.mock.calls.length === 1, 20_000);
+  await expect.poll(() => waits.mock.calls.length).toBe(1);
   client.abort();
   await expect(wait).rejects.toThrow("aborted");
   const gone = { route: "getDecision", status: 0, error_code: "client_gone", org_id: org.org_id };

@@ -331,14 +331,16 @@ describe("the time limit", () => {
     const answers = await Promise.all(
       items.map((each, n) => decide(each.path, racing.reviewer, { outcome: "approve" }, n % 2)),
     );
-    await Promise.all(items.map((each) => get(`/v1/intents/${each.intent_id}/decision?wait=30`, racing.agent)));
-    const ends = await db.system((query) =>
-      query<{ escalation_id: string; status: string; n: number }>(
-        `select e.escalation_id, e.status, (select count(*)::int from audit a where a.org_id = e.org_id and a.intent_id = e.intent_id and a.type in ('reviewed', 'timed_out')) as n
+    const endsOf = () =>
+      db.system((query) =>
+        query<{ escalation_id: string; status: string; n: number }>(
+          `select e.escalation_id, e.status, (select count(*)::int from audit a where a.org_id = e.org_id and a.intent_id = e.intent_id and a.type in ('reviewed', 'timed_out')) as n
        from escalations e where e.escalation_id = any($1)`,
-        [ids],
-      ),
-    );
+          [ids],
+        ),
+      );
+    await expect.poll(async () => (await endsOf()).filter(({ status }) => status === "pending")).toEqual([]);
+    const ends = await endsOf();
     const end = new Map(ends.map((row) => [row.escalation_id, row]));
     for (const [n, { escalation_id }] of items.entries()) {
       expect(end.get(escalation_id)?.n).toBe(1);
