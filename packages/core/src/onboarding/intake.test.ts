@@ -319,12 +319,13 @@ test("long regions, data classes and tool names are cut where they are shown", (
   for (const step of answer.next_steps) expect(step.length).toBeLessThanOrEqual(1_000);
 });
 
-test("a very long description is read in bounded time", () => {
-  const started = process.hrtime.bigint();
+test("a very long description takes a bounded time of the processor", () => {
+  const started = process.cpuUsage();
   intake({
     description: "patient card ".repeat(1_000_000),
     tools: Array.from({ length: 200 }, (_, at) => ({ name: `send_thing_${at}` })),
   });
-  expect(Number(process.hrtime.bigint() - started) / 1e6).toBeLessThan(2_000);
+  const { user, system } = process.cpuUsage(started);
+  expect((user + system) / 1_000).toBeLessThan(2_000);
   expect(TEXT_CHARS_MAX).toBeLessThan(100_000);
 });
