@@ -171,10 +171,11 @@ describe("bytes on a socket", () => {
   });
 
   test("a client that waits for 100 Continue hears it only after the gate, then gets its answer", async () => {
-    const more = { "Content-Type": "application/json", Expect: "100-continue" };
+    // The connection ends with the answer; nothing else is waited for, however long a busy machine is quiet before it.
+    const more = { "Content-Type": "application/json", Expect: "100-continue", Connection: "close" };
     const body = withValue("1");
     const allowed = head("POST", "/v1/intents", { ...more, "Content-Length": String(body.length) });
-    expect((await rawRequest(port, allowed + body)).statuses).toEqual([100, 201]);
+    expect((await rawRequest(port, allowed + body, { quiet_ms: 10_000 })).statuses).toEqual([100, 201]);
     const refused = allowed.replace(/X-API-Key.*\r\n/, "");
     expect((await rawRequest(port, refused)).statuses).toEqual([401]);
   });
@@ -187,15 +188,12 @@ describe("bytes on a socket", () => {
     ]);
   });
 
-  test("whoever does not finish its head is cut off with 408, while others are served", {
-    timeout: 40_000,
-  }, async () => {
-    const started = performance.now();
+  test("whoever does not finish its head is cut off with 408, while others are served", async () => {
+    // Without a limit for heads, the longer one for whole requests would end it.
     const slow = rawRequest(port, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ", { wait_ms: 30_000 });
     expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
     const { statuses, text } = await slow;
     expect(statuses, text).toEqual([408]);
-    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   test("100 clients that leave in the middle of their request leave nothing behind", async () => {
