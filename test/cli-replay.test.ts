@@ -40,7 +40,7 @@ test("every call is decided; the summary counts verdicts and --out holds them in
   // The first requests are answered last, so that answers come out of order.
   let answered = 0;
   service = await startFakeService(async (request, number) => {
-    if (number <= 2) await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThanOrEqual(3);
+    if (number <= 2) await expect.poll(() => answered).toBeGreaterThanOrEqual(3);
     answered += 1;
     return decide(request);
   });
@@ -132,7 +132,7 @@ test("an interrupted replay keeps what it has and says how to go on", async () =
   service = await startFakeService((request, number) => (number <= 2 ? decide(request) : new Promise(() => {})));
   const out = join(directory, "verdicts.jsonl");
   const cli = startCli(["replay", await recording(200), "--url", service.url, "--out", out, "--concurrency", "1"]);
-  await expect.poll(() => service?.seen.length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => service?.seen.length).toBe(3);
   cli.process.kill("SIGINT");
   const { code, stdout, stderr } = await cli.finished;
   expect(code).toBe(130);

@@ -73,9 +73,7 @@ test("no dump, no line of the log and no other answer holds a key or a webhook's
   await send("GET", "/metrics", undefined);
   // The delivery fails, as nobody listens; what it leaves behind is part of the dump.
   await expect
-    .poll(async () => (await send("GET", "/v1/escalations/webhooks/deliveries/failed", admin)).json.deliveries.length, {
-      timeout: 20_000,
-    })
+    .poll(async () => (await send("GET", "/v1/escalations/webhooks/deliveries/failed", admin)).json.deliveries.length)
     .toBe(1);
   await send("DELETE", `/v1/escalations/webhooks/${id}`, admin);
   await send("DELETE", `/v1/api-keys/${rotated.json.key_id}`, admin);

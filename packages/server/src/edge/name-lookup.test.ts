@@ -42,13 +42,13 @@ test("names that only the machine knows are asked of it, two at once, and none w
   });
   const local = Array.from({ length: 5 }, (_, n) => lookup(`n${n}.unknown.test`));
   const silent = lookup("x.hanging.test").catch(codeOf);
-  await expect.poll(() => begun.length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(() => begun.length).toBe(2);
   // Those that name servers know need nobody's place.
   expect(await lookup("quick.test")).toEqual(["192.0.2.1"]);
   expect(await silent).toBe("ETIMEOUT");
   expect(begun).toHaveLength(2);
   for (let n = 0; n < 5; n += 1) {
-    await expect.poll(() => answers.length, { timeout: 30_000 }).toBeGreaterThan(n);
+    await expect.poll(() => answers.length).toBeGreaterThan(n);
     answers[n]?.();
   }
   expect(await Promise.all(local)).toEqual(Array.from({ length: 5 }, () => ["10.0.0.1"]));

@@ -154,7 +154,7 @@ test("more of them wait in the places of their window, which they get back, and 
       return answer.status === 304 ? rate(answer).remaining : null;
     };
     const answers = Promise.all(Array.from({ length: 40 }, read));
-    await expect.poll(() => held.length + refused.length, { timeout: 20_000 }).toBe(40);
+    await expect.poll(() => held.length + refused.length).toBe(40);
     expect([held.length, ...new Set(refused.map((each) => rate(each).remaining))]).toEqual([6, 0]);
     for (const letGo of held.splice(0)) letGo();
     expect(Math.max(...(await answers).map(Number))).toBe(3);

@@ -142,7 +142,7 @@ describe("beside two nodes of which one still seals with the former key", () => 
       const [{ n } = { n: -1 }] = await database.db.query<{ n: number }>("select count(*)::integer as n from mails");
       return n;
     };
-    await expect.poll(mailed, { timeout: 20_000 }).toBe(2);
+    await expect.poll(mailed).toBe(2);
     expect(await needed(database.db, current, 1)).toEqual({ [id_a]: sealedPlaces.length, [id_b]: sealedPlaces.length });
     await two.proveAt(nodes.url);
 

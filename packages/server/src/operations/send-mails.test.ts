@@ -47,14 +47,14 @@ const pass = async (seconds: number) => {
 
 test("a mail that a server refuses is tried again later and sent once; its links are sealed meanwhile", async () => {
   expect((await signup("first@example.com")).status).toBe(202);
-  await expect.poll(() => asked, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => asked).toBe(1);
   const [row] = await waiting();
   expect(row).toMatchObject({ kind: "signup" });
   expect(row?.sealed).not.toContain("first@example.com");
   refusing = false;
   // At least once: on a slow machine these steps may outrun a lease, and the mail is sent twice.
-  await expect.poll(() => pass(10), { timeout: 20_000 }).toBeGreaterThanOrEqual(1);
-  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => pass(10)).toBeGreaterThanOrEqual(1);
+  await expect.poll(async () => (await waiting()).length).toBe(0);
   const all = sent.length;
   expect(await pass(86_400)).toBe(all);
 });
@@ -63,12 +63,12 @@ test("a mail taken by a node that died is sent by another, after its lease", asy
   refusing = true;
   const before = sent.length;
   await signup("second@example.com");
-  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await waiting()).length).toBe(1);
   // What a node does that dies right after it has taken the mail.
   await database.db.query("update mails set due_at = now()");
   await database.db.system((query) => claimMails(query, 120, 10, []));
   refusing = false;
-  await expect.poll(() => pass(130), { timeout: 20_000 }).toBeGreaterThan(before);
+  await expect.poll(() => pass(130)).toBeGreaterThan(before);
 });
 
 test("a mail that nobody takes is given up", async () => {
@@ -78,7 +78,7 @@ test("a mail that nobody takes is given up", async () => {
     await pass(30_000);
     return (await waiting()).length;
   };
-  await expect.poll(left, { timeout: 20_000 }).toBe(0);
+  await expect.poll(left).toBe(0);
   expect(sent.some((mail) => mail.to === "third@example.com")).toBe(false);
   expect(await node.metrics.text()).toContain('countersign_mail_attempts_total{outcome="given_up"} 1');
 });
@@ -107,7 +107,7 @@ test("a mail that waited is sent to nobody who was removed or wants none any mor
     }
   });
   await pass(1);
-  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+  await expect.poll(async () => (await waiting()).length).toBe(0);
   const told = ["stays", "unsubscribed", "removed", "stands", "withdrawn"];
   expect(told.filter((name) => sent.some(({ to }) => to === `${name}@example.com`))).toEqual(["stays", "stands"]);
 });
@@ -127,13 +127,11 @@ test("an address gets three invitation mails a minute, whoever sends them; then 
   for (let n = 0; n < 8; n++) {
     const before = { got: got(), put_off: await putOff() };
     expect((await invite(n)).status).toBe(201);
-    await expect
-      .poll(async () => got() > before.got || (await putOff()) > before.put_off, { timeout: 20_000 })
-      .toBe(true);
+    await expect.poll(async () => got() > before.got || (await putOff()) > before.put_off).toBe(true);
   }
   expect(got()).toBe(3);
   await pass(61);
-  await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+  await expect.poll(async () => (await waiting()).length).toBe(0);
   expect(got()).toBe(5);
   const tokens = sent
     .filter((mail) => mail.to.toLowerCase() === to)
@@ -169,7 +167,7 @@ test("a node that stops waits for no mail server that hangs: the mail is put off
   await call(stopping.url, "POST", "/v1/auth/signup", {
     body: { org_name: "Acme", email: "late@example.com", password: "long enough" },
   });
-  await expect.poll(() => under_way, { timeout: 20_000 }).toEqual(["it"]);
+  await expect.poll(() => under_way).toEqual(["it"]);
   await stopping.close();
   expect(await waiting()).toMatchObject([{ kind: "signup" }]);
 });
@@ -184,7 +182,7 @@ test("a stop counts as no attempt: a mail is not given up by one that breaks its
     await query("update mails set attempts = 6", []);
   });
   stopping.runtime.mails.poke();
-  await expect.poll(() => under_way, { timeout: 20_000 }).toEqual(["it"]);
+  await expect.poll(() => under_way).toEqual(["it"]);
   await stopping.close();
   expect(await database.db.query("select kind, attempts from mails")).toEqual([{ kind: "account", attempts: 6 }]);
 });
@@ -197,7 +195,7 @@ test("a mail that one node is sending is sent by no other, whatever their clocks
   await call(behind.url, "POST", "/v1/auth/signup", {
     body: { org_name: "Acme", email: "once@example.com", password: "long enough" },
   });
-  await expect.poll(() => under_way, { timeout: 20_000 }).toEqual(["behind"]);
+  await expect.poll(() => under_way).toEqual(["behind"]);
   const ahead = await serviceNode(database, { clock: off(10), mailer: hanging(under_way, "ahead") });
   await sendMails(ahead.runtime);
   expect(under_way).toEqual(["behind"]);

@@ -40,7 +40,7 @@ describe("verifyRecords", () => {
     await deadlineIn(db, [held.escalation_id], "-1 second");
     const closed = async () =>
       (await db.query("select true from intents where org_id = $1 and status = 'pending'", [org_id])).length === 0;
-    await expect.poll(closed, { timeout: 20_000 }).toBe(true);
+    await expect.poll(closed).toBe(true);
     expect(await check(org_id)).toEqual({ sound: true, intents: 4, unhashed: 0 });
     expect(await trail(org_id)).toMatchObject({ sound: true });
   });

@@ -64,7 +64,7 @@ export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Ho
 
 /** Resolves when no such process exists any more. */
 export async function gone(pid: number): Promise<void> {
-  await expect.poll(() => isAlive(pid), { timeout: 20_000, interval: 20 }).toBe(false);
+  await expect.poll(() => isAlive(pid), { interval: 20 }).toBe(false);
 }
 
 /** One statement in the embedded database, over a session of its own. */

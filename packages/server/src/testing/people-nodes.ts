@@ -49,9 +49,7 @@ export async function peopleNodes(database: TestDatabase, own: readonly [Own, Ow
 
   /** The token in the newest mail to an address whose subject fits. */
   async function mailed(to: string, subject: RegExp): Promise<string> {
-    await expect
-      .poll(() => mails.some((mail) => mail.to === to && subject.test(mail.subject)), { timeout: 20_000 })
-      .toBe(true);
+    await expect.poll(() => mails.some((mail) => mail.to === to && subject.test(mail.subject))).toBe(true);
     const mail = mails.findLast((each) => each.to === to && subject.test(each.subject)) as Mail;
     const [, token] = /\?token=([\w%.-]+)/.exec(mail.text) ?? [];
     return decodeURIComponent(token ?? "");

@@ -104,7 +104,7 @@ describe("links", () => {
     const email = nodes.newAddress();
     const admins = [await nodes.signedUp(), await nodes.signedUp()];
     for (const { cookie } of admins) expect((await invite(cookie, email, "reviewer")).status).toBe(201);
-    await expect.poll(() => nodes.count(email), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => nodes.count(email)).toBe(2);
     const tokens = nodes.mails
       .filter((mail) => mail.to === email)
       .map((mail) => decodeURIComponent(/\?token=([\w%.-]+)/.exec(mail.text)?.[1] ?? ""));

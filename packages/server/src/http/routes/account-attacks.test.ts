@@ -53,7 +53,7 @@ test("however often somebody asks for links, an address gets one mail a minute",
     );
     for (const { status } of await Promise.all(asked)) expect(status).toBe(202);
     const waiting = () => database.db.query("select from mails where kind = 'password'");
-    await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBe(0);
+    await expect.poll(async () => (await waiting()).length).toBe(0);
     return nodes.mails.filter((mail) => mail.to === email && /^Set a new/.test(mail.subject)).length;
   };
   expect(await ask()).toBe(1);
@@ -67,7 +67,7 @@ test("asking for links in somebody's name voids none that they were sent; using 
   for (let n = 1; n <= 3; n += 1) {
     nodes.advance(limits.password_mail_every_seconds);
     await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
-    await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(n);
+    await expect.poll(() => sent().length).toBe(n);
   }
   const tokens = sent().map(({ text }) => decodeURIComponent(/\?token=([\w%.-]+)/.exec(text)?.[1] ?? ""));
   const reset = (token: string | undefined) =>
@@ -224,9 +224,7 @@ describe("rows are locked in one order, so that nobody waits for a deadlock to b
       const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
       answer = request();
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
-      await expect
-        .poll(async () => (await database.db.query(waiting, [me?.pid])).length, { timeout: 20_000 })
-        .toBeGreaterThan(0);
+      await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
       expect(await query(`select from ${free[0]} for update nowait`, free[1])).toHaveLength(1);
     });
     return answer as Promise<T>;

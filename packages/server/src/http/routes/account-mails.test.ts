@@ -14,9 +14,7 @@ beforeAll(async () => {
 const told = (to: string) =>
   nodes.mails.filter((mail) => mail.to === to && mail.subject === "How you sign in was changed");
 const toldOf = (to: string, changes: readonly RegExp[]) =>
-  expect
-    .poll(() => changes.map((change, n) => change.test(told(to)[n]?.text ?? "")), { timeout: 20_000 })
-    .toEqual(changes.map(() => true));
+  expect.poll(() => changes.map((change, n) => change.test(told(to)[n]?.text ?? ""))).toEqual(changes.map(() => true));
 const post = (path: string, cookie: string | undefined, body: object) =>
   nodes.send("POST", `/v1/auth/${path}`, { body, ...(cookie && { cookie }) });
 
@@ -48,7 +46,7 @@ test("a second factor that was set up, its recovery codes replaced, and that it 
   const [second] = replaced.json.recovery_codes as string[];
   expect((await post("totp/disable", on.cookie, { code: first })).status).toBe(401);
   expect((await post("totp/disable", on.cookie, { code: second })).status).toBe(204);
-  await expect.poll(() => told(email).length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => told(email).length).toBe(3);
   // Mails of one moment may overtake each other.
   const texts = told(email).map((mail) => mail.text);
   for (const change of [/authenticator was set up/, /New recovery codes/, /was switched off/])

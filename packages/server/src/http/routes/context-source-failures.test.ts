@@ -90,7 +90,7 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     });
     const before = process.memoryUsage().arrayBuffers;
     await failing(receiver, "source_too_large");
-    await expect.poll(() => closed, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => closed).toBe(1);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50_000_000);
   });
 
@@ -134,18 +134,13 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     addresses = ["127.0.0.1", "10.0.0.1"];
     // The name that was looked up for the registration is good for another second.
     await expect
-      .poll(async () => (await outcome(org, await org.submit({ intent: { ...intent, data_classes: [] } }))).recorded, {
-        timeout: 10_000,
-      })
+      .poll(async () => (await outcome(org, await org.submit({ intent: { ...intent, data_classes: [] } }))).recorded)
       .toBeUndefined();
     await expect
-      .poll(
-        async () => {
-          const fresh = { ...intent, payload: { content: { n: Math.random() } } };
-          return (await outcome(org, await org.submit({ intent: fresh }))).recorded;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const fresh = { ...intent, payload: { content: { n: Math.random() } } };
+        return (await outcome(org, await org.submit({ intent: fresh }))).recorded;
+      })
       .toBe("source_refused");
   });
 
@@ -156,13 +151,10 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     const org = await pulling(node.url);
     await org.register(await testReceiver(json(facts({}))), 100);
     await expect
-      .poll(
-        async () => {
-          const fresh = { ...intent, payload: { content: { n: Math.random() } } };
-          return (await outcome(org, await org.submit({ intent: fresh }))).recorded;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const fresh = { ...intent, payload: { content: { n: Math.random() } } };
+        return (await outcome(org, await org.submit({ intent: fresh }))).recorded;
+      })
       .toBe("source_timeout");
   });
 

@@ -332,12 +332,10 @@ describe("the time limit", () => {
       items.map((each, n) => decide(each.path, racing.reviewer, { outcome: "approve" }, n % 2)),
     );
     const endsOf = () =>
-      db.system((query) =>
-        query<{ escalation_id: string; status: string; n: number }>(
-          `select e.escalation_id, e.status, (select count(*)::int from audit a where a.org_id = e.org_id and a.intent_id = e.intent_id and a.type in ('reviewed', 'timed_out')) as n
+      db.query<{ escalation_id: string; status: string; n: number }>(
+        `select e.escalation_id, e.status, (select count(*)::int from audit a where a.org_id = e.org_id and a.intent_id = e.intent_id and a.type in ('reviewed', 'timed_out')) as n
        from escalations e where e.escalation_id = any($1)`,
-          [ids],
-        ),
+        [ids],
       );
     await expect.poll(async () => (await endsOf()).filter(({ status }) => status === "pending")).toEqual([]);
     const ends = await endsOf();

@@ -26,33 +26,29 @@ function ofRule(rule: string, { status, json }: Answer): string {
 }
 
 describe("the cases of a pack come out over HTTP as they do in core", () => {
-  test.each([...packs.values()].map((pack) => [pack.name, pack] as const))(
-    "%s",
-    { timeout: 60_000 },
-    async (name, pack) => {
-      at_us = null;
-      const key = (await (await testOrganization(database.db)).key()).api_key;
-      const { json } = await call(url, "GET", "/v1/membranes", { key });
-      const membrane = `/v1/membranes/${json.membranes[0].membrane_id}`;
-      expect((await call(url, "PATCH", membrane, { key, body: { packs: [name] } })).status).toBe(200);
-      expect((await call(url, "POST", `${membrane}/go-live`, { key })).status).toBe(200);
-      const wrong: string[] = [];
-      const refused: string[] = [];
-      for (const { rule, name: title, now, intent, facts, as_of, expect: expected } of pack.cases) {
-        at_us = parseTimestampUs(now);
-        const context = { contract_version: "1", facts, ...(as_of === undefined ? {} : { as_of }) };
-        const answer = await call(url, "POST", "/v1/intents", { key, body: { intent, context } });
-        if (answer.json.error?.code === "invalid_context") {
-          refused.push(title);
-          continue;
-        }
-        const got = ofRule(rule, answer);
-        if (got !== expected) wrong.push(`${rule}, ${title}: expected ${expected}, got ${got}`);
+  test.each([...packs.values()].map((pack) => [pack.name, pack] as const))("%s", async (name, pack) => {
+    at_us = null;
+    const key = (await (await testOrganization(database.db)).key()).api_key;
+    const { json } = await call(url, "GET", "/v1/membranes", { key });
+    const membrane = `/v1/membranes/${json.membranes[0].membrane_id}`;
+    expect((await call(url, "PATCH", membrane, { key, body: { packs: [name] } })).status).toBe(200);
+    expect((await call(url, "POST", `${membrane}/go-live`, { key })).status).toBe(200);
+    const wrong: string[] = [];
+    const refused: string[] = [];
+    for (const { rule, name: title, now, intent, facts, as_of, expect: expected } of pack.cases) {
+      at_us = parseTimestampUs(now);
+      const context = { contract_version: "1", facts, ...(as_of === undefined ? {} : { as_of }) };
+      const answer = await call(url, "POST", "/v1/intents", { key, body: { intent, context } });
+      if (answer.json.error?.code === "invalid_context") {
+        refused.push(title);
+        continue;
       }
-      at_us = null;
-      expect(wrong).toEqual([]);
-      // The one case whose facts never get as far as the rule.
-      expect(refused).toEqual(name === "tcpa" ? ["24 is not an hour"] : []);
-    },
-  );
+      const got = ofRule(rule, answer);
+      if (got !== expected) wrong.push(`${rule}, ${title}: expected ${expected}, got ${got}`);
+    }
+    at_us = null;
+    expect(wrong).toEqual([]);
+    // The one case whose facts never get as far as the rule.
+    expect(refused).toEqual(name === "tcpa" ? ["24 is not an hour"] : []);
+  });
 });

@@ -22,7 +22,7 @@ describe("invitations and roles", () => {
     await nodes.mailed(email, /^Join/);
     const old = await nodes.mailed(email, /^Join/);
     const second = await nodes.send("POST", "/v1/auth/invitations", { cookie: admin.cookie, body });
-    await expect.poll(() => nodes.count(email), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => nodes.count(email)).toBe(2);
     const list = await nodes.send("GET", "/v1/auth/invitations", { cookie: admin.cookie });
     expect(list.json.invitations).toMatchObject([
       { invitation_id: second.json.invitation.invitation_id, email, role: "reviewer" },
@@ -189,12 +189,7 @@ describe("a person and its keys are one person", () => {
       });
     expect((await decide(admin.cookie)).code).toBe("self_review");
     await expect
-      .poll(
-        () => nodes.mails.some((mail) => mail.to === reviewer.email && /waits for your review/.test(mail.subject)),
-        {
-          timeout: 20_000,
-        },
-      )
+      .poll(() => nodes.mails.some((mail) => mail.to === reviewer.email && /waits for your review/.test(mail.subject)))
       .toBe(true);
     const mail = nodes.mails.findLast((each) => each.to === reviewer.email && /review/.test(each.subject)) as Mail;
     expect(mail.text).toContain(`/escalations/${held.decision.escalation_id}`);
@@ -285,11 +280,11 @@ describe("a person and its keys are one person", () => {
     const { escalation_id } = held.decision;
     const told = (email: string) =>
       nodes.mails.filter((mail) => mail.to === email && mail.text.includes(escalation_id)).length;
-    await expect.poll(() => [told(reviewer.email), told(colleague.email)], { timeout: 20_000 }).toEqual([1, 1]);
+    await expect.poll(() => [told(reviewer.email), told(colleague.email)]).toEqual([1, 1]);
     const body = { reviewers: [{ type: "user", id: colleague.user_id }] };
     const path = `/v1/escalations/${escalation_id}/reassign`;
     expect((await nodes.send("POST", path, { cookie, body })).status).toBe(200);
-    await expect.poll(() => told(colleague.email), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => told(colleague.email)).toBe(2);
     expect(told(reviewer.email)).toBe(1);
   });
 
@@ -310,7 +305,7 @@ describe("a person and its keys are one person", () => {
       const held = (await nodes.send("POST", "/v1/intents", { ...by, body: { intent } })).json;
       const told = (email: string) =>
         nodes.mails.some((mail) => mail.to === email && mail.text.includes(held.decision.escalation_id));
-      await expect.poll(() => told(reviewer.email) && told(colleague.email), { timeout: 20_000 }).toBe(true);
+      await expect.poll(() => told(reviewer.email) && told(colleague.email)).toBe(true);
       for (const { email } of [auditor, admin]) expect(told(email)).toBe(false);
     }
   });

@@ -123,7 +123,7 @@ describe("at the limit", () => {
         const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
         repeated = send(org);
         const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
-        await expect.poll(async () => (await db.query(waiting, [me?.pid])).length, { timeout: 20_000 }).toBe(1);
+        await expect.poll(async () => (await db.query(waiting, [me?.pid])).length).toBe(1);
         await query("update org_heads set usage_used = 1 where org_id = $1", [org_id]);
         await query("insert into idempotency_keys select * from json_populate_record(null::idempotency_keys, $1)", [
           kept?.["key"],

@@ -81,7 +81,7 @@ async function invited(key: string, email: string): Promise<string> {
   const body = { email, role: "reviewer" };
   expect((await send("POST", "/v1/auth/invitations", { key, body })).status).toBe(201);
   const mail = () => mails.slice(before).find((each) => each.to === email && /^Join/.test(each.subject));
-  await expect.poll(mail, { timeout: 20_000 }).toBeDefined();
+  await expect.poll(mail).toBeDefined();
   const [, token] = /\?token=([\w%.-]+)/.exec((mail() as Mail).text) ?? [];
   return decodeURIComponent(token as string);
 }
@@ -158,7 +158,6 @@ describe("at the moment of the removal", () => {
                   "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0",
                 )
               ).length,
-            { timeout: 20_000 },
           )
           .toBe(count);
       const one = first();

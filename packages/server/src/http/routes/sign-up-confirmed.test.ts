@@ -18,7 +18,7 @@ async function asked(email: string, word: string, org_name = "Acme"): Promise<st
   const sent = nodes.count(email);
   const body = { org_name, email, password: word };
   expect((await nodes.send("POST", "/v1/auth/signup", { body })).status).toBe(202);
-  await expect.poll(() => nodes.count(email), { timeout: 20_000 }).toBe(sent + 1);
+  await expect.poll(() => nodes.count(email)).toBe(sent + 1);
   return nodes.mailed(email, /^Confirm/);
 }
 

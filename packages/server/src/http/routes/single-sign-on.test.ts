@@ -301,9 +301,7 @@ describe("finishing", () => {
       const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
       finished = finish(callback, cookie);
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
-      await expect
-        .poll(async () => (await database.db.query(waiting, [me?.pid])).length, { timeout: 20_000 })
-        .toBeGreaterThan(0);
+      await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
       await query("select from org_heads where org_id = $1 for update nowait", [org_id]);
     });
     expect((await finished)?.status).toBe(200);

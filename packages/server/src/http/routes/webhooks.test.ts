@@ -17,8 +17,7 @@ beforeAll(async () => {
 const newOrg = () => webhookOrganization(database, url);
 const hook = "https://hooks.example.com/x";
 const id = (received: Received | undefined) => received?.headers["x-service-delivery"];
-const until = (count: number, list: readonly unknown[]) =>
-  expect.poll(() => list.length, { timeout: 30_000, interval: 20 }).toBe(count);
+const until = (count: number, list: readonly unknown[]) => expect.poll(() => list.length, { interval: 20 }).toBe(count);
 
 describe("registration", () => {
   test("201 shows every field and the whole secret; from then on the secret is ***", async () => {
@@ -206,7 +205,7 @@ describe("delivery", () => {
     const fresh = await newOrg();
     const { id: webhook_id } = await fresh.register(receiver.url);
     const intent_id = await fresh.submit();
-    await expect.poll(fresh.failed, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(fresh.failed).toHaveLength(1);
     expect(receiver.received).toHaveLength(3);
     expect(new Set(receiver.received.map((each) => `${id(each)} ${each.body}`)).size).toBe(1);
     const [failed] = await fresh.failed();
@@ -236,13 +235,13 @@ describe("delivery", () => {
     const fresh = await newOrg();
     await fresh.register(receiver.url);
     await fresh.submit();
-    await expect.poll(fresh.failed, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(fresh.failed).toHaveLength(1);
     const original = id(receiver.received[0]) as string;
     const retryOf = (delivery: string) => fresh.api("POST", `/deliveries/${delivery}/retry`);
     const answers = await Promise.all(Array.from({ length: 20 }, () => retryOf(original)));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
     expect(answers.filter(({ json }) => json.error?.code === "state_conflict")).toHaveLength(19);
-    await expect.poll(fresh.failed, { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(fresh.failed).toHaveLength(2);
     const second = (await fresh.failed())[0];
     expect(second.original_delivery_id).toBe(original);
 
@@ -280,7 +279,7 @@ describe("delivery", () => {
       const { id: webhook_id } = await fresh.register(receiver.url);
       change = () => fresh.api(method, `/${webhook_id}`, body);
       await fresh.submit();
-      await expect.poll(async () => (await fresh.deliveries())[0]?.status, { timeout: 30_000 }).toBe("cancelled");
+      await expect.poll(async () => (await fresh.deliveries())[0]?.status).toBe("cancelled");
       await fresh.submit();
       expect(await fresh.failed()).toEqual([]);
       expect(receiver.received).toHaveLength(1);
