@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Verdict } from "@countersign/contract";
 import type { Fault } from "@countersign/core";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type BacktestJob, firstTurn, joinParts, replayRecorded, type Turn } from "../operations/replay-recorded.ts";
 import type { Query } from "../ports.ts";
+import { openClient } from "../store/connection.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call, testOrganization } from "../testing/http-node.ts";
 import { heldBody, reviewedOrganization } from "../testing/review.ts";
@@ -43,6 +45,14 @@ const uneven = program(`
   if (workerData.first === null) parentPort.postMessage({ kind: "part", part: {} });
   else setInterval(() => undefined, 1000);
 `);
+/** Eight of them fill a page. */
+const largeBody = {
+  intent: {
+    agent: { id: "agent-1" },
+    action: { type: "data.read", verb: "read" },
+    payload: { content: { text: "x".repeat(1_000_000) } },
+  },
+};
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
 
 const jobOf = (org_id: string): BacktestJob => ({
@@ -299,18 +309,31 @@ test("no more than two pages are in memory, none larger than asked for, and ever
   expect(new Set(figures.not_reproduced.intents.map(({ intent_id }) => intent_id)).size).toBe(23);
 });
 
+test("a thread reads its next page while it waits for something else of the page before, for however long", async () => {
+  const { url } = await serviceNode(database);
+  const { org, agent } = await reviewedOrganization(database.db, url);
+  for (let n = 0; n < 20; n += 1)
+    expect((await call(url, "POST", "/v1/intents", { key: agent, body: largeBody })).status).toBe(201);
+  const operator = await openClient(database.connection, "operator");
+  onTestFinished(() => operator.end());
+  // Settings are read from there, and pages are not.
+  await operator.query("begin; lock table audit in access exclusive mode");
+  const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount());
+  onTestFinished(() => threads.stop());
+  const { code } = begin(threads, org.org_id);
+  const waiting = async () => (await operator.query("select 1 from pg_locks where not granted")).rowCount;
+  await expect.poll(waiting, { timeout: 60_000 }).toBe(2);
+  // Longer than anybody waits for a session.
+  await sleep(6_000);
+  await operator.query("commit");
+  expect(await code).toBe("none");
+});
+
 test("a page ends where its documents come to 8 MiB as text, however small they are on disk, and the next asks for fewer", async () => {
   const { url } = await serviceNode(database);
   const { org, agent } = await reviewedOrganization(database.db, url);
-  const large = {
-    intent: {
-      agent: { id: "agent-1" },
-      action: { type: "data.read", verb: "read" },
-      payload: { content: { text: "x".repeat(1_000_000) } },
-    },
-  };
   for (let n = 0; n < 20; n += 1)
-    expect((await call(url, "POST", "/v1/intents", { key: agent, body: large })).status).toBe(201);
+    expect((await call(url, "POST", "/v1/intents", { key: agent, body: largeBody })).status).toBe(201);
   const { sizes, asked, figures } = await pagesOf(org.org_id, 1_000);
   expect(sizes).toEqual([8, 8, 4]);
   expect(asked).toEqual([100, 16, 16]);
