@@ -269,7 +269,7 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
             (error) => came.push(`${n % 2}: ${error}`),
           );
         }
-        const until_ms = performance.now() + 20_000;
+        const until_ms = performance.now() + 60_000;
         while (performance.now() < until_ms) {
           const [locks] = await db.system((look) =>
             look<{ n: number }>(

@@ -34,7 +34,7 @@ export type RunResult =
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
 
 /** A node that neither answers nor sends for so long has lost somebody's request. */
-const stuck_ms = 10_000;
+const stuck_ms = 60_000;
 const none: Epochs = { auth: 0, policy: 0, context: 0 };
 const start_us = Date.UTC(2026, 10, 30, 23, 50) * 1000;
 
