@@ -180,6 +180,25 @@ test("eight nodes that dispatch at once make each delivery once, and leave nothi
   await emptied();
 });
 
+test("where two events fill a statement, the turns go on from one to the next: no organization waits for another's burst", async () => {
+  const busy = await Promise.all(Array.from({ length: 6 }, () => organization(100)));
+  for (const { org_id } of busy) await addEvents(org_id, 4);
+  const late = await organization(1);
+  await addEvents(late.org_id, 1);
+  await db.query("update events set event_id = 'z' where org_id = $1", [late.org_id]);
+  const turns: string[] = [];
+  let turn_after = "";
+  for (let left = true; left; ) {
+    const pass = await dispatchEvents(db, { ...roomy, free: 0 }, { ...made, turn_after });
+    turns.push(...new Set(pass.waiting.map(({ org_id }) => org_id)));
+    ({ turn: turn_after, events_left: left } = pass);
+  }
+  const all = [...busy, late].map(({ org_id }) => org_id);
+  expect(new Set(turns.slice(0, 7))).toEqual(new Set(all));
+  expect(turns).toHaveLength(6 * 4 + 1);
+  await emptied();
+});
+
 test("an event for more receivers than one statement has ids for waits for the next one, whole", async () => {
   const { org_id, webhook_ids } = await organization(100);
   await addEvents(org_id, 5);

@@ -45,27 +45,27 @@ const dispatchStatement: QueueStatement = {
   walked as materialized (select org_id from steps where org_id <> ''),
   share as materialized (select ceil($10::integer / greatest(count(*), 1)::numeric)::integer as events from walked),
   offered as materialized (
-    select e.*, row_number() over (partition by w.org_id order by e.event_id) as round
+    select e.*, w.org_id <= $13::text as had_turn, w.org_id, row_number() over (partition by w.org_id order by e.event_id) as round
     from walked w cross join lateral (
       select o.ctid as place_of, o.event_id, pg_column_size(o.body) as stored from events o
       where o.org_id = w.org_id and o.event_id > coalesce($12::jsonb ->> w.org_id, '')
       order by o.event_id limit (select events from share)) e),
   wanted as materialized (
-    select place_of, round, event_id, stored from offered order by round, event_id
+    select place_of, round, had_turn, org_id, event_id, stored from offered order by round, had_turn, org_id, event_id
     limit greatest($10::integer, least((select count(*) from walked), ${events_per_statement}))),
   chosen as materialized (
-    select c.* from (select w.*, sum(w.stored) over (order by w.round, w.event_id) - w.stored as stored_before from wanted w) c
+    select c.* from (select w.*, sum(w.stored) over (order by w.round, w.had_turn, w.org_id, w.event_id) - w.stored as stored_before from wanted w) c
     where c.stored_before < ${stored_bytes_per_statement}),
   taken as materialized (
     select l.* from chosen c cross join lateral (
       select e.ctid, e.org_id, e.event_id, e.event_type, e.intent_id, e.escalation_id, octet_length(e.body::text) as bytes,
-        e.recorded_at, e.told_up_to, c.round, c.place_of
+        e.recorded_at, e.told_up_to, c.round, c.had_turn, c.place_of
       from events e where e.ctid = c.place_of limit 1 for update skip locked) l
     where l.ctid = l.place_of),
   matched as materialized (
     select t.*, w.webhook_id, w.url, w.secret_sealed,
-      row_number() over (order by t.round, t.event_id, w.webhook_id) as n,
-      sum(t.bytes) over (order by t.round, t.event_id, w.webhook_id) - t.bytes as bytes_before
+      row_number() over (order by t.round, t.had_turn, t.org_id, t.event_id, w.webhook_id) as n,
+      sum(t.bytes) over (order by t.round, t.had_turn, t.org_id, t.event_id, w.webhook_id) - t.bytes as bytes_before
     from taken t cross join lateral (
       select w.webhook_id, w.url, w.secret_sealed from webhooks w
       where w.org_id = t.org_id and w.active and w.registered_at <= t.recorded_at and w.event_types::jsonb ? t.event_type
@@ -133,6 +133,8 @@ export interface Dispatched {
   readonly events_left: boolean;
   /** By organization that may have more events: the last one that was dispatched. */
   readonly last: Readonly<Record<string, string>>;
+  /** The organization that had the last turn: the next statement begins after it. */
+  readonly turn: string;
 }
 
 /**
@@ -141,7 +143,8 @@ export interface Dispatched {
  * receiver have been waiting. Round robin over organizations, of each the oldest first: by age alone a burst of 10,000
  * events held up another organization's single one until its end (measured). An event is dispatched once, however many
  * nodes try. `next_id` makes delivery ids; `created_at` is RFC 3339; `after` names the last event of an organization that
- * need not be looked for again, nor those before it. Of a receiver that the room lists, the caller knows whether others wait.
+ * need not be looked for again, nor those before it. Two events of 100 webhooks fill a statement, so the organizations after
+ * `turn_after` come first: with the oldest event first, 20 organizations' bursts held up another's single event for 15 s. Of a receiver that the room lists, the caller knows whether others wait.
  */
 export async function dispatchEvents(
   db: Pick<Db, "queued">,
@@ -151,17 +154,19 @@ export async function dispatchEvents(
     created_at,
     events_max = events_per_statement,
     after = {},
+    turn_after = "",
   }: {
     readonly next_id: () => string;
     readonly created_at: string;
     readonly events_max?: number;
     readonly after?: Readonly<Record<string, string>>;
+    readonly turn_after?: string;
   },
 ): Promise<Dispatched> {
   const ids = Array.from({ length: deliveries_per_statement }, next_id);
   const lines = await db.queued<DeliveryLine & { last_event_id: string | null; events_left: boolean | null }>(
     dispatchStatement,
-    [...roomParams(terms), ids, events_max, created_at, JSON.stringify(after)],
+    [...roomParams(terms), ids, events_max, created_at, JSON.stringify(after), turn_after],
   );
   const waiting: ReceiverKey[] = [];
   const leased: ClaimedDelivery[] = [];
@@ -173,5 +178,11 @@ export async function dispatchEvents(
     else if (line.delivery_id === null) waiting.push(line as ReceiverKey);
     else leased.push(line as unknown as ClaimedDelivery);
   }
-  return { leased, waiting, events_left, last };
+  return { leased, waiting, events_left, last, turn: lastTurn([...leased, ...waiting], turn_after) };
+}
+
+/** Of organizations in their order, begun after `before` and round to it. */
+function lastTurn(told: readonly ReceiverKey[], before: string): string {
+  const organizations = told.map(({ org_id }) => org_id).sort();
+  return organizations.findLast((org_id) => org_id <= before) ?? organizations.at(-1) ?? before;
 }

@@ -100,6 +100,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   let cancelLook = timers.after(0, look);
   /** Where the dispatches of a burst have come to, by organization. What came late with an earlier id is found at its end, or at a look. */
   let passed: Dispatched["last"] = {};
+  let turn_after = "";
   let cancelDispatch: (() => void) | null = null;
   const dispatches = createLane(runtime, dispatch);
   const claims = createLane(runtime, claim);
@@ -140,11 +141,13 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
       next_id: () => ids.next("delivery"),
       events_max: few ? atMost(events_as_places_come) : events_per_statement,
       after,
+      turn_after,
     };
     // One of the two leases at a time: both would fill the same room.
     const dispatching = dispatchEvents(db, claiming !== null || stopped ? { ...room(), free: 0 } : newRoom(), made);
     leasing = dispatching.then(({ leased }) => place(leased)).catch(() => undefined);
-    const { leased, waiting: more, events_left, last } = await dispatching;
+    const { leased, waiting: more, events_left, last, turn } = await dispatching;
+    turn_after = turn;
     passed = events_left ? last : {};
     await leasing;
     for (const each of more) waiting.set(receiverKey(each), each);
