@@ -144,7 +144,8 @@ export interface Dispatched {
  * events held up another organization's single one until its end (measured). An event is dispatched once, however many
  * nodes try. `next_id` makes delivery ids; `created_at` is RFC 3339; `after` names the last event of an organization that
  * need not be looked for again, nor those before it. Two events of 100 webhooks fill a statement, so the organizations after
- * `turn_after` come first: with the oldest event first, 20 organizations' bursts held up another's single event for 15 s. Of a receiver that the room lists, the caller knows whether others wait.
+ * `turn_after` come first: with the oldest event first, 20 organizations' bursts held up another's single event for 15 s. Of
+ * a receiver that the room lists, the caller knows whether others wait.
  */
 export async function dispatchEvents(
   db: Pick<Db, "queued">,
