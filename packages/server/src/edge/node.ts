@@ -121,7 +121,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     writer,
     orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
     callers: keys,
-    decisionReads: createDecisionReads(db),
+    decisionReads: createDecisionReads(db, timers),
     waits,
     contextPauses: createContextPauses(timers),
     pulls,

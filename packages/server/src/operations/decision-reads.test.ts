@@ -21,7 +21,14 @@ function world() {
     }) as unknown as Query);
   /** The statements that are under way now; they count as no longer under way. */
   const taken = () => under_way.splice(0);
-  return { reads: createDecisionReads({ tenant } as Pick<Db, "tenant">), taken };
+  const running = new Set<() => void>();
+  const timers = {
+    after(_: number, run: () => void) {
+      running.add(run);
+      return () => void running.delete(run);
+    },
+  };
+  return { reads: createDecisionReads({ tenant } as Pick<Db, "tenant">, timers), taken, running };
 }
 
 const turn = () => new Promise(setImmediate);
@@ -98,4 +105,28 @@ test("what is not there is undefined, and a failure is that of those who shared 
   const again = reads.read("org_1", "int_1");
   for (const each of taken()) each.answer();
   expect(await again).toEqual({ intent_id: "int_1" });
+});
+
+test("while statements hang, others wait for theirs no longer than patience lasts; those that had one wait for its end", async () => {
+  const { reads, taken, running } = world();
+  const ended: string[] = [];
+  const ask = (intent_id: string) =>
+    reads.read("org_1", intent_id).then(
+      () => ended.push(`${intent_id} read`),
+      ({ code }) => ended.push(`${intent_id} ${code}`),
+    );
+  for (const intent_id of ["int_1", "int_2", "int_3", "int_3", "int_4"]) void ask(intent_id);
+  const hung = taken();
+  expect(running.size).toBe(2);
+  for (const run of running) run();
+  await turn();
+  expect(ended).toEqual(["int_3 unavailable", "int_3 unavailable", "int_4 unavailable"]);
+  running.clear();
+  void ask("int_3");
+  for (const each of hung) each.answer();
+  await turn();
+  expect(running.size).toBe(0);
+  for (const each of taken()) each.answer();
+  await turn();
+  expect(ended.slice(3)).toEqual(["int_1 read", "int_2 read", "int_3 read"]);
 });
