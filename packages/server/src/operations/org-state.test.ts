@@ -120,3 +120,47 @@ test("after a push of facts one statement makes a state, with the rules of befor
   expect(statements).toBeGreaterThan(1);
   expect(await after("context")).toEqual({ compiled: 2 });
 });
+
+test("who asks for a document while it is read shares the read, and its failure; the next to ask reads again", async () => {
+  let reads = 0;
+  let broken = false;
+  const counting: Db = {
+    ...db,
+    tenant: (org_id, work) =>
+      db.tenant(org_id, (query) =>
+        work((text, params) => {
+          if (!text.includes("octet_length(document::text)")) return query(text, params);
+          reads += 1;
+          return broken ? Promise.reject(new Error("lost")) : query(text, params);
+        }),
+      ),
+  };
+  const { org_id } = await testOrganization(db);
+  const org = { scope: "org" } as const;
+  const agent = { scope: "agent", agent_id: "agent-1" } as const;
+  await db.tenant(org_id, async (query) => {
+    for (const subject of [org, agent])
+      await writeStoredContext(
+        query,
+        org_id,
+        subject,
+        { contract_version: "1", facts: {} },
+        new Date().toISOString(),
+        null,
+      );
+  });
+  const state = await createOrgStates(counting, () => ({}) as never).get(org_id);
+  const many = () => Array.from({ length: 100 }, () => state.storedContext([org]));
+  broken = true;
+  const failed = await Promise.allSettled(many());
+  expect(new Set(failed.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  expect(reads).toBe(1);
+  broken = false;
+  // Of what is asked for besides only that is read.
+  const both = [state.storedContext([org]), state.storedContext([org, agent])];
+  const scopes = (await Promise.all([...many(), ...both])).map((found) => found.map(({ scope }) => scope));
+  expect(scopes).toEqual([...Array.from({ length: 101 }, () => ["org"]), ["org", "agent"]]);
+  expect(reads).toBe(3);
+  expect(await state.storedContext([agent])).toHaveLength(1);
+  expect(reads).toBe(3);
+});
