@@ -1,6 +1,7 @@
 /** Reading decisions for many at once, from a database that answers when the test says so. */
 import { expect, test } from "vitest";
 import type { Db, Query } from "../ports.ts";
+import { CommitLost } from "../store/connection.ts";
 import { createDecisionReads } from "./decision-reads.ts";
 
 interface Statement {
@@ -105,6 +106,19 @@ test("what is not there is undefined, and a failure is that of those who shared 
   const again = reads.read("org_1", "int_1");
   for (const each of taken()) each.answer();
   expect(await again).toEqual({ intent_id: "int_1" });
+});
+
+test("a session that is lost with the commit of a read has it made once more", async () => {
+  const { reads, taken } = world();
+  const read = reads.read("org_1", "int_1");
+  const lost = expect(reads.read("org_1", "int_2")).rejects.toThrow(CommitLost);
+  for (const each of taken()) each.answer(new CommitLost());
+  await turn();
+  const [first, second] = taken();
+  first?.answer();
+  second?.answer(new CommitLost());
+  expect(await read).toEqual({ intent_id: "int_1" });
+  await lost;
 });
 
 test("while statements hang, others wait for theirs no longer than patience lasts; those that had one wait for its end", async () => {
