@@ -9,18 +9,27 @@ import { createOrgStates } from "./org-state.ts";
 
 const { db } = await testDatabase();
 
-test("documents are kept up to a number of bytes, of all organizations together, and read again where they had to go", async () => {
-  let reads = 0;
-  const counting: Db = {
+/** The database, with every statement of an organization told before it is sent: who throws keeps it from being sent. */
+function telling(told: (text: string) => void): Db {
+  return {
     ...db,
     tenant: (org_id, work) =>
       db.tenant(org_id, (query) =>
-        work((text, params) => {
-          if (text.includes("octet_length(document::text)")) reads += 1;
+        work(async (text, params) => {
+          told(text);
           return query(text, params);
         }),
       ),
   };
+}
+
+const isOfDocuments = (text: string) => text.includes("octet_length(document::text)");
+
+test("documents are kept up to a number of bytes, of all organizations together, and read again where they had to go", async () => {
+  let reads = 0;
+  const counting = telling((text) => {
+    if (isOfDocuments(text)) reads += 1;
+  });
   const states = createOrgStates(counting, () => ({}) as never);
   const filler = "x".repeat(1_000_000);
   const targets = async (count: number) => {
@@ -89,16 +98,9 @@ test("organizations are kept up to a number of bytes of membranes and policies, 
 
 test("after a push of facts one statement makes a state, with the rules of before; after a change of rules these are read anew", async () => {
   let statements = 0;
-  const counting: Db = {
-    ...db,
-    tenant: (org_id, work) =>
-      db.tenant(org_id, (query) =>
-        work((text, params) => {
-          statements += 1;
-          return query(text, params);
-        }),
-      ),
-  };
+  const counting = telling(() => {
+    statements += 1;
+  });
   let compiled = 0;
   const states = createOrgStates(counting, async () => {
     compiled += 1;
@@ -124,17 +126,11 @@ test("after a push of facts one statement makes a state, with the rules of befor
 test("who asks for a document while it is read shares the read, and its failure; the next to ask reads again", async () => {
   let reads = 0;
   let broken = false;
-  const counting: Db = {
-    ...db,
-    tenant: (org_id, work) =>
-      db.tenant(org_id, (query) =>
-        work((text, params) => {
-          if (!text.includes("octet_length(document::text)")) return query(text, params);
-          reads += 1;
-          return broken ? Promise.reject(new Error("lost")) : query(text, params);
-        }),
-      ),
-  };
+  const counting = telling((text) => {
+    if (!isOfDocuments(text)) return;
+    reads += 1;
+    if (broken) throw new Error("lost");
+  });
   const { org_id } = await testOrganization(db);
   const org = { scope: "org" } as const;
   const agent = { scope: "agent", agent_id: "agent-1" } as const;

@@ -217,10 +217,10 @@ async function readOwnPolicies(query: Query, org_id: string, kept: OwnPolicies |
 }
 
 /**
- * Keeps what was read, absence included, for as long as the state lives and there is room. `subjects` are those that have a document: most
- * intents name a target that has none, and a look at the database for each was half of what a decision cost. Null: too
- * many to list. Who asks while a document is read shares the read: after each push, hundreds of decisions under way ask for
- * the same, and the next state waited behind a transaction for each of them (0.6 s, measured).
+ * Keeps what was read, absence included, for as long as the state lives and there is room. `subjects` are those that have a
+ * document: most intents name a target that has none, and a look at the database for each was half of what a decision cost.
+ * Null: too many to list. Who asks while a document is read shares the read: after each push, hundreds of decisions under way
+ * ask for the same, and the next state waited behind a transaction for each of them (0.6 s, measured).
  */
 function contextReader(
   db: Db,

@@ -1,8 +1,8 @@
 /** What decisions were made by, told from a long audit trail. */
 import { beforeAll, expect, test } from "vitest";
-import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
+import { type Plan, planOf } from "../testing/plan.ts";
 import { readSettings } from "./backtests.ts";
 
 const { db } = await testDatabase();
@@ -40,13 +40,6 @@ beforeAll(async () => {
   await db.query("analyze audit, intents");
 });
 
-interface Plan {
-  readonly "Rows Removed by Filter"?: number;
-  readonly "Actual Rows": number;
-  readonly "Actual Loops": number;
-  readonly Plans?: readonly Plan[];
-}
-
 /** The rows that all steps of a statement gave or left out. */
 function rowsOf(plan: Plan): number {
   const own = (plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)) * plan["Actual Loops"];
@@ -63,18 +56,7 @@ test("each change is of the epoch of the first decision after it, or of now", as
 });
 
 test("the rows between two changes are looked through once", async () => {
-  let read = -1;
-  await db.tenant(org_id, async (query) => {
-    const explained: Query = async (text, params) => {
-      const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-        `explain (analyze, timing off, format json) ${text}`,
-        params,
-      );
-      if (row !== undefined) read = rowsOf(row["QUERY PLAN"][0].Plan);
-      return query(text, params);
-    };
-    await readSettings(explained, org_id);
-  });
+  const read = rowsOf(await planOf(db, org_id, (query) => readSettings(query, org_id)));
   expect(read).toBeGreaterThan(changes);
   expect(read).toBeLessThan(20 * changes);
 });

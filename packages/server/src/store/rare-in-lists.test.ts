@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
+import { type Plan, planOf } from "../testing/plan.ts";
 import { readTrailPage } from "./audit.ts";
 import { firstIdAt } from "./first-id-at.ts";
 import { listIntents } from "./intents.ts";
@@ -27,28 +28,11 @@ beforeAll(async () => {
   await db.query("analyze audit, intents");
 });
 
-interface Plan {
-  readonly "Rows Removed by Filter"?: number;
-  readonly "Actual Rows": number;
-  readonly Plans?: readonly Plan[];
-}
-
 /** The most rows that a step of the statement gave or left out. */
 async function rowsRead(list: (query: Query) => Promise<unknown>): Promise<number> {
   const most = (plan: Plan): number =>
     Math.max(plan["Actual Rows"], plan["Rows Removed by Filter"] ?? 0, ...(plan.Plans ?? []).map(most));
-  let read = -1;
-  await db.tenant(org_id, async (query) => {
-    await list(async (text, params) => {
-      const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-        `explain (analyze, timing off, format json) ${text}`,
-        params,
-      );
-      if (row !== undefined) read = most(row["QUERY PLAN"][0].Plan);
-      return query(text, params);
-    });
-  });
-  return read;
+  return most(await planOf(db, org_id, list));
 }
 
 test.each(["user_removed", "delivery_failed", "key_created"] as const)("audit rows of type %s", async (type) => {

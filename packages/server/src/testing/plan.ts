@@ -1,0 +1,31 @@
+/** What PostgreSQL did for a read, for tests that count the rows it took. */
+import type { Db, Query } from "../ports.ts";
+
+/** One step of a plan that was carried out, of `explain (analyze, format json)`. */
+export interface Plan {
+  readonly "Rows Removed by Filter"?: number;
+  /** A time that the step was carried out, on average. */
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly Plans?: readonly Plan[];
+}
+
+/** The plan of the one statement with which `read` reads something of an organization. */
+export async function planOf(
+  db: Pick<Db, "tenant">,
+  org_id: string,
+  read: (query: Query) => Promise<unknown>,
+): Promise<Plan> {
+  const plans: Plan[] = [];
+  await db.tenant(org_id, (query) =>
+    read(async (text, params) => {
+      const explain = `explain (analyze, timing off, format json) ${text}`;
+      const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(explain, params);
+      if (row !== undefined) plans.push(row["QUERY PLAN"][0].Plan);
+      return query(text, params);
+    }),
+  );
+  const [plan, ...others] = plans;
+  if (plan === undefined || others.length > 0) throw new Error(`it reads with ${plans.length} statements`);
+  return plan;
+}
