@@ -6,9 +6,19 @@ const relations = `
   from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') order by 1`;
 
 const columns = `
-  select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as required, pg_get_expr(d.adbin, d.adrelid) as fallback
+  select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as required, pg_get_expr(d.adbin, d.adrelid) as fallback,
+    nullif(a.attstattarget, -1) as statistics
   from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum`;
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly fallback: string | null;
+  /** Null: as the server has it. */
+  readonly statistics: number | null;
+}
 
 // contype 'n' is how PostgreSQL 18 stores NOT NULL; the columns say it already.
 const constraints = `
@@ -39,12 +49,13 @@ export async function schemaText(query: Query): Promise<string> {
   }>(relations)) {
     const security = rls ? ` row level security${forced ? " forced" : ""}` : "";
     const lines = [`table ${name}${security}${options === null ? "" : ` with (${options.join(", ")})`}`];
-    for (const c of await query<{ name: string; type: string; required: boolean; fallback: string | null }>(columns, [
-      name,
-    ])) {
-      lines.push(
-        `  ${c.name} ${c.type}${c.required ? " not null" : ""}${c.fallback === null ? "" : ` default ${c.fallback}`}`,
-      );
+    for (const c of await query<Column>(columns, [name])) {
+      const rest = [
+        c.required ? " not null" : "",
+        c.fallback === null ? "" : ` default ${c.fallback}`,
+        c.statistics === null ? "" : ` statistics ${c.statistics}`,
+      ];
+      lines.push(`  ${c.name} ${c.type}${rest.join("")}`);
     }
     for (const c of await query<{ name: string; definition: string }>(constraints, [name]))
       lines.push(`  constraint ${c.name} ${c.definition}`);
