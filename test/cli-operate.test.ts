@@ -1,9 +1,8 @@
 /** The commands on one instance with its embedded database, before, while and after it serves. */
-import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { createServer } from "node:net";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CliResult, type RunningCli, runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
 
 let directory: string;
@@ -284,82 +283,6 @@ describe("export and restore", () => {
     expect(await cli("export", "--out", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("EEXIST") });
     expect((await stat(file)).size).toBeGreaterThan(0);
     expect(await cli("restore", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by process") });
-  });
-});
-
-describe("doctor", () => {
-  test("finds nothing wrong with a running instance", async () => {
-    const { code, stdout } = await runCli(["doctor"], { ...settings(), PORT: new URL(url).port });
-    expect(stdout).toMatch(/^ok +database +PostgreSQL \d+.* \(embedded, running\)$/m);
-    expect(stdout).toMatch(/^ok +schema +migrated to /m);
-    expect(stdout).toMatch(/^ok +port +Countersign is running on /m);
-    expect(stdout).toMatch(/\n\nNo problems found\.\n$/);
-    expect(code).toBe(0);
-  });
-
-  test("tells the version of the Redis that answers", async () => {
-    const redis = createServer((socket) => {
-      socket.on("data", (data) => {
-        const about = "redis_version:8.2.1\r\nloading:0\r\n";
-        for (const command of String(data)
-          .split(/^\*\d+\r\n/m)
-          .slice(1))
-          socket.write(/^\$4\r\ninfo/i.test(command) ? `$${about.length}\r\n${about}\r\n` : "+OK\r\n");
-      });
-    }).listen(0, "127.0.0.1");
-    onTestFinished(() => void redis.close());
-    await expect.poll(() => redis.address()).not.toBeNull();
-    const { port } = redis.address() as { port: number };
-    const { stdout } = await runCli(["doctor"], {
-      COUNTERSIGN_DATA_DIR: join(directory, "nowhere"),
-      REDIS_URL: `redis://127.0.0.1:${port}`,
-      PORT: "0",
-    });
-    expect(stdout).toMatch(/^ok +redis +version 8\.2\.1$/m);
-  });
-
-  test("changes nothing where there is no instance yet", async () => {
-    const nowhere = join(directory, "nowhere");
-    const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR: nowhere, PORT: "0" });
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/database +none yet; the first start makes it/);
-    await expect(stat(nowhere)).rejects.toThrow("ENOENT");
-  });
-
-  test("reports every problem with advice, without secrets, and exits with 1", async () => {
-    const blocker = createServer().listen(0, "127.0.0.1");
-    onTestFinished(() => void blocker.close());
-    const open_dir = await mkdtemp(join(directory, "open-"));
-    await chmod(open_dir, 0o755);
-    await expect.poll(() => blocker.address()).not.toBeNull();
-    const { port } = blocker.address() as { port: number };
-    const { code, stdout } = await runCli(["doctor", "--json"], {
-      COUNTERSIGN_DATA_DIR: open_dir,
-      COUNTERSIGN_DATADIR: "typo",
-      DATABASE_URL: `postgres://u:hunter2@127.0.0.1:1/nothing`,
-      REDIS_URL: "redis://:hunter2@127.0.0.1:1",
-      PORT: String(port),
-    });
-    expect(code).toBe(1);
-    expect(stdout).not.toContain("hunter2");
-    const findings: { check: string; state: string; advice: string | null }[] = JSON.parse(stdout);
-    const states = Object.fromEntries(findings.map(({ check, state }) => [check, state]));
-    expect(states).toMatchObject({
-      "data directory": "problem",
-      database: "problem",
-      redis: "problem",
-      port: "problem",
-    });
-    expect(findings).toContainEqual(
-      expect.objectContaining({ state: "note", text: "COUNTERSIGN_DATADIR is no setting" }),
-    );
-    for (const { state, advice } of findings) expect(advice === null).toBe(state === "ok");
-  });
-
-  test("names wrong settings", async () => {
-    const { code, stdout } = await runCli(["doctor"], { PORT: "eighty" });
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/PROBLEM +settings +PORT="eighty"/);
   });
 });
 

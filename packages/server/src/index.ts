@@ -1,7 +1,13 @@
 /** What the command line uses of the service; nothing else imports this package. */
 import type * as main from "./edge/main.ts";
 
-export { checkPolicy, type PolicyDiagnostic, redTestDiagnostics, runPolicyTests } from "@countersign/core";
+export {
+  checkPolicy,
+  type PolicyDiagnostic,
+  type PolicyDocument,
+  redTestDiagnostics,
+  runPolicyTests,
+} from "@countersign/core";
 export { type Config, readConfig } from "./edge/config.ts";
 export { type Instance, openInstance } from "./edge/instance.ts";
 export { readMasterKeys, replaceMasterKeyFile } from "./edge/master-key.ts";
@@ -21,13 +27,14 @@ export { type KeyLimits, setKeyLimits } from "./operations/set-key-limits.ts";
 export { type Verified, verifyOrganization } from "./operations/verify-organization.ts";
 export type { Log } from "./ports.ts";
 export type { ConnectionOptions } from "./store/connection.ts";
-export { openDb } from "./store/db.ts";
+export { type Database, openDb } from "./store/db.ts";
 export { attachEmbedded } from "./store/embedded-postgres/attach.ts";
 export { packagedBinaries, systemBinaries } from "./store/embedded-postgres/binaries.ts";
 export { exportDump, restoreDump } from "./store/export.ts";
 export { type DatabaseState, inspectDatabase, inspectRedis } from "./store/inspect.ts";
 export { organizationOfKey } from "./store/key-organization.ts";
 export { type ListedOrganization, listOrganizations } from "./store/organizations.ts";
+export { readDocumentsInForce } from "./store/policies.ts";
 export { startDatabase } from "./store/start-database.ts";
 export { StartRefused } from "./store/start-refused.ts";
 

@@ -70,14 +70,15 @@ function report({ rows }: { readonly rows: number }, where: string): void {
 
 async function restore(file: string): Promise<void> {
   const { readConfig, restoreDump, startDatabase } = await import("@countersign/server");
-  const { checkSecrets } = await import("../doctor/secrets.ts");
+  const { checkContents } = await import("../doctor/contents.ts");
   const config = readConfig(process.env);
   const input = await openText(file);
   const database = await startDatabase({ ...config, search: { path: config.path } }, instanceLog);
   try {
     await restoreDump(database.connection, input, instanceLog);
-    // A service that starts without the key makes another one, and its deliveries and second factors fail.
-    for (const { state, text, advice } of await checkSecrets(config, database.connection))
+    // A service that starts without the key makes another one, and its deliveries and second factors fail; and a policy of
+    // which this release can evaluate less than the one that was exported from may stand aside.
+    for (const { state, text, advice } of await checkContents(config, database.connection))
       if (state === "problem") console.error(`countersign: ${text}\n  before the service starts: ${advice}`);
   } finally {
     await database.stop();

@@ -12,8 +12,8 @@ import {
   startDatabase,
   systemBinaries,
 } from "@countersign/server";
+import { checkContents } from "./contents.ts";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
-import { checkSecrets } from "./secrets.ts";
 
 const skew_ms_max = 1_000;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -27,7 +27,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     return await atDatabase(config, async (connection, source) => {
       const state = await inspectDatabase(connection);
       const usable = state.applied.length > 0 && state.pending.length === 0;
-      const secrets = usable ? await checkSecrets(config, connection) : [];
+      const contents = usable ? await checkContents(config, connection) : [];
       return [
         server(state, source),
         ...writing(state),
@@ -36,7 +36,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
         schema(state),
         ...role(state),
         ...clock(state),
-        ...secrets,
+        ...contents,
       ];
     });
   } catch (error) {

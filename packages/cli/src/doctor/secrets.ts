@@ -2,27 +2,23 @@
 import { randomBytes } from "node:crypto";
 import {
   type Config,
-  type ConnectionOptions,
   createSealer,
-  openDb,
+  type Database,
   readMasterKeys,
   StartRefused,
   sealedStatus,
 } from "@countersign/server";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
 /** What the sealed values of a migrated database need. */
-export async function checkSecrets(config: Config, connection: ConnectionOptions): Promise<Finding[]> {
+export async function checkSecrets(config: Config, db: Database): Promise<Finding[]> {
   const keys = await readMasterKeys(config).catch((error: unknown) => {
     if (error instanceof StartRefused) return error;
     throw error;
   });
   // A key that has sealed nothing: then everything there is opens with none.
   const ring = keys instanceof StartRefused ? createSealer(randomBytes(32)) : createSealer(...ringOf(keys));
-  const db = openDb(connection, silent);
-  const counts = await sealedStatus({ db, ring }).finally(() => db.close());
+  const counts = await sealedStatus({ db, ring });
   const total = counts.reduce((sum, each) => sum + each.total, 0);
   const unreadable = counts.reduce((sum, each) => sum + each.unreadable, 0);
   if (total === 0) return [ok("secrets", "nothing is sealed yet")];

@@ -1,0 +1,46 @@
+/** Whether this release takes the policies that are in force: one of an earlier release may have been let in with what is refused now. */
+import {
+  checkPolicy,
+  type Database,
+  listOrganizations,
+  type PolicyDocument,
+  readDocumentsInForce,
+} from "@countersign/server";
+import { type Finding, ok, problem } from "./finding.ts";
+
+/** So many are named; the others are counted. */
+const named_max = 10;
+
+/** What is in force in all organizations of a migrated database. */
+export async function checkPolicies(db: Database): Promise<Finding[]> {
+  const refused: string[] = [];
+  let in_force = 0;
+  for (const { org_id } of await db.system(listOrganizations)) {
+    for (const { version, document } of await db.tenant(org_id, (query) => readDocumentsInForce(query, org_id))) {
+      in_force += 1;
+      const [first] = checkPolicy({ ...document }).diagnostics;
+      if (first === undefined) continue;
+      const { name } = document.metadata;
+      refused.push(
+        `${org_id}: ${name}, version ${version}, ${first.path}: ${first.message} ${effectOf(document.spec)}`,
+      );
+    }
+  }
+  if (in_force === 0) return [ok("policies", "none of an organization's own is in force")];
+  if (refused.length === 0) return [ok("policies", `this release takes all ${in_force} that are in force`)];
+  const advice = "activate a version that `countersign policies check` accepts";
+  const findings = refused.slice(0, named_max).map((text) => problem("policies", text, advice));
+  const more = refused.length - findings.length;
+  return more === 0 ? findings : [...findings, problem("policies", `${more} more of ${in_force} in force`, advice)];
+}
+
+/** What a rule of which something cannot be evaluated does. Source: policies.md §3. */
+function effectOf({ effect, on_unknown = effect === "none" ? "skip" : "escalate" }: PolicyDocument["spec"]): string {
+  const does = {
+    fire: "acts as if it held",
+    escalate: "asks a person",
+    block: "blocks",
+    skip: "stands aside",
+  }[on_unknown];
+  return `What cannot be evaluated is unknown: the policy ${does}.`;
+}
