@@ -4,6 +4,7 @@ import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { type Plan, planOf } from "../testing/plan.ts";
 import { readTrailPage } from "./audit.ts";
+import { listEscalations } from "./escalations.ts";
 import { firstIdAt } from "./first-id-at.ts";
 import { listIntents } from "./intents.ts";
 
@@ -25,7 +26,14 @@ beforeAll(async () => {
        '', '{}', '{}', '{}', now() from generate_series(1, $2::integer) as n`,
     [org_id, many],
   );
-  await db.query("analyze audit, intents");
+  await db.query(
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
+     select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', 'agent', 'live', 'decided',
+       json_build_object('n', n, 'reviewers', json_build_array(json_build_object('type', 'user', 'id', case n when 1 then 'usr_1' else 'usr_2' end))),
+       now(), now() from generate_series(1, $2::integer) as n`,
+    [org_id, many],
+  );
+  await db.query("analyze audit, intents, escalations");
 });
 
 /** The most rows that a step of the statement gave or left out. */
@@ -61,4 +69,19 @@ test("a key's own intents, where all that others submitted was before it was mad
   expect(await rowsRead(earlier)).toBeLessThan(10);
   const later = (query: Query) => listIntents(query, org_id, { lineage_id, from: "2026-02-01T00:00:00Z" }, null, 51);
   expect((await db.tenant(org_id, later)).rows).toEqual([]);
+});
+
+test("one person's reviews: the records of others are not taken apart", async () => {
+  /** How often a step of the statement was carried out, of the one that was most often. */
+  const most = (plan: Plan): number => Math.max(plan["Actual Loops"], ...(plan.Plans ?? []).map(most));
+  for (const [reviewer, found] of [
+    ["usr_1", [1]],
+    ["user:usr_1", [1]],
+    ["role:usr_1", []],
+    ["nobody", []],
+  ] as const) {
+    const list = (query: Query) => listEscalations(query, org_id, { reviewer }, null, 51);
+    expect(most(await planOf(db, org_id, list)), reviewer).toBeLessThan(10);
+    expect((await db.tenant(org_id, list)).rows, reviewer).toMatchObject(found.map((n) => ({ n })));
+  }
 });
