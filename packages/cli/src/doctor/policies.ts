@@ -6,6 +6,7 @@ import {
   type PolicyDocument,
   readDocumentsInForce,
 } from "@countersign/server";
+import { startPercentProgress } from "../percent-progress.ts";
 import { type Finding, ok, problem } from "./finding.ts";
 
 /** So many are named; the others are counted. */
@@ -15,16 +16,22 @@ const named_max = 10;
 export async function checkPolicies(db: Database): Promise<Finding[]> {
   const refused: string[] = [];
   let in_force = 0;
-  for (const { org_id } of await db.system(listOrganizations)) {
-    for (const { version, document } of await db.tenant(org_id, (query) => readDocumentsInForce(query, org_id))) {
-      in_force += 1;
-      const [first] = checkPolicy({ ...document }).diagnostics;
-      if (first === undefined) continue;
-      const { name } = document.metadata;
-      refused.push(
-        `${org_id}: ${name}, version ${version}, ${first.path}: ${first.message} ${effectOf(document.spec)}`,
-      );
+  const organizations = await db.system(listOrganizations);
+  // Some milliseconds for each policy: a large instance has tens of thousands.
+  const progress = startPercentProgress(process.stderr);
+  try {
+    for (const [index, { org_id }] of organizations.entries()) {
+      for (const { version, document } of await db.tenant(org_id, (query) => readDocumentsInForce(query, org_id))) {
+        in_force += 1;
+        progress.told(index / organizations.length, `${in_force} policies in force checked`);
+        const [first] = checkPolicy({ ...document }).diagnostics;
+        if (first === undefined) continue;
+        const where = `${org_id}: ${document.metadata.name}, version ${version}, ${first.path}`;
+        refused.push(`${where}: ${first.message} ${effectOf(document.spec)}`);
+      }
     }
+  } finally {
+    progress.end();
   }
   if (in_force === 0) return [ok("policies", "none of an organization's own is in force")];
   if (refused.length === 0) return [ok("policies", `this release takes all ${in_force} that are in force`)];
