@@ -17,10 +17,10 @@ export interface BatchRequest {
   readonly mode: "shadow" | undefined;
 }
 
-/** One result, in the place of its item: the answer, or why there is none. */
+/** One result, in the place of its item: the answer, or why there is none: a Fault, or what else was thrown. */
 export type BatchResult =
   | { readonly success: true; readonly answer: SubmissionAnswer }
-  | { readonly success: false; readonly fault: Fault };
+  | { readonly success: false; readonly error: unknown };
 
 /**
  * Items of all batches that are on their way at once. As many as the commit writer has in flight at most, three statements
@@ -57,7 +57,7 @@ export async function submitBatch(
       return places(() => submitItem(item, index, { come: before, over })).finally(() => before.then(over));
     }),
   );
-  const refusals = results.flatMap((result) => (result.success ? [] : [result.fault]));
+  const refusals = results.flatMap((result) => (result.success ? [] : [result.error]));
   const over = refusals.find(isOfCaller);
   if (over !== undefined && refusals.length === results.length) throw over;
   return results;
@@ -79,15 +79,17 @@ export async function submitBatch(
       };
       return { success: true, answer: await submitIntent(runtime, caller, request) };
     } catch (error) {
-      const fault = error instanceof Fault ? error : new Fault("internal_error", { cause: error });
-      return { success: false, fault: isOfCaller(fault) ? fault : faultOfItem(fault, index) };
+      return {
+        success: false,
+        error: error instanceof Fault && !isOfCaller(error) ? faultOfItem(error, index) : error,
+      };
     }
   }
 }
 
 /** The caller's key ended, or its session or open mode (`missing_api_key`: there is nothing left to be let in with). */
-function isOfCaller({ code }: Fault): boolean {
-  return code === "invalid_api_key" || code === "expired_api_key" || code === "missing_api_key";
+function isOfCaller(error: unknown): boolean {
+  return error instanceof Fault && ["invalid_api_key", "expired_api_key", "missing_api_key"].includes(error.code);
 }
 
 /** The fault of an item, with its places as those of the whole body. */

@@ -5,11 +5,13 @@ import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { createPasswords } from "../../edge/passwords.ts";
 import type { Db } from "../../ports.ts";
+import { CommitLost } from "../../store/connection.ts";
 import { insertPerson } from "../../store/people.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
 import { blockedBody, reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
+import { silentLog } from "../../testing/silent-log.ts";
 
 const database = await testDatabase();
 let url: string;
@@ -172,6 +174,41 @@ describe("POST /v1/intents/batch", () => {
     expect(json.results).toMatchObject([{ success: true }, { success: false, error: { code: "invalid_api_key" } }]);
     const none = await submitting([held]);
     expect([none.status, none.json.error.code]).toEqual([401, "invalid_api_key"]);
+  });
+
+  test("an item that met a lost database is told so as a single intent is, and what fails by us stands in the log", async () => {
+    const { db } = database;
+    const reviewed = await reviewedOrganization(db, url);
+    const { intent_id } = (await call(url, "POST", "/v1/intents", { key: reviewed.agent, body: blockedBody })).json;
+    for (const key of [reviewed.operator, reviewed.admin])
+      await call(url, "POST", `/v1/intents/${intent_id}/override`, { key, body: { reason: "seen it" } });
+    let broken = new Error();
+    const tenant: Db["tenant"] = (org_id, work) =>
+      db.tenant(org_id, (query) =>
+        work((text, params) =>
+          // Asked for a block only, while an override is about.
+          text.includes("fingerprint = decode") ? Promise.reject(broken) : query(text, params),
+        ),
+      );
+    const told: object[] = [];
+    const log = { ...silentLog, error: (fields: object) => void told.push(fields) };
+    const node = await serviceNode(database, { log, db: { ...db, tenant } });
+    const errors = [
+      ["unavailable", new CommitLost("lost")],
+      ["internal_error", new Error("broken")],
+    ] as const;
+    for (const [code, error] of errors) {
+      broken = error;
+      const options = {
+        key: reviewed.agent,
+        body: { intents: [{ intent }, blockedBody, blockedBody, { intent: {} }] },
+      };
+      const { status, json } = await call(node.url, "POST", "/v1/intents/batch", options);
+      expect(status).toBe(200);
+      const failed = { success: false, error: { code, request_id: expect.any(String), details: [] } };
+      expect(json.results).toMatchObject([{ success: true }, failed, failed, { error: { code: "invalid_request" } }]);
+      expect(told.splice(0)).toMatchObject([{ code, err: error }]);
+    }
   });
 
   test("a session that ends meanwhile is told as an ended key is: 401 where nothing is decided", async () => {

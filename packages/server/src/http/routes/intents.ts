@@ -1,4 +1,5 @@
 /** Intents over HTTP. Source: contract §4, api.md §4. */
+import { errorCodes } from "@countersign/contract";
 import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/read-intents.ts";
 import { recordObservation } from "../../operations/record-observation.ts";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -7,7 +8,7 @@ import { submitIntent } from "../../operations/submit-intent.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
 import { answerOnce } from "../answer-once.ts";
 import { ClientGone } from "../body.ts";
-import { faultText } from "../faults.ts";
+import { faultOf, faultText } from "../faults.ts";
 import type { Handlers } from "../handler.ts";
 
 type IntentHandlers = Pick<
@@ -37,9 +38,12 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
 
     async submitIntentBatch({ caller, body, examine, query, request_id }) {
       const results = await submitBatch(runtime, caller, { items: body.intents, examine, mode: query.mode }, checkItem);
-      for (const result of results)
-        if (!result.success)
-          runtime.log.debug({ request_id, code: result.fault.code, err: result.fault.cause }, "batch item refused");
+      const faults = results.flatMap((result) => (result.success ? [] : [faultOf(result.error)]));
+      for (const { code, cause } of faults) runtime.log.debug({ request_id, code, err: cause }, "batch item refused");
+      // The answer's status tells nobody of them; one line for each kind, as all items may have met the same.
+      for (const [code, fault] of new Map(faults.map((fault) => [fault.code, fault])))
+        if (errorCodes[code].status >= 500)
+          runtime.log.error({ request_id, code, err: fault.cause ?? fault }, "batch items failed");
       const { total, succeeded, failed } = batchTotals(results);
       const texts = results.map((result) => resultText(result, request_id)).join(",");
       return {
@@ -84,7 +88,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
 }
 
 function resultText(result: BatchResult, request_id: string): string {
-  if (!result.success) return `{"success":false,"error":${faultText(result.fault, request_id)}}`;
+  if (!result.success) return `{"success":false,"error":${faultText(faultOf(result.error), request_id)}}`;
   const { intent_id, decision_text, replayed } = result.answer;
   return `{"success":true,"intent_id":"${intent_id}","decision":${decision_text}${replayed ? ',"replayed":true' : ""}}`;
 }
