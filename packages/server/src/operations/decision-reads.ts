@@ -6,8 +6,8 @@
 import { setImmediate } from "node:timers/promises";
 import { Fault } from "@countersign/core";
 import type { Db, Timers } from "../ports.ts";
-import { CommitLost } from "../store/connection.ts";
 import { readDecisions, type StoredDecision } from "../store/intents.ts";
+import { readAgain } from "./read-again.ts";
 
 /** The reader of one node. */
 export interface DecisionReads {
@@ -54,12 +54,7 @@ export function createDecisionReads(db: Pick<Db, "tenant">, timers: Timers): Dec
   async function readSome(org_id: string, some: ReadonlyMap<string, readonly Asking[]>): Promise<void> {
     let answer: (asking: Asking, intent_id: string) => void;
     try {
-      const read = () => db.tenant(org_id, (query) => readDecisions(query, org_id, [...some.keys()]));
-      // How a commit of nothing ended does not matter, and thousands may share the read.
-      const rows = await read().catch((error: unknown) => {
-        if (error instanceof CommitLost) return read();
-        throw error;
-      });
+      const rows = await readAgain(() => db.tenant(org_id, (query) => readDecisions(query, org_id, [...some.keys()])));
       const found = new Map(rows.map((row) => [row.intent_id, row]));
       answer = ({ resolve }, intent_id) => resolve(found.get(intent_id));
     } catch (error) {

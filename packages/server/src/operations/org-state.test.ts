@@ -1,6 +1,7 @@
 /** How much of stored documents is kept in memory. Source: api.md §5. */
 import { expect, test } from "vitest";
 import type { Db } from "../ports.ts";
+import { CommitLost } from "../store/connection.ts";
 import { withHead } from "../store/heads.ts";
 import { writeStoredContext } from "../store/stored-context.ts";
 import { testDatabase } from "../testing/database.ts";
@@ -121,6 +122,36 @@ test("after a push of facts one statement makes a state, with the rules of befor
   expect(await after("policy")).toEqual({ compiled: 2 });
   expect(statements).toBeGreaterThan(1);
   expect(await after("context")).toEqual({ compiled: 2 });
+});
+
+test("a session that is lost with the commit of a read has it made once more, unless its commit got no answer", async () => {
+  const { org_id } = await testOrganization(db);
+  const org = { scope: "org" } as const;
+  const document = { contract_version: "1", facts: {} } as const;
+  await db.tenant(org_id, (query) => writeStoredContext(query, org_id, org, document, new Date().toISOString(), null));
+  let losses: Error[] = [];
+  const losing: Db = {
+    ...db,
+    async tenant(of, work) {
+      const answer = await db.tenant(of, work);
+      const loss = losses.shift();
+      if (loss !== undefined) throw new CommitLost("lost", { cause: loss });
+      return answer;
+    },
+  };
+  const states = createOrgStates(losing, () => ({}) as never);
+  const reset = new Error("Connection terminated unexpectedly");
+  losses = [reset];
+  const decisions = await Promise.all(Array.from({ length: 10 }, () => states.get(org_id)));
+  const [state] = decisions as [(typeof decisions)[number]];
+  losses = [reset];
+  expect(await Promise.all(decisions.map((each) => each.storedContext([org])))).toHaveLength(10);
+  losses = [reset];
+  expect(await states.isOutdated(org_id, state)).toBe(false);
+  states.forget(org_id, state);
+  losses = [new Error("Query read timeout"), reset];
+  await expect(states.get(org_id)).rejects.toThrow(CommitLost);
+  expect(losses).toEqual([reset]);
 });
 
 test("who asks for a document while it is read shares the read, and its failure; the next to ask reads again", async () => {

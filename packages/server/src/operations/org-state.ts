@@ -16,6 +16,7 @@ import { readPolicyEpoch } from "../store/heads.ts";
 import { readMembranes } from "../store/membranes.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../store/policies.ts";
 import { type ContextSubject, readStoredContext, type StoredContext, subjectKey } from "../store/stored-context.ts";
+import { readAgain } from "./read-again.ts";
 
 /** A membrane ready to decide with. */
 export interface DecidingMembrane {
@@ -137,7 +138,7 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
     get: (org_id) => states.get(org_id) ?? load(org_id),
     forget,
     async isOutdated(org_id, state) {
-      const policy_epoch = await db.tenant(org_id, (query) => readPolicyEpoch(query, org_id));
+      const policy_epoch = await readAgain(() => db.tenant(org_id, (query) => readPolicyEpoch(query, org_id)));
       if (policy_epoch === state.policy_epoch) return false;
       forget(org_id, state);
       return true;
@@ -153,14 +154,16 @@ async function readOrgState(
   kept: Kept,
 ): Promise<{ readonly state: OrgState; readonly bytes: number }> {
   const kept_rules = known.get(org_id);
-  const { read, ...head } = await db.tenant(org_id, async (query) => {
-    // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
-    const head = await readDecidingHead(query, org_id, listedSubjectsMax);
-    if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
-    if (head.policy_epoch === kept_rules?.policy_epoch) return { ...head, read: null };
-    const membranes = await readMembranes(query, org_id);
-    return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
-  });
+  const reading = () =>
+    db.tenant(org_id, async (query) => {
+      // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
+      const head = await readDecidingHead(query, org_id, listedSubjectsMax);
+      if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+      if (head.policy_epoch === kept_rules?.policy_epoch) return { ...head, read: null };
+      const membranes = await readMembranes(query, org_id);
+      return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
+    });
+  const { read, ...head } = await readAgain(reading);
   const rules =
     read === null
       ? (kept_rules as Rules)
@@ -231,9 +234,9 @@ function contextReader(
   const reading = new Map<string, Promise<StoredContext | null>>();
 
   function read(missing: readonly ContextSubject[]): Promise<StoredContext | null>[] {
-    const rows = db
-      .tenant(org_id, (query) => readStoredContext(query, org_id, missing))
-      .then((found) => new Map(found.map((row) => [`${row.scope} ${row.subject}`, row])));
+    const rows = readAgain(() => db.tenant(org_id, (query) => readStoredContext(query, org_id, missing))).then(
+      (found) => new Map(found.map((row) => [`${row.scope} ${row.subject}`, row])),
+    );
     return missing.map((subject) => {
       const key = keyOf(subject);
       const one = rows
