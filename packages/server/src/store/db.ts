@@ -19,13 +19,15 @@ import { createSessionShares } from "./session-shares.ts";
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
+  /** It changes nothing, so it is run again where its session was lost: requests of all organizations may share it. */
+  readonly reads_only?: true;
 }
 
 /** The port, and what only the store and the edge use. */
 export interface Database extends Db {
   /**
-   * Rows of one autocommitted statement in the system scope, one round trip. It is never run again here: after
-   * `isConnectionLost` its outcome is unknown to the caller.
+   * Rows of one autocommitted statement in the system scope, one round trip. Unless it only reads it is never run again here:
+   * after `isConnectionLost` its outcome is unknown to the caller.
    */
   named<Row extends object = Record<string, unknown>>(
     statement: NamedStatement,
@@ -75,7 +77,7 @@ const queue_session =
   "set enable_bitmapscan = off; set enable_seqscan = off; set enable_sort = off; set enable_hashjoin = off; " +
   "set enable_mergejoin = off; set jit = off; set plan_cache_mode = force_generic_plan";
 
-/** Runs of one transaction before its conflict is given to the caller. */
+/** Runs of one transaction before its conflict is given to the caller, and of a statement that only reads. */
 const transaction_runs_max = 5;
 const retry_pause_ms = 50;
 /** How long a closing waits for the server's side of it. */
@@ -169,9 +171,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       try {
         return await runOnce(client, begin, work);
       } catch (error) {
-        // Whoever got no answer has waited for it as long as anybody waits; the session after it may be as silent.
-        const again =
-          isConflict(error) || (isConnectionLost(error) && !(error instanceof CommitLost || isUnanswered(error)));
+        const again = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
         if (!again || runs >= transaction_runs_max) throw error;
         log.debug({ error, runs }, "transaction is run again");
         await pause(runs * 2);
@@ -179,15 +179,18 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     }
   }
 
-  async function single<Row extends object>(pool: pg.Pool, config: pg.QueryConfig): Promise<Row[]> {
-    const client = await acquire(pool);
-    try {
-      const result = await client.query<Row>(config);
-      client.release();
-      return result.rows ?? [];
-    } catch (error) {
-      client.release(isSessionUseless(error));
-      throw error;
+  async function single<Row extends object>(pool: pg.Pool, config: pg.QueryConfig, runs_max = 1): Promise<Row[]> {
+    for (let runs = 1; ; runs += 1) {
+      const client = await acquire(pool);
+      try {
+        const result = await client.query<Row>(config);
+        client.release();
+        return result.rows ?? [];
+      } catch (error) {
+        client.release(isSessionUseless(error));
+        if (!isSessionLost(error) || runs >= runs_max) throw error;
+        log.debug({ error, runs }, "statement is run again");
+      }
     }
   }
 
@@ -199,7 +202,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     },
     system: (work) => run(systems, "begin", work),
     queued: (statement, params) => single(queues, { ...statement, values: [...params] }),
-    named: (statement, params) => single(systems, { ...statement, values: [...params] }),
+    named: ({ name, text, reads_only }, params) =>
+      single(systems, { name, text, values: [...params] }, reads_only ? transaction_runs_max : 1),
     query: (text, params = []) => single(systems, { text, values: [...params] }),
     stats: () => ({
       total: tenants.totalCount + systems.totalCount + queues.totalCount,
@@ -212,6 +216,11 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       await Promise.race([Promise.all(ends), pause(goodbye_ms_max, undefined, { ref: false })]);
     },
   };
+}
+
+/** Whoever got no answer has waited for it as long as anybody waits; the session after it may be as silent. */
+function isSessionLost(error: unknown): boolean {
+  return isConnectionLost(error) && !isUnanswered(error);
 }
 
 function queryOn(client: pg.PoolClient): Query {

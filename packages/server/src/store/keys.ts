@@ -32,12 +32,14 @@ export const readPresentedKeys = {
     join api_keys k on k.org_id = i.org_id and k.key_id = i.key_id
     join org_heads h on h.org_id = i.org_id
     where i.key_sha256 = any($1::bytea[])`,
+  reads_only: true,
 } as const;
 
 /** Whether open mode has ended, and the epoch of the organization it acts for (null: there is none yet). */
 export const readOpenMode = {
   name: "read_open_mode",
   text: `select i.key_ever_created, (select auth_epoch from org_heads where org_id = $1) as auth_epoch from instance i`,
+  reads_only: true,
 } as const;
 
 /** A new key; times in RFC 3339. */
