@@ -199,6 +199,29 @@ test("where two events fill a statement, the turns go on from one to the next: n
   await emptied();
 });
 
+test("turns go on from one dispatch to the next also where nobody hears of the events", async () => {
+  const busy = await organization(1);
+  const late = await organization(1);
+  await addEvents(late.org_id, 1);
+  // Each is as much as a statement takes.
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select $1, gen_random_uuid(), 'escalation.decided', to_json((select string_agg(gen_random_uuid()::text, '')
+       from generate_series(1, 100000) where n > 0)), clock_timestamp() from generate_series(1, 4) as n`,
+    [busy.org_id],
+  );
+  const told: number[] = [];
+  let turn_after = "";
+  for (let left = true; left; ) {
+    const pass = await dispatchEvents(db, roomy, { ...made, turn_after });
+    told.push(pass.leased.length);
+    ({ turn: turn_after, events_left: left } = pass);
+  }
+  // The second statement begins with the other organization's, which leaves room for one of the busy one's.
+  expect(told).toEqual([0, 1, 0, 0]);
+  await emptied();
+});
+
 test("an event for more receivers than one statement has ids for waits for the next one, whole", async () => {
   const { org_id, webhook_ids } = await organization(100);
   await addEvents(org_id, 5);

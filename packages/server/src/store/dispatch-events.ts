@@ -118,7 +118,10 @@ const dispatchStatement: QueueStatement = {
     coalesce(max(t.event_id) filter (where t.ctid not in (select l.ctid from later l)), $12::jsonb ->> t.org_id, ''), null
   from taken t group by t.org_id having max(t.round) = (select events from share)
   union all
-  select null, null, null, null, null, null, null, null, null, null, null, null, null,
+  select (select t.org_id from taken t
+      where t.ctid not in (select l.ctid from later l) or t.ctid in (select p.ctid from part p)
+      order by t.round desc, t.had_turn desc, t.org_id desc limit 1),
+    null, null, null, null, null, null, null, null, null, null, null, null,
     exists(select 1 from later) or (exists(select 1 from taken) and (
       (select count(*) from wanted) = $10::integer or (select count(*) from chosen) < (select count(*) from wanted) or exists(select 1 from offered where round = (select events from share))))`,
 };
@@ -133,7 +136,7 @@ export interface Dispatched {
   readonly events_left: boolean;
   /** By organization that may have more events: the last one that was dispatched. */
   readonly last: Readonly<Record<string, string>>;
-  /** The organization that had the last turn: the next statement begins after it. */
+  /** The organization that had the last turn, also where nobody hears of its event: the next statement begins after it. */
   readonly turn: string;
 }
 
@@ -173,17 +176,14 @@ export async function dispatchEvents(
   const leased: ClaimedDelivery[] = [];
   const last: Record<string, string> = {};
   let events_left = false;
+  let turn = turn_after;
   for (const line of lines) {
-    if (line.events_left !== null) events_left = line.events_left;
-    else if (line.last_event_id !== null) last[line.org_id as string] = line.last_event_id;
+    if (line.events_left !== null) {
+      events_left = line.events_left;
+      turn = line.org_id ?? turn_after;
+    } else if (line.last_event_id !== null) last[line.org_id as string] = line.last_event_id;
     else if (line.delivery_id === null) waiting.push(line as ReceiverKey);
     else leased.push(line as unknown as ClaimedDelivery);
   }
-  return { leased, waiting, events_left, last, turn: lastTurn([...leased, ...waiting], turn_after) };
-}
-
-/** Of organizations in their order, begun after `before` and round to it. */
-function lastTurn(told: readonly ReceiverKey[], before: string): string {
-  const organizations = told.map(({ org_id }) => org_id).sort();
-  return organizations.findLast((org_id) => org_id <= before) ?? organizations.at(-1) ?? before;
+  return { leased, waiting, events_left, last, turn };
 }
