@@ -1,5 +1,6 @@
 import type { Decision } from "@countersign/contract";
 import { Fault } from "@countersign/core";
+import { isUnanswered } from "../store/connection.ts";
 import { readDueEscalations } from "../store/escalations.ts";
 import { readFirstAnswer } from "../store/intents.ts";
 import { changeEscalation, rulingOf } from "./change-escalation.ts";
@@ -11,7 +12,9 @@ const batch_rows = 50;
 /**
  * Closes the reviews whose time is over, at most 50 in one go, in turns from organization to organization; true: there may be
  * more. What another node or a step of the same moment was first with is passed over, as the database's clock decides each
- * one, and so is what cannot be closed: both are added to `passed_over`, and what stands there is left alone. Source: api.md §6.
+ * one, and so is what cannot be closed: both are added to `passed_over`, and what stands there is left alone. So is the rest of
+ * an organization for a session of which one of them has waited in vain: each would wait for seconds again, and everybody
+ * else's for all of them. Source: api.md §6.
  */
 export async function timeOutEscalations(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
@@ -19,7 +22,12 @@ export async function timeOutEscalations(
 ): Promise<boolean> {
   const due = await runtime.db.system((query) => readDueEscalations(query, batch_rows, passed_over));
   let closed = 0;
+  const out_of_reach = new Set<string>();
   for (const { org_id, escalation_id } of due) {
+    if (out_of_reach.has(org_id)) {
+      passed_over.push(escalation_id);
+      continue;
+    }
     // Each in a transaction of its own: one that cannot be closed must not keep the others open.
     try {
       await runtime.db.tenant(org_id, (query) =>
@@ -38,6 +46,7 @@ export async function timeOutEscalations(
       closed += 1;
     } catch (error) {
       passed_over.push(escalation_id);
+      if (isUnanswered(error)) out_of_reach.add(org_id);
       if (!(error instanceof Fault && error.code === "escalation_closed"))
         runtime.log.error({ err: error, escalation_id }, "an escalation could not be timed out");
     }

@@ -1,10 +1,14 @@
 /** Reviews end when their time is over, whatever others do. Source: api.md §6. */
 import { expect, test } from "vitest";
+import { createClock } from "../edge/clock.ts";
+import { createIds } from "../edge/ids.ts";
+import { timeOutEscalations } from "../operations/time-out-escalations.ts";
 import { readDueEscalations } from "../store/escalations.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call } from "../testing/http-node.ts";
 import { deadlineIn, heldBody, reviewedOrganization } from "../testing/review.ts";
 import { serviceNode } from "../testing/service-node.ts";
+import { silentLog } from "../testing/silent-log.ts";
 
 const database = await testDatabase();
 const { db } = database;
@@ -40,4 +44,29 @@ test("reviews that cannot be closed hide no others from their time limit, howeve
     status: "final",
     escalation_status: "timed_out",
   });
+});
+
+test("an organization whose sessions are all held keeps nobody waiting with each of its reviews that are over", async () => {
+  await db.query("delete from escalations");
+  await db.query(
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
+     select 'org_a', 'org_a ' || n, '', '', '', 'live', 'pending', '{}', now(), clock_timestamp() - interval '1 s' from generate_series(1, 60) n`,
+  );
+  const asked: string[] = [];
+  const tenant = async (org_id: string) => {
+    asked.push(org_id);
+    throw new Error("timeout exceeded when waiting for a session of this organization");
+  };
+  const runtime = {
+    db: { ...db, tenant },
+    ids: createIds(createClock()),
+    log: silentLog,
+    deliveries: { poke: () => {} },
+  };
+  const passed_over: string[] = [];
+  expect(await timeOutEscalations(runtime, passed_over)).toBe(true);
+  expect([asked, passed_over.length]).toEqual([["org_a"], 50]);
+  expect(await timeOutEscalations(runtime, passed_over)).toBe(false);
+  expect([asked, passed_over.length]).toEqual([["org_a", "org_a"], 60]);
+  await db.query("delete from escalations");
 });
