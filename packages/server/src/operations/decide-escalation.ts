@@ -30,9 +30,12 @@ import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, demandInForce, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
-import { type Identity, identityOf, isOwn, submitterOf } from "./identity.ts";
+import { identityOf, isOwn, submitterOf } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
+import { shownRemark } from "./shown-remark.ts";
+
+type IntentInReview = NonNullable<Awaited<ReturnType<typeof readIntent>>>;
 
 /**
  * Votes. One rejection closes the review as block; approvals close it when enough different people gave them. An
@@ -52,12 +55,13 @@ export async function decideEscalation(
     const { org_id } = current;
     const state = await runtime.orgStates.get(org_id);
     return idempotent(runtime, current, terms, async (query) => {
-      const { person } = await admit(query, current, escalation_id);
+      const { person, intent } = await admit(query, current, escalation_id);
       // Neither a refusal nor a ruling may rest on policies and membranes of before.
       if (input.modifications !== undefined)
         await demandInForce(runtime, query, { org_id, policy_epoch: await readPolicyEpoch(query, org_id) }, state);
-      const ruling = await rulingFor(query, org_id, escalation_id, input, state);
-      const { outcome, comment = null } = input;
+      const { ruling, hidden } = rulingFor(intent, input, state);
+      const { outcome } = input;
+      const comment = input.comment === undefined ? null : shownRemark(intent, input.comment, hidden);
       const modifications = changedBy(ruling);
       const data = { person, outcome, comment, modifications };
       const audit = { actor: current.actor, type: "voted", data } as const;
@@ -74,19 +78,24 @@ export async function decideEscalation(
 }
 
 /**
- * Who the caller is. That somebody may not rule, or comes too late, is said before anything of what the change would do; it
- * is asked again under the lock. Faults: not_found, self_review, forbidden, escalation_closed.
+ * Who the caller is, and the intent in review. That somebody may not rule, or comes too late, is said before anything of
+ * what the change would do; it is asked again under the lock. Faults: not_found, self_review, forbidden, escalation_closed.
  */
-async function admit(query: Query, caller: Caller, escalation_id: string): Promise<Identity> {
+async function admit(
+  query: Query,
+  caller: Caller,
+  escalation_id: string,
+): Promise<{ readonly person: string; readonly intent: IntentInReview }> {
   const review = await readReview(query, caller.org_id, escalation_id);
-  if (review === undefined) throw new Fault("not_found");
+  const intent = await readIntent(query, caller.org_id, review?.record.intent_id ?? "");
+  if (review === undefined || intent === undefined) throw new Fault("not_found");
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
   const submitter = await submitterOf(query, caller.org_id, review.record.intent_id);
   if (isOwn(reviewer, submitter)) throw new Fault("self_review");
   await demandReviewer(query, review.record.reviewers, caller, reviewer.person);
   const { status, expires_at } = review.record;
   if (status !== "pending" || isReached(expires_at, await databaseNow(query))) throw new Fault("escalation_closed");
-  return reviewer;
+  return { person: reviewer.person, intent };
 }
 
 function isReached(moment: string, now: string): boolean {
@@ -114,26 +123,24 @@ async function demandReviewer(
   throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");
 }
 
-/** What an approval would let through; null for a block. Faults: invalid_request, modified_action_blocked. */
-async function rulingFor(
-  query: Query,
-  org_id: string,
-  escalation_id: string,
+/**
+ * What an approval would let through, null for a block, and the texts of the reviewer's change that policies keep from
+ * people. Faults: invalid_request, modified_action_blocked.
+ */
+function rulingFor(
+  row: IntentInReview,
   { outcome, modifications = [] }: RulingInput,
   state: OrgState,
-): Promise<Ruling | null> {
+): { readonly ruling: Ruling | null; readonly hidden: readonly string[] } {
   if (outcome !== "approve_modified" && modifications.length > 0)
     throw invalid("/modifications", "Modifications go with the outcome approve_modified only.");
-  if (outcome === "block") return null;
-  const review = await readReview(query, org_id, escalation_id);
-  const row = await readIntent(query, org_id, review?.record.intent_id ?? "");
-  if (row === undefined) throw new Fault("not_found");
+  if (outcome === "block") return { ruling: null, hidden: [] };
   const decision = row.decision as unknown as Decision;
   const asked = rulingOf(decision);
   if (modifications.length === 0) {
     if (outcome === "approve_modified" && asked.outcome === "approve")
       throw invalid("/modifications", "Say what is modified: no policy asks for a modification.");
-    return asked;
+    return { ruling: asked, hidden: [] };
   }
   for (const [index, { op, value }] of modifications.entries())
     if (op !== "remove" && value === undefined) throw invalid(`/modifications/${index}/value`, `${op} needs a value.`);
@@ -144,11 +151,8 @@ async function rulingFor(
   const content: Readonly<Record<string, unknown>> = patched.document;
   const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, content);
   const own = modifications.map(({ op, ...each }) => ({ op, ...withoutTexts(each, hidden), policy_id: null }));
-  return {
-    outcome: "approve_modified",
-    modifications: [...asked.modifications, ...own, ...policyMade],
-    modified_content,
-  };
+  const made = [...asked.modifications, ...own, ...policyMade];
+  return { ruling: { outcome: "approve_modified", modifications: made, modified_content }, hidden };
 }
 
 /** What the reviewer changed, as others may see it; null: nothing. */
@@ -165,12 +169,7 @@ function changedBy(ruling: Ruling | null) {
  */
 function evaluateAgain(
   state: OrgState,
-  row: {
-    readonly membrane_id: string;
-    readonly mode: Decision["pipeline_mode"];
-    readonly facts: object;
-    readonly created_at: string;
-  },
+  row: IntentInReview,
   submitted: DecidableIntent,
   content: Readonly<Record<string, unknown>>,
 ) {

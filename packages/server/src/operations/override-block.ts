@@ -15,6 +15,7 @@ import { eventRow } from "./event-row.ts";
 import { idempotent } from "./idempotent.ts";
 import { identityOf } from "./identity.ts";
 import type { Runtime } from "./runtime.ts";
+import { shownRemark } from "./shown-remark.ts";
 
 /**
  * Overrides a block: the next retry of the same action within 24 hours is approved, once. Where a policy asks for two
@@ -26,10 +27,10 @@ export async function overrideBlock(
   runtime: Runtime,
   caller: Caller,
   intent_id: string,
-  { reason }: OverrideInput,
+  input: OverrideInput,
   idempotency_key: string | undefined,
 ): Promise<OnceAnswer<Override>> {
-  const terms = { operation: "override_block", idempotency_key, request: { intent_id, reason } };
+  const terms = { operation: "override_block", idempotency_key, request: { intent_id, reason: input.reason } };
   const answer = await withCurrentCaller(runtime, caller, async (current) => {
     const { org_id, actor } = current;
     const state = await runtime.orgStates.get(org_id);
@@ -38,6 +39,7 @@ export async function overrideBlock(
       if (intent === undefined) throw new Fault("not_found");
       const person = await admit(query, current, intent);
       const { decision, mode } = enforcedBlock(intent);
+      const reason = shownRemark(intent, input.reason);
       let override: Override | undefined;
       await withHead(query, org_id, async (head) => {
         demandCurrent(head, current);

@@ -125,7 +125,7 @@ function intentRecord(row: StoredIntent): IntentRecord {
  * What policies hid when they decided, whatever the verdict, and what they hid of the action that people then changed.
  * Intents from before the first was recorded have it in the decision only.
  */
-function withheldOf({ intent, decision, resolution }: StoredIntent): string[] {
+export function withheldOf({ intent, decision, resolution }: StoredIntent): string[] {
   const { withheld = [] } = intent as { withheld?: string[] };
   const places = new Set(withheld);
   for (const { modifications = [] } of [decision, resolution ?? {}] as Partial<Decision>[]) {

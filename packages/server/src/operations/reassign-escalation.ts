@@ -1,10 +1,14 @@
 import type { Escalation, ReassignInput } from "@countersign/contract";
+import type { Query } from "../ports.ts";
+import { readReview } from "../store/escalations.ts";
+import { readIntent } from "../store/intents.ts";
 import { markUntold } from "../store/mails.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
 import { submitterOf } from "./identity.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
+import { shownRemark } from "./shown-remark.ts";
 
 /**
  * Hands a review to different reviewers, all of whom are told by mail. Its time limit stays what it was, and so do the
@@ -20,8 +24,9 @@ export async function reassignEscalation(
 ): Promise<Escalation> {
   const record = await withCurrentCaller(runtime, caller, (current) =>
     runtime.db.tenant(current.org_id, async (query) => {
-      const audit = { actor: current.actor, type: "reassigned", data: { reviewers, reason: reason ?? null } } as const;
       const { org_id } = current;
+      const because = reason === undefined ? null : await shownReason(query, org_id, escalation_id, reason);
+      const audit = { actor: current.actor, type: "reassigned", data: { reviewers, reason: because } } as const;
       const changed = await changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, review) => {
         demandCurrent(head, current);
         const { intent_id, status, votes, quorum } = review.record;
@@ -39,4 +44,9 @@ export async function reassignEscalation(
   runtime.deliveries.poke();
   runtime.mails.poke();
   return record;
+}
+
+async function shownReason(query: Query, org_id: string, escalation_id: string, reason: string): Promise<string> {
+  const review = await readReview(query, org_id, escalation_id);
+  return shownRemark(await readIntent(query, org_id, review?.record.intent_id ?? ""), reason);
 }

@@ -5,12 +5,13 @@ import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
-import { readDecision } from "../store/intents.ts";
+import { readDecision, readIntent } from "../store/intents.ts";
 import { insertObservation } from "../store/observations.ts";
 import { type Caller, shownActor } from "./caller.ts";
 import { idempotent } from "./idempotent.ts";
 import { maySee } from "./read-intents.ts";
 import type { Runtime } from "./runtime.ts";
+import { shownRemark } from "./shown-remark.ts";
 
 /** Adds an observation to an intent; any number may be made. Faults: not_found, idempotency_conflict. */
 export function recordObservation(
@@ -37,11 +38,12 @@ async function observe(
   input: ObservationInput,
   query: Query,
 ): Promise<Observation> {
+  const intent = input.detail === undefined ? undefined : await readIntent(query, caller.org_id, intent_id);
   const observation: Observation = {
     observation_id: runtime.ids.next("observation"),
     intent_id,
     status: input.status,
-    detail: input.detail ?? null,
+    detail: shownRemark(intent, input.detail ?? null),
     recorded_by: shownActor(caller.actor),
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };

@@ -45,6 +45,7 @@ beforeAll(async () => {
       },
     },
     { name: "stop", spec: { when: "params.ssn == params.other && params.stop", effect: "block" } },
+    { name: "refuse", spec: { when: "params.refuse == true", effect: "block" } },
   ];
   for (const { name, spec } of rules) {
     const policy = {
@@ -60,7 +61,15 @@ beforeAll(async () => {
   }
   const hook = {
     url: "https://receiver.example.com/hook",
-    event_types: ["decision.escalated", "decision.blocked", "decision.approved", "escalation.cancelled"],
+    event_types: [
+      "decision.escalated",
+      "decision.blocked",
+      "decision.approved",
+      "decision.overridden",
+      "escalation.cancelled",
+      "escalation.decided",
+      "escalation.reassigned",
+    ],
   };
   expect((await call(url, "POST", "/v1/escalations/webhooks", { key: admin, body: hook })).status).toBe(201);
 });
@@ -134,4 +143,57 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
       expect(text, place).not.toContain(String(account));
     }
   }
+});
+
+test("a hidden value goes nowhere when somebody quotes it: in a comment, a reason, or what became of the action", async () => {
+  const operator = (await org.key({ role: "operator" })).api_key;
+  const remark = `Asked Ann: ${secret} and ${account} are right`;
+  const left = "Asked Ann: [redacted] and [redacted] are right";
+  const post = async (path: string, body: object, key = operator) => {
+    const { status, json, text } = await call(url, "POST", path, { key, body });
+    expect(status, text).toBeLessThan(300);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(String(account));
+    return json;
+  };
+  const held = async () => `/v1/escalations/${(await submit({ ask: true })).json.decision.escalation_id}`;
+
+  const allowed = await held();
+  await post(`${allowed}/reassign`, { reviewers: [{ type: "role", id: "operator" }], reason: remark });
+  const approved = await post(`${allowed}/decision`, { outcome: "approve", comment: remark });
+  expect(approved.escalation.votes[0].comment).toBe(left);
+  expect(approved.escalation.resolution.comment).toBe(left);
+  const refused = await post(`${await held()}/decision`, { outcome: "block", comment: remark });
+  expect(refused.escalation.resolution.comment).toBe(left);
+  const cancelled = await post(`${await held()}/cancel`, { reason: remark });
+  expect(cancelled.escalation.resolution.comment).toBe(left);
+  // What a reviewer puts in the place of a hidden value is hidden as well.
+  const changed = await post(`${await held()}/decision`, {
+    outcome: "approve_modified",
+    modifications: [{ op: "replace", path: "/ssn", value: "987-65-4321-ZZ" }],
+    comment: `It is 987-65-4321-ZZ, not ${secret}`,
+  });
+  expect(changed.escalation.resolution.comment).toBe("It is [redacted], not [redacted]");
+
+  const { intent_id } = (await submit({ refuse: true })).json;
+  const { override } = await post(`/v1/intents/${intent_id}/override`, { reason: remark });
+  expect(override.reason).toBe(left);
+  const detail = { said: remark };
+  const { observation } = await post(`/v1/intents/${intent_id}/observations`, { status: "skipped", detail }, admin);
+  expect(observation.detail).toEqual({ said: left });
+  // Marks may be longer than what they stand for.
+  const long = `${"ssn: ".repeat(796)}${secret} ${secret}`.slice(0, 4_000);
+  const { observation: other } = await post(
+    `/v1/intents/${intent_id}/observations`,
+    { status: "skipped", detail: long },
+    admin,
+  );
+  expect(other.detail.length).toBeLessThanOrEqual(4_000);
+
+  for (const table of ["events", "audit", "escalations", "mails", "deliveries", "overrides", "observations"])
+    for (const text of await rowsOf(table)) {
+      expect(text, table).not.toContain(secret);
+      expect(text, table).not.toContain(String(account));
+      expect(text, table).not.toContain("987-65-4321-ZZ");
+    }
 });

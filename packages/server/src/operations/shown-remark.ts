@@ -1,0 +1,30 @@
+/**
+ * What somebody writes about an action after it was decided: comments, reasons, what became of it. It goes into records,
+ * events, audit rows and pages, and whoever read the intent may quote in it what policies hide. Source: policies.md §3 rule 5.
+ */
+import { hiddenTexts, limits } from "@countersign/contract";
+import { applyPatch, clipText, redacted_text, withoutTexts } from "@countersign/core";
+import type { StoredIntent } from "../store/intents.ts";
+import { withheldOf } from "./read-intents.ts";
+
+/**
+ * The remark with a mark in the place of each text that policies hide of the action, or of a change to it (`also_hidden`).
+ * Marks may be longer than what they stand for, so a text is cut to what a remark may be.
+ */
+export function shownRemark<T>(intent: StoredIntent | undefined, remark: T, also_hidden: readonly string[] = []): T {
+  const hidden = [...(intent === undefined ? [] : withheldTexts(intent)), ...also_hidden];
+  const shown = withoutTexts(remark, hidden);
+  return typeof shown === "string" && shown !== remark ? (clipText(shown, limits.comment_chars_max) as T) : shown;
+}
+
+function withheldTexts(intent: StoredIntent): string[] {
+  const { submitted } = intent.intent as { submitted: { payload?: { content?: object } } };
+  const content = submitted.payload?.content ?? null;
+  const operations = withheldOf(intent).map((path) => ({ op: "replace" as const, path, value: redacted_text }));
+  for (;;) {
+    const patched = applyPatch(content, operations);
+    if (patched.ok) return hiddenTexts(content, patched.document);
+    // A place that is only in the action as people changed it has nothing of what was submitted.
+    operations.splice(patched.index, 1);
+  }
+}
