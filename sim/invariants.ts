@@ -1,7 +1,7 @@
 /** What holds after every step, whatever happened: the promises of the commit writer, checked against the tables. */
 import type { Db } from "../packages/server/src/ports.ts";
 import { type AuditRow, auditHash, genesisRoot, nextRoot } from "../packages/server/src/store/audit.ts";
-import type { Head } from "../packages/server/src/store/heads.ts";
+import type { Epochs, Head } from "../packages/server/src/store/heads.ts";
 import type { Journal } from "./journal.ts";
 
 /** A promise that was broken. */
@@ -72,7 +72,7 @@ function readTables(db: Db, organizations: readonly string[]): Promise<Tables> {
 function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
   const { org_id } = head;
   const rows = tables.audit.filter((row) => row.org_id === org_id);
-  const epochs = { auth: 0, policy: 0, context: 0 };
+  let epochs: Epochs = { auth: 0, policy: 0, context: 0 };
   let webhooks = 0;
   let root = genesisRoot;
   let hashes: string[] = [];
@@ -90,7 +90,15 @@ function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
     }
     const change = journal.headChanges.get(row.audit_id);
     if (change !== undefined) {
-      for (const epoch of change.changes.raise ?? []) epochs[epoch] += 1;
+      const { raise = [] } = change.changes;
+      for (const epoch of ["auth", "policy", "context"] as const) {
+        const raised = raise.includes(epoch) || (epoch === "context" && raise.includes("policy"));
+        demand(
+          raised ? change.epochs[epoch] > epochs[epoch] : change.epochs[epoch] === epochs[epoch],
+          `${org_id}: the change of ${row.audit_id} left the epochs ${JSON.stringify(change.epochs)} behind`,
+        );
+      }
+      epochs = change.epochs;
       webhooks += change.changes.webhooks_delta ?? 0;
       return;
     }

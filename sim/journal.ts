@@ -18,6 +18,8 @@ export interface HeadChange {
   readonly org_id: string;
   readonly audit_id: string;
   readonly changes: HeadChanges;
+  /** Of the head after it. */
+  readonly epochs: Epochs;
 }
 
 /** Everything that happened in one run. */

@@ -44,8 +44,8 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
     name: "a new context source is not noticed by nodes that know the old one",
-    right: "context_epoch = $9::bigint",
-    wrong: "context_epoch = coalesce(context_epoch, $9::bigint)",
+    right: "when $9::boolean then",
+    wrong: "when $9::boolean and false then",
   },
   {
     within: "operations",

@@ -143,18 +143,15 @@ export async function runWorld(seed: number, setting: WorldSetting, steps = 10):
 
   /** Changes a head; `meanwhile` runs while it is locked and the change is not committed. */
   async function changeHead(org_id: string, changes: HeadChanges, meanwhile?: () => Promise<void>): Promise<void> {
-    journal.headChanges.set(changes.audit[0]?.audit_id ?? "", {
-      org_id,
-      audit_id: changes.audit[0]?.audit_id ?? "",
-      changes,
-    });
-    await db.tenant(org_id, async (query) => {
-      await withHead(query, org_id, changes);
+    const audit_id = changes.audit[0]?.audit_id ?? "";
+    const epochs = await db.tenant(org_id, async (query) => {
+      const head = await withHead(query, org_id, changes);
+      const after = { auth: head.auth_epoch, policy: head.policy_epoch, context: head.context_epoch };
+      journal.headChanges.set(audit_id, { org_id, audit_id, changes, epochs: after });
       await meanwhile?.();
+      return after;
     });
-    const held = { ...(journal.epochs.get(org_id) ?? none) };
-    for (const epoch of changes.raise ?? []) held[epoch] += 1;
-    journal.epochs.set(org_id, held);
+    journal.epochs.set(org_id, epochs);
   }
 
   const gates = (): Gate[] => nodes.flatMap((node) => node.gates);

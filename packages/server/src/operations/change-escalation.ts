@@ -16,7 +16,7 @@ import type { Query } from "../ports.ts";
 import { type AuditRow, auditRow, recordHash } from "../store/audit.ts";
 import type { EventRow } from "../store/commit-writer-rows.ts";
 import { databaseNow, moveReview, readReview, settleIntent } from "../store/escalations.ts";
-import { type Head, withHead } from "../store/heads.ts";
+import { type Head, type StateEpochs, withHead } from "../store/heads.ts";
 import type { Caller } from "./caller.ts";
 import { eventRow } from "./event-row.ts";
 import type { OrgState } from "./org-state.ts";
@@ -77,10 +77,11 @@ export function demandCurrent(head: Head, caller: Pick<Caller, "auth_epoch">): v
 export async function demandInForce(
   runtime: Pick<Runtime, "orgStates">,
   query: Query,
-  { org_id, policy_epoch }: Pick<Head, "org_id" | "policy_epoch">,
+  org_id: string,
+  now: StateEpochs,
   state: OrgState,
 ): Promise<void> {
-  if (policy_epoch === state.policy_epoch) return;
+  if (now.policy_epoch === state.policy_epoch && now.context_epoch === state.context_epoch) return;
   runtime.orgStates.forget(org_id, state);
   if (!(await state.isInForce(query))) throw new Outdated("policies");
 }

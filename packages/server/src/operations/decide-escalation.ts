@@ -23,7 +23,7 @@ import {
 } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { databaseNow, readReview } from "../store/escalations.ts";
-import { readPolicyEpoch } from "../store/heads.ts";
+import { readStateEpochs } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { readIntent } from "../store/intents.ts";
 import { isRotationOf } from "../store/keys.ts";
@@ -58,7 +58,7 @@ export async function decideEscalation(
       const { person, intent } = await admit(query, current, escalation_id);
       // Neither a refusal nor a ruling may rest on policies and membranes of before.
       if (input.modifications !== undefined)
-        await demandInForce(runtime, query, { org_id, policy_epoch: await readPolicyEpoch(query, org_id) }, state);
+        await demandInForce(runtime, query, org_id, await readStateEpochs(query, org_id), state);
       const { ruling, hidden } = rulingFor(intent, input, state);
       const { outcome } = input;
       const comment = input.comment === undefined ? null : shownRemark(intent, input.comment, hidden);
@@ -67,7 +67,8 @@ export async function decideEscalation(
       const audit = { actor: current.actor, type: "voted", data } as const;
       return changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, { record }) => {
         demandCurrent(head, current);
-        if (ruling !== null && input.modifications !== undefined) await demandInForce(runtime, query, head, state);
+        if (ruling !== null && input.modifications !== undefined)
+          await demandInForce(runtime, query, org_id, head, state);
         await demandReviewer(query, record.reviewers, current, person);
         return { kind: "vote", person, outcome, ruling, comment, modifications, at };
       });

@@ -12,7 +12,7 @@ import { LRUCache } from "lru-cache";
 import type { Db, Query } from "../ports.ts";
 import type { ContextSourceRow } from "../store/context-source.ts";
 import { readDecidingHead } from "../store/deciding-head.ts";
-import { readPolicyEpoch } from "../store/heads.ts";
+import { readStateEpochs } from "../store/heads.ts";
 import { readMembranes } from "../store/membranes.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../store/policies.ts";
 import { type ContextSubject, readStoredContext, type StoredContext, subjectKey } from "../store/stored-context.ts";
@@ -86,9 +86,10 @@ interface OwnPolicies {
   readonly chars: number;
 }
 
-/** Membranes with what was compiled for them, as of a policy epoch. */
+/** Membranes with what was compiled for them, as of a policy epoch and the last change that it stands for. */
 interface Rules {
   readonly policy_epoch: number;
+  readonly settings_audit_id: string | null;
   readonly own: OwnPolicies;
   readonly membranes: readonly Membrane[];
   /** By id; the default one under "" too. */
@@ -138,10 +139,16 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
     get: (org_id) => states.get(org_id) ?? load(org_id),
     forget,
     async isOutdated(org_id, state) {
-      const policy_epoch = await readAgain(() => db.tenant(org_id, (query) => readPolicyEpoch(query, org_id)));
-      if (policy_epoch === state.policy_epoch) return false;
-      forget(org_id, state);
-      return true;
+      const reading = () =>
+        db.tenant(org_id, async (query) => {
+          const now = await readStateEpochs(query, org_id);
+          if (now.policy_epoch !== state.policy_epoch) return true;
+          // Facts were pushed, most likely; but see `Epochs`.
+          return now.context_epoch !== state.context_epoch && !(await state.isInForce(query));
+        });
+      const outdated = await readAgain(reading);
+      if (outdated) forget(org_id, state);
+      return outdated;
     },
   };
 }
@@ -159,18 +166,16 @@ async function readOrgState(
       // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
       const head = await readDecidingHead(query, org_id, listedSubjectsMax);
       if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
-      if (head.policy_epoch === kept_rules?.policy_epoch) return { ...head, read: null };
+      if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
+        return { ...head, read: null };
       const membranes = await readMembranes(query, org_id);
       return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
     });
   const { read, ...head } = await readAgain(reading);
-  const rules =
-    read === null
-      ? (kept_rules as Rules)
-      : await compileRules(head.policy_epoch, read.membranes, read.own, policySetOf);
+  const rules = read === null ? (kept_rules as Rules) : await compileRules(head, read.membranes, read.own, policySetOf);
   if (rules !== kept_rules) known.set(org_id, rules);
   const { membranes, own, deciding } = rules;
-  const { subjects, ...deciding_head } = head;
+  const { subjects, settings_audit_id: _, ...deciding_head } = head;
   const state: OrgState = {
     ...deciding_head,
     membrane: (id) => deciding.get(id ?? ""),
@@ -183,7 +188,7 @@ async function readOrgState(
 }
 
 async function compileRules(
-  policy_epoch: number,
+  { policy_epoch, settings_audit_id }: Pick<Rules, "policy_epoch" | "settings_audit_id">,
   membranes: readonly Membrane[],
   own: OwnPolicies,
   policySetOf: PolicySetOf,
@@ -196,7 +201,7 @@ async function compileRules(
   }
   const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet)).size;
   const bytes = membranes.reduce(addCatalogue, entry_bytes) + sets * own.chars * compiled_bytes;
-  return { policy_epoch, own, membranes, deciding, bytes };
+  return { policy_epoch, settings_audit_id, own, membranes, deciding, bytes };
 }
 
 /** About what a membrane holds; only its catalogue can be large. */

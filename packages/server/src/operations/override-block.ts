@@ -43,7 +43,7 @@ export async function overrideBlock(
       let override: Override | undefined;
       await withHead(query, org_id, async (head) => {
         demandCurrent(head, current);
-        await demandInForce(runtime, query, head, state);
+        await demandInForce(runtime, query, org_id, head, state);
         const policySet = state.membrane(decision.membrane_id)?.policySet;
         if (policySet === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
         const allowed = overrideTerms(decision.reasons, policySet);

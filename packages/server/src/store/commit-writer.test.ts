@@ -155,8 +155,9 @@ describe("conditional commit", () => {
     "refuses a decision made under another %s epoch and writes nothing",
     async (epoch) => {
       const org_id = await organization();
-      await raise(org_id, { raise: [epoch] });
-      const epochs = { auth: 0, policy: 0, context: 0, [epoch]: 1 };
+      const head = await raise(org_id, { raise: [epoch] });
+      const epochs = { auth: head.auth_epoch, policy: head.policy_epoch, context: head.context_epoch };
+      expect(epochs[epoch]).toBeGreaterThan(0);
       expect(await writer().commit(rows(org_id, { idempotency_key: "k" }))).toEqual({ outcome: "stale", epochs });
       expect([
         await count("intents", org_id),

@@ -1,11 +1,14 @@
 /** SQL for what a decision rests on besides membranes, policies and stored documents. Source: architecture.md §4. */
 import type { Query } from "../ports.ts";
+import { settingsTypes } from "./backtests.ts";
 import type { ContextSourceRow } from "./context-source.ts";
 
 /** One organization in one snapshot: what is said beside an epoch is as of that epoch. */
 export interface DecidingHead {
   readonly policy_epoch: number;
   readonly context_epoch: number;
+  /** The trail's last row about membranes and policies in force, or null: with the policy epoch it tells rules apart, see `Epochs`. */
+  readonly settings_audit_id: string | null;
   readonly webhooks: number;
   /** Some override may be good. */
   readonly overrides: boolean;
@@ -29,6 +32,7 @@ export async function readDecidingHead(
 ): Promise<DecidingHead | undefined> {
   const [row] = await query<Row>(
     `select h.policy_epoch, h.context_epoch, h.webhooks,
+       (select audit_id from audit where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
        exists (select from overrides where org_id = $1 and status = 'active') as overrides,
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
        (select json_agg(name) from (

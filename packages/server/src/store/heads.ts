@@ -7,7 +7,14 @@ import type { Query } from "../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "./audit.ts";
 import type { EventRow } from "./commit-writer-rows.ts";
 
-/** Counts of changes; a decision commits only while all three are what it was computed under. */
+/**
+ * A decision commits only while all three are what it was computed under. They grow with every change, and what a node has
+ * read under them it keeps; but a copy of the database that lacks the last changes, or a dump, sets them back, and counts
+ * would come to the same numbers again with other keys, rules and facts behind them (a decision was approved by rules that no
+ * longer existed, and under a key of which the database knew nothing). So those of keys and of stored context are the
+ * database's time of the change in microseconds, which does not come again, and a change of policies raises that of stored
+ * context too. That of policies stays a count: decisions show it as `policy_set.version`.
+ */
 export interface Epochs {
   /** Keys. */
   readonly auth: number;
@@ -53,16 +60,23 @@ export interface HeadChanges {
   readonly usage_met_by?: number;
 }
 
+/** An epoch after a change that parameter `$n` says raises it. Whatever the clock says, it grows. */
+const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
+  `case when $${n}::boolean then greatest(${epoch} + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint) else ${epoch} end`;
+
 const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, hard_limit,
   usage_period, usage_used, usage_met_by`;
 
-/** The epoch of policies and membranes, without a lock: what it is now may be over by the time of the answer. */
-export async function readPolicyEpoch(query: Query, org_id: string): Promise<number> {
-  const [head] = await query<{ policy_epoch: number }>("select policy_epoch from org_heads where org_id = $1", [
+/** What tells states of policies, membranes and stored context apart. */
+export type StateEpochs = Pick<Head, "policy_epoch" | "context_epoch">;
+
+/** Without a lock: what they are now may be over by the time of the answer. */
+export async function readStateEpochs(query: Query, org_id: string): Promise<StateEpochs> {
+  const [head] = await query<StateEpochs>("select policy_epoch, context_epoch from org_heads where org_id = $1", [
     org_id,
   ]);
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
-  return head.policy_epoch;
+  return head;
 }
 
 /** Makes the head of a new organization, with an empty audit trail. `period` is the current month, `YYYY-MM` UTC. */
@@ -117,7 +131,8 @@ export async function withHead(
   const wanted = typeof changes === "function" ? await changes(head) : changes;
   if (wanted === null) return head;
   const after = applied(head, wanted);
-  await query(
+  const { raise = [] } = wanted;
+  const [epochs] = await query<Pick<Head, "auth_epoch" | "policy_epoch" | "context_epoch">>(
     `with audit_rows as (
        insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
        select $1, $2::bigint + n, audit_id, intent_id, type, actor, at, data::json, decode(hash, 'hex')
@@ -130,9 +145,10 @@ export async function withHead(
          body text, created_at timestamptz)),
      root_row as (
        insert into audit_heads (org_id, last_seq, root) select $1, $5::bigint, decode($6, 'hex') where $5::bigint > $2::bigint)
-     update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), auth_epoch = $7::bigint, policy_epoch = $8::bigint,
-       context_epoch = $9::bigint, webhooks = $10::integer, hard_limit = $11::bigint, usage_met_by = $12::integer
-     where org_id = $1`,
+     update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), auth_epoch = ${raised("auth_epoch", 7)},
+       policy_epoch = policy_epoch + $8::integer, context_epoch = ${raised("context_epoch", 9)},
+       webhooks = $10::integer, hard_limit = $11::bigint, usage_met_by = $12::integer
+     where org_id = $1 returning auth_epoch, policy_epoch, context_epoch`,
     [
       org_id,
       head.audit_seq,
@@ -140,24 +156,21 @@ export async function withHead(
       JSON.stringify(after.webhooks > 0 ? (wanted.events ?? []) : []),
       after.audit_seq,
       after.audit_root,
-      after.auth_epoch,
-      after.policy_epoch,
-      after.context_epoch,
+      raise.includes("auth"),
+      raise.includes("policy") ? 1 : 0,
+      raise.includes("context") || raise.includes("policy"),
       after.webhooks,
       after.hard_limit,
       after.usage_met_by,
     ],
   );
-  return after;
+  return { ...after, ...epochs };
 }
 
-function applied(head: Head, { raise = [], audit, webhooks_delta = 0, hard_limit, usage_met_by }: HeadChanges): Head {
-  const raised = (epoch: keyof Epochs) => (raise.includes(epoch) ? 1 : 0);
+/** The head after the changes, except for its epochs. */
+function applied(head: Head, { audit, webhooks_delta = 0, hard_limit, usage_met_by }: HeadChanges): Head {
   return {
     ...head,
-    auth_epoch: head.auth_epoch + raised("auth"),
-    policy_epoch: head.policy_epoch + raised("policy"),
-    context_epoch: head.context_epoch + raised("context"),
     webhooks: head.webhooks + webhooks_delta,
     audit_seq: head.audit_seq + audit.length,
     audit_root:

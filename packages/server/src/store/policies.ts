@@ -14,6 +14,8 @@ export interface PolicyInForce {
   readonly policy_id: string;
   readonly version: number;
   readonly mode: "live" | "shadow";
+  /** Of the document: where a database was set back, there may be another one of the same number. */
+  readonly sha256: string;
 }
 
 const columns = `p.policy_id, p.name, v.document #>> '{metadata,title}' as title, p.status, p.version, p.active_version,
@@ -125,8 +127,10 @@ export async function insertPolicyVersion(query: Query, org_id: string, version:
 /** What is in force, by id. */
 export function readPoliciesInForce(query: Query, org_id: string): Promise<PolicyInForce[]> {
   return query<PolicyInForce>(
-    `select policy_id, active_version as version, status as mode from policies
-     where org_id = $1 and active_version is not null order by policy_id`,
+    `select p.policy_id, p.active_version as version, p.status as mode, v.sha256
+     from policies p join policy_versions v
+       on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.active_version
+     where p.org_id = $1 order by p.policy_id`,
     [org_id],
   );
 }
@@ -137,7 +141,7 @@ export function readDocumentsInForce(
   org_id: string,
 ): Promise<(PolicyInForce & { readonly document: PolicyDocument })[]> {
   return query(
-    `select p.policy_id, p.active_version as version, p.status as mode, v.document
+    `select p.policy_id, p.active_version as version, p.status as mode, v.sha256, v.document
      from policies p join policy_versions v
        on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.active_version
      where p.org_id = $1 order by p.policy_id`,
