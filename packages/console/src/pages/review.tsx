@@ -1,8 +1,9 @@
 /** The review queue. */
 import { type Escalation, limits } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
+import { focusIsLost } from "../browser/focus.ts";
 import { ModeBadge, StatusBadge } from "../parts/badge.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -75,6 +76,17 @@ export function ReviewPage() {
     "?": () => setHelp(true),
     ...(rules && chosenGroup !== undefined ? { g: () => ruleOn(chosenGroup) } : {}),
   });
+  const list_place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Of the last case, what had the focus went with it.
+    if (chosen === undefined && ruled.length > 0 && focusIsLost()) list_place.current?.focus({ preventScroll: true });
+  }, [chosen, ruled]);
+  /** A group was ruled on that the case on the screen is not of: the button that began it goes with the group. */
+  const group_gone = useRef(false);
+  useEffect(() => {
+    if (alike === null && group_gone.current) list_place.current?.focus({ preventScroll: true });
+    group_gone.current = false;
+  }, [alike]);
   useEffect(() => {
     document.getElementById(`entry-${chosen}`)?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
@@ -89,7 +101,9 @@ export function ReviewPage() {
   const onGroupDone = (closed: readonly string[]) => {
     setAlike(null);
     setRuled(closed);
-    if (chosen !== undefined && closed.includes(chosen)) choose(undefined);
+    if (chosen !== undefined && closed.includes(chosen))
+      call(visible.find(({ escalation_id }) => !closed.includes(escalation_id))?.escalation_id);
+    else group_gone.current = closed.length > 0;
   };
   const toggle = (key: string) => {
     const next = new Set(opened);
@@ -147,7 +161,7 @@ export function ReviewPage() {
         />
       </form>
       <div className={chosen === undefined ? undefined : "queue"}>
-        <div className="waiting">
+        <section className="waiting" aria-label="Cases" tabIndex={-1} ref={list_place}>
           <Paged
             list={list}
             what="escalations"
@@ -185,7 +199,7 @@ export function ReviewPage() {
               </nav>
             )}
           </Paged>
-        </div>
+        </section>
         {chosen !== undefined && (
           <div className="detail">
             <EscalationDetail key={chosen} escalation_id={chosen} called={called === chosen} onDone={onDone} />

@@ -69,15 +69,16 @@ export function Paged<T>({
       <Failed error={list.error} retry={() => void list.refetch()} />
     );
   }
-  if (list.rows.length === 0 && !list.hasPreviousPage) return empty;
+  const none = list.rows.length === 0 && !list.hasPreviousPage;
   // A new page is read from its first row.
   const turn = (turned: Promise<unknown>) => void turned.then(() => top.current?.scrollIntoView({ block: "nearest" }));
   return (
     <>
       <div ref={top} className="page-top" />
-      {children(list.rows)}
-      <div className="row between small muted">
-        <span aria-live="polite">{shownText(list)}</span>
+      {none ? empty : children(list.rows)}
+      {/* The same place for "none": what is told by a place that was not there before, a screen reader does not say. */}
+      <div className={none ? "sr" : "row between small muted"}>
+        <span aria-live="polite">{none ? `No ${what}` : shownText(list)}</span>
         <span className="row">
           {list.hasPreviousPage && (
             <button
@@ -89,7 +90,7 @@ export function Paged<T>({
               Back
             </button>
           )}
-          {list.hasNextPage && (
+          {list.hasNextPage && !none && (
             <button
               type="button"
               className="button small"

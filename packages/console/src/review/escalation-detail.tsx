@@ -3,6 +3,7 @@ import type { Decision, Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useId, useRef, useState } from "react";
 import { useMay, useSession } from "../api/session.tsx";
+import { focusIsLost } from "../browser/focus.ts";
 import { ModeBadge, StatusBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Facts, Payload, Reasons, Risk, WouldApprove } from "../parts/decision-parts.tsx";
@@ -45,11 +46,17 @@ function Detail({
 }) {
   const intentQuery = useIntent(escalation.intent_id);
   const article = useRef<HTMLElement>(null);
+  const acted = useRef(false);
   const name = useId();
   useEffect(() => {
     if (called) article.current?.focus({ preventScroll: true });
   }, [called]);
   const [act, setAct] = useState<Act | null>(null);
+  useEffect(() => {
+    // After a ruling the button that the dialog would give the focus back to is gone, or says no more.
+    if (act === null && acted.current && focusIsLost()) article.current?.focus({ preventScroll: true });
+    acted.current = act !== null;
+  }, [act]);
   const reviews = useMay("reviewer");
   const operates = useMay("operator");
   const { caller } = useSession();

@@ -1,9 +1,10 @@
 /** One ruling on several near-identical escalations: which, how far it is, and what became of each. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { Fragment, useState } from "react";
+import { Fragment, useEffect, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { useDraft } from "../api/draft.ts";
+import { focusIsLost } from "../browser/focus.ts";
 import { Data } from "../parts/data.tsx";
 import { Meter } from "../parts/decision-parts.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -39,6 +40,12 @@ export function GroupRuling({
   const over = chosen.filter((id) => isOver(run.items.get(id))).length;
   const begun = outcome !== null;
   const finished = begun && over === chosen.length;
+
+  const progress = useRef<HTMLParagraphElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the buttons go with what they began, and one of them had the focus
+  useEffect(() => {
+    if (begun && focusIsLost()) progress.current?.focus({ preventScroll: true });
+  }, [begun, run.running]);
 
   const begin = (next: GroupOutcome) => {
     setOutcome(next);
@@ -78,7 +85,7 @@ export function GroupRuling({
         {begun && (
           <div className="stack tight">
             <Meter share={over / Math.max(1, chosen.length)} hot={false} label={`${over} of ${chosen.length} done`} />
-            <p role="status">{`${over} of ${chosen.length} done`}</p>
+            <p role="status" tabIndex={-1} ref={progress}>{`${over} of ${chosen.length} done`}</p>
           </div>
         )}
         {run.held !== null && <Held error={run.held} resting={run.running} />}
