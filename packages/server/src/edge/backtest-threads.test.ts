@@ -122,6 +122,19 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
+  test("of those that have had their turn no more end than wait, the first to have begun first", async () => {
+    const parts = [database.connection, new Map(), silentLog, newRequestCount(), counting, 1, 3] as const;
+    const threads = createBacktestThreads(...parts);
+    const begun = ["org_0", "org_1", "org_2"].map((org_id) => begin(threads, org_id));
+    // It tells something every 10 ms.
+    for (const { states } of begun) await expect.poll(() => states.length, { timeout: 60_000 }).toBeGreaterThan(5);
+    const next = begin(threads, "org_3");
+    expect(await begun[0]?.code).toBe("overloaded");
+    await expect.poll(() => next.states, { timeout: 60_000 }).toContain("running");
+    for (const each of [...begun.slice(1), next]) expect(await Promise.race([each.code, "goes on"])).toBe("goes on");
+    await threads.stop();
+  });
+
   test("one that has had its turn goes on while only its own organization waits", async () => {
     const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), counting, 1);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];

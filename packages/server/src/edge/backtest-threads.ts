@@ -72,7 +72,7 @@ interface Running {
 /** Threads of one backtest: deciding takes twice as long as reading does, so a third would wait for the database. */
 const threads_max = 2;
 
-/** One backtest runs at once for every four cores, at least one. */
+/** One backtest runs at once for every four cores, at least one. `running_max`: tests only. */
 export function createBacktestThreads(
   connection: ConnectionOptions,
   packs: PackRules,
@@ -80,9 +80,9 @@ export function createBacktestThreads(
   requests: RequestCount,
   program: ThreadProgram = own_program,
   turn_ms = limits.backtest_turn_minutes * 60_000,
+  running_max = Math.max(1, Math.floor(availableParallelism() / 4)),
 ): BacktestThreads {
   const threads = Math.min(threads_max, availableParallelism());
-  const running_max = Math.max(1, Math.floor(availableParallelism() / 4));
   const running = new Set<Running>();
   const waiting: Waiting[] = [];
   let stopped = false;
@@ -105,10 +105,18 @@ export function createBacktestThreads(
     }
   }
 
-  /** One organization's backtest of many intents with dear policies could keep all others waiting for a day. */
+  /**
+   * One organization's backtest of many intents with dear policies could keep all others waiting for a day. Whoever began first
+   * goes first, and no more of them than wait: a place that is being left is one already.
+   */
   function makeRoom(): void {
-    for (const { overdue, answered, org_id, cancel } of [...running])
-      if (overdue && !answered && waiting.some((each) => each.org_id !== org_id)) cancel(turnOver());
+    let wanted = waiting.length - [...running].filter(({ answered }) => answered).length;
+    for (const { overdue, answered, org_id, cancel } of [...running]) {
+      if (wanted <= 0) return;
+      if (!overdue || answered || !waiting.some((each) => each.org_id !== org_id)) continue;
+      cancel(turnOver());
+      wanted -= 1;
+    }
   }
 
   /** Starts the threads of a job; the function that is given back ends them. */
@@ -163,6 +171,7 @@ export function createBacktestThreads(
         clearTimeout(turn);
         running.delete(run);
         beginNext();
+        makeRoom();
       });
       return worker;
     };
