@@ -255,7 +255,7 @@ describe("export and restore", () => {
     expect(steady(JSON.parse((await runCli(["keys", "list", "--json"], other)).stdout))).toEqual(before);
   });
 
-  test("a restore says before the first start when the master key of what is sealed is not there", async () => {
+  test("a restore says of when it is and what that undoes, and before the first start when the master key of what is sealed is not there", async () => {
     const file = join(directory, "sealed.sql");
     const headers = { "x-api-key": adminKey, "content-type": "application/json", "idempotency-key": "sealed" };
     await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: "{}" });
@@ -267,7 +267,12 @@ describe("export and restore", () => {
     expect(missing.stderr).toContain("before the service starts: put the master key back that the service ran with");
     const key = { COUNTERSIGN_MASTER_KEY: (await readFile(join(data_dir, "master.key"), "utf8")).trim() };
     const known = await runCli(["restore", file], { COUNTERSIGN_DATA_DIR: join(directory, "third"), ...key });
-    expect(known.stderr).toBe(`${file} is restored\n`);
+    const [restored, warning, ...more] = known.stderr.split("\n");
+    expect(restored?.replace(file, "FILE")).toMatch(
+      /^FILE is restored, as it was at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+    );
+    expect(warning).toMatch(/^Keys revoked, .* after that are good again\.$/);
+    expect(more).toEqual([""]);
   });
 
   test("export to standard output writes the script and nothing else", async () => {

@@ -22,6 +22,9 @@ const restoreHelp = `
 The database must be empty: a new data directory, or a new database that DATABASE_URL names. The service must not run on it.
 A dump of an older version is brought up to this one's schema. Whole or not at all.
 
+Everything is as it was when the dump was written. Keys that were revoked since, people who were removed or signed out and
+overrides that were spent are good again, and what was not delivered then is delivered again.
+
 Examples:
   $ COUNTERSIGN_DATA_DIR=./data2 countersign restore countersign.sql.gz
   $ DATABASE_URL=postgres://countersign@db/countersign countersign restore countersign.sql`;
@@ -74,8 +77,9 @@ async function restore(file: string): Promise<void> {
   const config = readConfig(process.env);
   const input = await openText(file);
   const database = await startDatabase({ ...config, search: { path: config.path } }, instanceLog);
+  let taken: string;
   try {
-    await restoreDump(database.connection, input, instanceLog);
+    taken = await restoreDump(database.connection, input, instanceLog);
     // A service that starts without the key makes another one, and its deliveries and second factors fail; and a policy of
     // which this release can evaluate less than the one that was exported from may stand aside.
     for (const { state, text, advice } of await checkContents(config, database.connection))
@@ -83,5 +87,6 @@ async function restore(file: string): Promise<void> {
   } finally {
     await database.stop();
   }
-  console.error(`${file} is restored`);
+  console.error(`${file} is restored, as it was at ${taken}`);
+  console.error("Keys revoked, people removed or signed out, and overrides used after that are good again.");
 }

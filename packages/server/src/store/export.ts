@@ -16,7 +16,7 @@ const seeded_tables = ["instance"];
 const fetch_bytes = 1 << 20;
 const fetch_rows_max = 1_000;
 
-const first_line = /^-- Countersign dump 1, schema (\d+) /;
+const first_line = /^-- Countersign dump 1, schema (\d+) .*, taken ?(.*)$/;
 /** With the SHA-256 of all lines before it; earlier dumps have none. */
 const last_line = /^-- end of dump(?:, sha256 ([0-9a-f]{64}))?$/;
 
@@ -152,13 +152,15 @@ function quoteValue(value: string | null): string {
 }
 
 /**
- * Migrates an empty database to the dump's schema, takes the rows in, and migrates it on to this program's schema.
+ * Migrates an empty database to the dump's schema, takes the rows in, and migrates it on to this program's schema. Answers with
+ * the time that the rows are of, as text.
  * Throws `StartRefused` when the dump is newer than this program, cut off, damaged or no dump, or the database holds rows or
  * has a later schema than the dump; then nothing of it is kept.
  */
-export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<void> {
+export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<string> {
   const lines = dumpLines(input);
-  const version = Number(first_line.exec((await lines.next()).value ?? "")?.[1] ?? Number.NaN);
+  const [, schema = Number.NaN, taken = ""] = first_line.exec((await lines.next()).value ?? "") ?? [];
+  const version = Number(schema);
   const migrations = await readMigrations();
   if (Number.isNaN(version)) throw new StartRefused("this file is no Countersign dump");
   if (version > migrations.length) {
@@ -171,6 +173,7 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
   await restoreRows(connection, lines);
   await migrate(connection, log, migrations);
   await gatherStatistics(connection);
+  return taken;
 }
 
 /** Nothing is migrated back. */
