@@ -7,6 +7,12 @@ import { intent, seedQueue, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
+/** Enter on a button, once it may be pressed: of that Playwright takes care with clicks only. */
+async function enter(button: Locator): Promise<void> {
+  await expect.poll(() => button.isEnabled()).toBe(true);
+  await button.press("Enter");
+}
+
 inBrowser("the focus in the queue", () => {
   test("goes with the keyboard to the next case, also after a ruling, and each is named; a pointer keeps it in the list", {
     timeout: test_timeout_ms,
@@ -41,8 +47,9 @@ inBrowser("the focus in the queue", () => {
     const seeded = await seedQueue(console_.url, 2);
     const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
     const approve = async () => {
-      await page.getByRole("button", { name: "Approve a" }).press("Enter");
-      await page.getByRole("dialog", { name: "Approve this action" }).waitFor();
+      await enter(page.getByRole("button", { name: "Approve a" }));
+      const dialog = page.getByRole("dialog", { name: "Approve this action" });
+      await expect.poll(() => dialog.getByRole("button", { name: "Approve" }).isEnabled()).toBe(true);
       await page.keyboard.press("Control+Enter");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     };
@@ -78,14 +85,14 @@ inBrowser("the focus in the queue", () => {
       await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent: "bot-many" }));
     const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review");
-    await page.getByRole("button", { name: "Rule on all 2" }).press("Enter");
+    await enter(page.getByRole("button", { name: "Rule on all 2" }));
     await page.locator(".entry", { hasText: "bot-many" }).first().waitFor();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Approve 2" }).press("Enter");
+    await enter(dialog.getByRole("button", { name: "Approve 2" }));
     const progress = dialog.getByRole("status");
     await expect.poll(() => progress.evaluate((element) => element.matches(":focus"))).toBe(true);
     await dialog.getByText("2 of 2 done").waitFor();
-    await dialog.getByRole("button", { name: "Close" }).press("Enter");
+    await enter(dialog.getByRole("button", { name: "Close" }));
     await page.getByRole("button", { name: "Rule on all 2" }).waitFor({ state: "detached" });
     expect(await page.getByRole("region", { name: "Cases" }).evaluate((element) => element.matches(":focus"))).toBe(
       true,
