@@ -65,6 +65,10 @@ test("names a policy in force that an earlier release let in and this one would 
     /^PROBLEM +policies +org_local: own-account, version 1, \/spec\/when: .*no field `account`.* the policy stands aside\.$/m,
   );
   expect(code).toBe(1);
+  const dump = join(directory, "dump.sql");
+  await runCli(["export", "--out", dump], settings());
+  const restored = await runCli(["restore", dump], { COUNTERSIGN_DATA_DIR: join(directory, "restored") });
+  expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining("org_local: own-account, version 1") });
   await database.query("update policy_versions set document = $1 where policy_id = $2", [
     JSON.stringify(document),
     policy_id,

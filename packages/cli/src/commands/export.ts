@@ -82,7 +82,7 @@ async function restore(file: string): Promise<void> {
     taken = await restoreDump(database.connection, input, instanceLog);
     // A service that starts without the key makes another one, and its deliveries and second factors fail; and a policy of
     // which this release can evaluate less than the one that was exported from may stand aside.
-    for (const { state, text, advice } of await checkContents(config, database.connection))
+    for (const { state, text, advice } of await checkContents(config, database.connection, instanceLog))
       if (state === "problem") console.error(`countersign: ${text}\n  before the service starts: ${advice}`);
   } finally {
     await database.stop();

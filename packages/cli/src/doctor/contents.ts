@@ -1,14 +1,12 @@
 /** Whether this program, with the keys that are set here, can work with what is stored. */
-import { type Config, type ConnectionOptions, openDb } from "@countersign/server";
+import { type Config, type ConnectionOptions, type Log, openDb } from "@countersign/server";
 import type { Finding } from "./finding.ts";
 import { checkPolicies } from "./policies.ts";
 import { checkSecrets } from "./secrets.ts";
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
 /** What is sealed, and what is in force, in a migrated database. */
-export async function checkContents(config: Config, connection: ConnectionOptions): Promise<Finding[]> {
-  const db = openDb(connection, silent);
+export async function checkContents(config: Config, connection: ConnectionOptions, log: Log): Promise<Finding[]> {
+  const db = openDb(connection, log);
   try {
     return [...(await checkSecrets(config, db)), ...(await checkPolicies(db))];
   } finally {

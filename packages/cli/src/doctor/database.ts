@@ -27,7 +27,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     return await atDatabase(config, async (connection, source) => {
       const state = await inspectDatabase(connection);
       const usable = state.applied.length > 0 && state.pending.length === 0;
-      const contents = usable ? await checkContents(config, connection) : [];
+      const contents = usable ? await checkContents(config, connection, silent) : [];
       return [
         server(state, source),
         ...writing(state),

@@ -54,7 +54,7 @@ export function createDecisionReads(db: Pick<Db, "tenant">, timers: Timers): Dec
   async function readSome(org_id: string, some: ReadonlyMap<string, readonly Asking[]>): Promise<void> {
     let answer: (asking: Asking, intent_id: string) => void;
     try {
-      const rows = await readAgain(() => db.tenant(org_id, (query) => readDecisions(query, org_id, [...some.keys()])));
+      const rows = await readAgain(db, org_id, (query) => readDecisions(query, org_id, [...some.keys()]));
       const found = new Map(rows.map((row) => [row.intent_id, row]));
       answer = ({ resolve }, intent_id) => resolve(found.get(intent_id));
     } catch (error) {

@@ -139,14 +139,12 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
     get: (org_id) => states.get(org_id) ?? load(org_id),
     forget,
     async isOutdated(org_id, state) {
-      const reading = () =>
-        db.tenant(org_id, async (query) => {
-          const now = await readStateEpochs(query, org_id);
-          if (now.policy_epoch !== state.policy_epoch) return true;
-          // Facts were pushed, most likely; but see `Epochs`.
-          return now.context_epoch !== state.context_epoch && !(await state.isInForce(query));
-        });
-      const outdated = await readAgain(reading);
+      const outdated = await readAgain(db, org_id, async (query) => {
+        const now = await readStateEpochs(query, org_id);
+        if (now.policy_epoch !== state.policy_epoch) return true;
+        // Facts were pushed, most likely; but see `Epochs`.
+        return now.context_epoch !== state.context_epoch && !(await state.isInForce(query));
+      });
       if (outdated) forget(org_id, state);
       return outdated;
     },
@@ -161,17 +159,15 @@ async function readOrgState(
   kept: Kept,
 ): Promise<{ readonly state: OrgState; readonly bytes: number }> {
   const kept_rules = known.get(org_id);
-  const reading = () =>
-    db.tenant(org_id, async (query) => {
-      // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
-      const head = await readDecidingHead(query, org_id, listedSubjectsMax);
-      if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
-      if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
-        return { ...head, read: null };
-      const membranes = await readMembranes(query, org_id);
-      return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
-    });
-  const { read, ...head } = await readAgain(reading);
+  const { read, ...head } = await readAgain(db, org_id, async (query) => {
+    // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
+    const head = await readDecidingHead(query, org_id, listedSubjectsMax);
+    if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+    if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
+      return { ...head, read: null };
+    const membranes = await readMembranes(query, org_id);
+    return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
+  });
   const rules = read === null ? (kept_rules as Rules) : await compileRules(head, read.membranes, read.own, policySetOf);
   if (rules !== kept_rules) known.set(org_id, rules);
   const { membranes, own, deciding } = rules;
@@ -239,7 +235,7 @@ function contextReader(
   const reading = new Map<string, Promise<StoredContext | null>>();
 
   function read(missing: readonly ContextSubject[]): Promise<StoredContext | null>[] {
-    const rows = readAgain(() => db.tenant(org_id, (query) => readStoredContext(query, org_id, missing))).then(
+    const rows = readAgain(db, org_id, (query) => readStoredContext(query, org_id, missing)).then(
       (found) => new Map(found.map((row) => [`${row.scope} ${row.subject}`, row])),
     );
     return missing.map((subject) => {

@@ -3,8 +3,9 @@
  * recorded. Everything is read in short transactions, so that nothing holds back the database's own cleaning up.
  */
 import type { Outcome, PipelineMode, Verdict } from "@countersign/contract";
-import { type PolicyDocument, type SettingsChange, settings_change_types } from "@countersign/core";
+import type { PolicyDocument, SettingsChange } from "@countersign/core";
 import type { Query } from "../ports.ts";
+import { settingsTypes } from "./audit.ts";
 import { idNear } from "./intents.ts";
 
 /** Which recorded intents are read. `from` is included, `to` is not; RFC 3339. */
@@ -128,9 +129,6 @@ export async function readDeciding(
   );
   return new Map(rows.map(({ intent_id, policies }) => [intent_id, policies]));
 }
-
-/** The types of audit rows that changed what decisions are made by, as SQL; there is an index for them. */
-export const settingsTypes = settings_change_types.map((type) => `'${type}'`).join(", ");
 
 /**
  * The policy epoch of now, and every change of what decisions are made by, in order. Between two changes no further than the

@@ -1,6 +1,6 @@
 /** SQL for what a decision rests on besides membranes, policies and stored documents. Source: architecture.md §4. */
 import type { Query } from "../ports.ts";
-import { settingsTypes } from "./backtests.ts";
+import { settingsTypes } from "./audit.ts";
 import type { ContextSourceRow } from "./context-source.ts";
 
 /** One organization in one snapshot: what is said beside an epoch is as of that epoch. */

@@ -75,28 +75,20 @@ const injection = (prompt_injection_detected: boolean) => ({
   facts: { security: { active_security_incident: false, prompt_injection_detected } },
 });
 
-test("a decision rests on the membrane as it is, not on one of the lost changes", async () => {
-  const { org_id, change, verdict } = await organization();
-  await change("PATCH", "membrane", { default_verdict: "block" });
-  const setBack = await kept(org_id);
-  await change("PATCH", "membrane", { default_verdict: "approve" });
-  expect(await verdict()).toBe("approve");
-  await setBack();
-  await change("PATCH", "membrane", { default_verdict: "escalate" });
-  expect(await verdict()).toBe("escalate");
-});
-
-test("a decision rests on the membrane as it is where facts were pushed since", async () => {
-  const { org_id, change, verdict } = await organization();
-  await change("PATCH", "membrane", { default_verdict: "block" });
-  const setBack = await kept(org_id);
-  await change("PATCH", "membrane", { default_verdict: "approve" });
-  expect(await verdict()).toBe("approve");
-  await setBack();
-  await change("PATCH", "membrane", { default_verdict: "escalate" });
-  await change("PUT", "/v1/context/org", injection(false));
-  expect(await verdict()).toBe("escalate");
-});
+test.each([false, true])(
+  "a decision rests on the membrane as it is, not on one of the lost changes; facts pushed since: %s",
+  async (pushed) => {
+    const { org_id, change, verdict } = await organization();
+    await change("PATCH", "membrane", { default_verdict: "block" });
+    const setBack = await kept(org_id);
+    await change("PATCH", "membrane", { default_verdict: "approve" });
+    expect(await verdict()).toBe("approve");
+    await setBack();
+    await change("PATCH", "membrane", { default_verdict: "escalate" });
+    if (pushed) await change("PUT", "/v1/context/org", injection(false));
+    expect(await verdict()).toBe("escalate");
+  },
+);
 
 test("a decision rests on the document of a policy's version as it is, not on a lost one of the same number", async () => {
   const { org_id, change, verdict } = await organization();
