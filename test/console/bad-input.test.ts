@@ -67,6 +67,30 @@ inBrowser("bad input", () => {
     await context.close();
   });
 
+  test("Ctrl+Enter on changes that are not JSON, or none, says why nothing was sent", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 800 }));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto(`/escalations/${raised.decision.escalation_id}`);
+    await page.getByRole("button", { name: /^With changes/ }).click();
+    const editor = page.getByRole("dialog").getByLabel("Parameters as JSON");
+    const said = page.getByRole("dialog").getByRole("alert");
+    await editor.fill("{ not json");
+    await page.keyboard.press("Control+Enter");
+    await said.getByText("This is not JSON yet").waitFor();
+    await editor.fill('{"amount_usd": 800}');
+    await said.waitFor({ state: "detached" });
+    await page.keyboard.press("Control+Enter");
+    await said.getByText("The parameters are as they were.").waitFor();
+    await editor.fill('{"amount_usd": 40}');
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Outcome: approved with changes").waitFor();
+
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("what hides or reorders in an action is an escape where the action is changed, and stays in it as it was", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -155,7 +155,10 @@ function RulingDialog(
   );
   const open = escalation.status === "pending";
   const mine = useInHands(escalation);
-  const ready = open && mine && (changes === null || ("steps" in changes && changes.steps.length > 0));
+  const unready = changes === null ? null : whyUnready(changes);
+  const ready = open && mine && unready === null;
+  /** What kept the last press of Ctrl+Enter from sending anything; null: nothing did, or the text was changed since. */
+  const [unsent, setUnsent] = useState<string | null>(null);
   return (
     <Dialog title={titles[outcome]} onClose={act.isPending ? stay : onClose} broad={outcome === "approve_modified"}>
       <form
@@ -163,6 +166,7 @@ function RulingDialog(
         onSubmit={(event) => {
           event.preventDefault();
           if (ready && !act.isPending) act.mutate();
+          else if (open && mine) setUnsent(unready);
         }}
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
@@ -187,7 +191,10 @@ function RulingDialog(
               className="code"
               spellCheck={false}
               value={text}
-              onChange={(event) => setText(event.target.value)}
+              onChange={(event) => {
+                setText(event.target.value);
+                setUnsent(null);
+              }}
             />
             {changes !== null && "steps" in changes && changes.steps.length > 0 && (
               <JsonDiff before={content ?? {}} after={changes.document} label="Your changes" />
@@ -202,6 +209,14 @@ function RulingDialog(
           autoFocus={!edits}
         />
         {act.error !== null && <Wrong error={act.error} />}
+        {unsent !== null && (
+          <div className="banner warn" role="alert">
+            <div>
+              <strong>Nothing was sent</strong>
+              {unsent}
+            </div>
+          </div>
+        )}
         <div className="actions">
           <button type="button" className="button" disabled={act.isPending} onClick={onClose}>
             {open ? "Cancel" : "Close"}
@@ -219,11 +234,17 @@ function RulingDialog(
   );
 }
 
-/** The patch that the edited text stands for, or what is wrong with it. */
-function readEdited(
-  content: unknown,
-  text: string,
-): { readonly steps: readonly PatchStep[]; readonly document: unknown } | { readonly problem: string } {
+/** What the edited text stands for: a patch, of no steps where it says the same, and what it makes; or what is wrong with it. */
+type Edited = { readonly steps: readonly PatchStep[]; readonly document: unknown } | { readonly problem: string };
+
+/** Why it cannot be sent; null: it can. */
+function whyUnready(edited: Edited): string | null {
+  if ("problem" in edited) return edited.problem;
+  return edited.steps.length === 0 ? "The parameters are as they were." : null;
+}
+
+/** Reads the edited text. */
+function readEdited(content: unknown, text: string): Edited {
   if (text.length > limits.body_bytes_max) return { problem: "This is more than 1 MB: the service does not take it." };
   try {
     const document: unknown = JSON.parse(text);
