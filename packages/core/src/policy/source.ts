@@ -1,4 +1,15 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  parseDocument,
+  Scalar,
+  type YAMLError,
+} from "yaml";
 import { clipText } from "../clip-text.ts";
 import { collectFindings } from "./findings.ts";
 
@@ -75,6 +86,18 @@ const quoting_codes: ReadonlySet<string> = new Set(["UNEXPECTED_TOKEN", "BLOCK_A
 const quoting_help =
   'In YAML, an expression that begins with a quote, !, [ or {, or that has ": " in it, stands in single quotes, or on a line of its own below |-.';
 
+/** The library's finding in whole sentences; of several documents it speaks to programmers, with a function to call. */
+function saidOf({ code, message }: YAMLError): { message: string; help: string } {
+  if (code === "MULTIPLE_DOCS") {
+    return {
+      message: "A second document begins here.",
+      help: "One file holds one policy: give the other one its own.",
+    };
+  }
+  const help = `The document must be one YAML or JSON document.${quoting_codes.has(code) ? ` ${quoting_help}` : ""}`;
+  return { message: `${message.split("\n", 1)[0] ?? ""}.`, help };
+}
+
 /**
  * Reads one YAML or JSON document (JSON is read as YAML, of which it is a part) into plain JSON values. Everything that
  * JSON cannot say is refused with a diagnostic: anchors, tags, duplicate and `__proto__` keys, infinities. Never
@@ -110,9 +133,7 @@ export function readSource(text: string): SourceDocument {
   }
   for (const error of parsed.errors) {
     if (findings.full()) break;
-    const message = error.message.split("\n", 1)[0] ?? "";
-    const help = `The document must be one YAML or JSON document.${quoting_codes.has(error.code) ? ` ${quoting_help}` : ""}`;
-    findings.add(() => diagnosticAt("", place(error.pos[0]), { code: "syntax", message, help }));
+    findings.add(() => diagnosticAt("", place(error.pos[0]), { code: "syntax", ...saidOf(error) }));
   }
   if (parsed.errors.length > 0) return { value: null, diagnostics: findings.list(), at };
 
