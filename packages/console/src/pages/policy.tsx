@@ -309,7 +309,7 @@ function InForce({ policy }: { readonly policy: Policy }) {
         >
           <p>
             {asked.what === "retire"
-              ? "It stops deciding with the next decision."
+              ? "It stops deciding with the next decision. It cannot be put in force again, and its name stays taken."
               : asked.what === "live"
                 ? "It governs every decision from the next one on, on every node."
                 : "It is evaluated and recorded from the next decision on, and holds nothing."}

@@ -105,7 +105,9 @@ export const policyOperations = {
     ...common,
     method: "POST",
     path: "/v1/policies/{policy_id}/retire",
-    summary: "Take a policy out of force",
+    summary: "Take a policy out of force for good",
+    description:
+      "A retired policy decides nothing from the next decision on. It takes no new version and is not put in force again, and its name stays its own.",
     auth: ["admin"],
     params,
     answers: one,

@@ -10,7 +10,7 @@ import { idempotent } from "./idempotent.ts";
 import { acceptedDocument } from "./policy-documents.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Policies that an organization may have, retired ones included. */
+/** Policies that an organization may have, beside retired ones: these are kept for ever, so they would end all room. */
 const policies_max = 1_000;
 
 /**
@@ -69,7 +69,8 @@ export async function refuseTakenName(
 ): Promise<void> {
   const { count, holder } = await readPolicyName(query, org_id, name, policy_id);
   if (holder !== null) throw taken("/policy/metadata/name", `The policy ${holder} of your organization has this name.`);
-  if (version === 1 && count >= policies_max) throw taken("", `An organization has at most ${policies_max} policies.`);
+  if (version === 1 && count >= policies_max)
+    throw taken("", `An organization has at most ${policies_max} policies that are not retired.`);
 }
 
 function taken(path: string, message: string): Fault {

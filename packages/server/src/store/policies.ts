@@ -60,7 +60,7 @@ export function readPolicyVersions(
   );
 }
 
-/** How many policies the organization has, and which other than this one has the name, as its newest or in force. */
+/** How many policies the organization has that are not retired, and which other than this one has the name, as its newest or in force. */
 export async function readPolicyName(
   query: Query,
   org_id: string,
@@ -68,7 +68,7 @@ export async function readPolicyName(
   policy_id: string,
 ): Promise<{ readonly count: number; readonly holder: string | null }> {
   const [row] = await query<{ count: number; holder: string | null }>(
-    `select count(*)::int as count, max(p.policy_id) filter (where p.policy_id <> $3
+    `select (count(*) filter (where p.status <> 'retired'))::int as count, max(p.policy_id) filter (where p.policy_id <> $3
        and (p.name = $2 or v.document #>> '{metadata,name}' = $2)) as holder
      from policies p left join policy_versions v on v.org_id = p.org_id and v.policy_id = p.policy_id
        and v.version = p.active_version and p.active_version <> p.version

@@ -137,6 +137,22 @@ describe("saving", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
+  test("409 beside 1,000 policies; a retired one makes room for another", async () => {
+    const full = await testOrganization(db);
+    const { api_key } = await full.key();
+    const { policy_id } = await save(over("retired-later", 1), api_key);
+    await db.query(
+      `insert into policies (org_id, policy_id, name, status, version, active_version, created_at, updated_at)
+       select $1, 'pol_' || n, 'policy-' || n, 'draft', 1, null, now(), now() from generate_series(1, 999) n`,
+      [full.org_id],
+    );
+    const refused = await api("POST", "", { policy: over("one-more", 1) }, api_key);
+    expect([refused.status, refused.json.error.code]).toEqual([409, "already_exists"]);
+    expect((await api("POST", `/${policy_id}/retire`, undefined, api_key)).status).toBe(200);
+    await save(over("one-more", 1), api_key);
+    expect((await api("POST", "", { policy: over("two-more", 1) }, api_key)).status).toBe(409);
+  });
+
   test("a new version leaves the old one in force and as it was, until it is activated", async () => {
     const { policy_id } = await save(over("versions", 500));
     await activate(policy_id);
