@@ -49,6 +49,7 @@ export { redacted_text, withoutTexts } from "./hidden-text.ts";
 export { applyPatch, type Patched, type PatchOperation } from "./json-patch.ts";
 export { type KeyLife, type KeyState, keyState } from "./key-lifecycle.ts";
 export { linesOf } from "./lines-of.ts";
+export { hideContent } from "./modify.ts";
 export {
   confirmSteps,
   intakeSteps,

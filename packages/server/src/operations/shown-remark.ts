@@ -3,7 +3,7 @@
  * events, audit rows and pages, and whoever read the intent may quote in it what policies hide. Source: policies.md §3 rule 5.
  */
 import { hiddenTexts, limits } from "@countersign/contract";
-import { applyPatch, clipText, redacted_text, withoutTexts } from "@countersign/core";
+import { clipText, hideContent, withoutTexts } from "@countersign/core";
 import type { StoredIntent } from "../store/intents.ts";
 import { withheldOf } from "./read-intents.ts";
 
@@ -17,14 +17,11 @@ export function shownRemark<T>(intent: StoredIntent | undefined, remark: T, also
   return typeof shown === "string" && shown !== remark ? (clipText(shown, limits.comment_chars_max) as T) : shown;
 }
 
-function withheldTexts(intent: StoredIntent): string[] {
-  const { submitted } = intent.intent as { submitted: { payload?: { content?: object } } };
-  const content = submitted.payload?.content ?? null;
-  const operations = withheldOf(intent).map((path) => ({ op: "replace" as const, path, value: redacted_text }));
-  for (;;) {
-    const patched = applyPatch(content, operations);
-    if (patched.ok) return hiddenTexts(content, patched.document);
-    // A place that is only in the action as people changed it has nothing of what was submitted.
-    operations.splice(patched.index, 1);
-  }
+/** The texts that policies hide of the action. */
+export function withheldTexts(intent: StoredIntent): string[] {
+  const { submitted } = intent.intent as { submitted: { payload?: { content?: Readonly<Record<string, unknown>> } } };
+  const content = submitted.payload?.content ?? {};
+  // A place that is only in the action as people changed it has nothing of what was submitted.
+  const hides = withheldOf(intent).map((path) => ({ op: "redact" as const, path, policy_id: "", policy: "" }));
+  return hiddenTexts(content, hideContent(content, hides).content);
 }
