@@ -33,7 +33,7 @@ import { idempotent } from "./idempotent.ts";
 import { identityOf, isOwn, submitterOf } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
-import { shownRemark } from "./shown-remark.ts";
+import { shownRemark, withheldTexts } from "./shown-remark.ts";
 
 type IntentInReview = NonNullable<Awaited<ReturnType<typeof readIntent>>>;
 
@@ -151,7 +151,13 @@ function rulingFor(
   if (!patched.ok) throw invalid(`/modifications/${patched.index}`, `It cannot be applied: ${patched.message}.`);
   const content: Readonly<Record<string, unknown>> = patched.document;
   const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, content);
-  const own = modifications.map(({ op, ...each }) => ({ op, ...withoutTexts(each, hidden), policy_id: null }));
+  const kept_back = [...withheldTexts(row), ...hidden];
+  const own = modifications.map(({ op, path, ...rest }) => ({
+    op,
+    path: withoutTexts(path, kept_back),
+    ...(rest.value === undefined ? {} : { value: withoutTexts(rest.value, kept_back) }),
+    policy_id: null,
+  }));
   const made = [...asked.modifications, ...own, ...policyMade];
   return { ruling: { outcome: "approve_modified", modifications: made, modified_content }, hidden };
 }

@@ -197,3 +197,20 @@ test("a hidden value goes nowhere when somebody quotes it: in a comment, a reaso
       expect(text, table).not.toContain("987-65-4321-ZZ");
     }
 });
+
+test("what a reviewer writes elsewhere in the action tells nobody else what is hidden in it", async () => {
+  const operator = (await org.key({ role: "operator" })).api_key;
+  // The second hidden text is also the name of a member of the change.
+  const { json } = await submit({ ask: true, ssn: { number: secret, said_in: "value" } });
+  const body = {
+    outcome: "approve_modified",
+    modifications: [{ op: "add", path: "/note", value: `of ${secret}` }],
+  };
+  const path = `/v1/escalations/${json.decision.escalation_id}/decision`;
+  const { escalation } = (await call(url, "POST", path, { key: operator, body })).json;
+  const told = { op: "add", path: "/note", value: "of [redacted]" };
+  expect(escalation.votes[0].modifications).toEqual([told]);
+  expect(escalation.resolution.modifications.at(-1)).toEqual({ ...told, policy_id: null });
+  for (const table of ["events", "audit", "mails", "deliveries"])
+    for (const text of await rowsOf(table)) expect(text, table).not.toContain(secret);
+});
