@@ -60,9 +60,16 @@ export interface HeadChanges {
   readonly usage_met_by?: number;
 }
 
-/** An epoch after a change that parameter `$n` says raises it. Whatever the clock says, it grows. */
+const now_us = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
+
+/**
+ * An epoch after a change that parameter `$n` says raises it. Whatever the clock says, it grows; where the clock is behind (it
+ * was set back, or is that of another server), by a step of up to 0.1 s that nobody could know: counts would come again.
+ */
 const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
-  `case when $${n}::boolean then greatest(${epoch} + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint) else ${epoch} end`;
+  `case when $${n}::boolean then
+     case when ${epoch} < ${now_us} then greatest(${epoch} + 1, ${now_us}) else ${epoch} + 1 + floor(random() * 100000)::bigint end
+   else ${epoch} end`;
 
 const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, hard_limit,
   usage_period, usage_used, usage_met_by`;

@@ -2,7 +2,7 @@
  * A database that was set back under running nodes: a copy that lacks the last changes took over, or a dump was restored.
  * What a node has in memory may be of changes that never were; new ones come to the same counts.
  */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { call, testOrganization } from "../../testing/http-node.ts";
 import { serviceNode } from "../../testing/service-node.ts";
@@ -14,13 +14,17 @@ const { url: other } = await serviceNode(database);
 
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
 
-/** An organization whose default membrane is live. `change` and `put` go to the other node. */
-async function organization() {
+/** An organization whose default membrane is live, and whose epochs are `ahead` of the clock, in hours. `change` goes to the other node. */
+async function organization(ahead: number) {
   const { org_id, key } = await testOrganization(db);
   const { api_key } = await key();
   const { json } = await call(url, "GET", "/v1/membranes", { key: api_key });
   const membrane = `/v1/membranes/${json.membranes[0].membrane_id}`;
   await call(other, "POST", `${membrane}/go-live`, { key: api_key });
+  const epochs = ["auth_epoch", "context_epoch"].map((epoch) => `${epoch} = ${epoch} + $2::bigint`);
+  await db.system((query) =>
+    query(`update org_heads set ${epochs.join(", ")} where org_id = $1`, [org_id, ahead * 3_600_000_000]),
+  );
   return {
     org_id,
     key,
@@ -75,69 +79,74 @@ const injection = (prompt_injection_detected: boolean) => ({
   facts: { security: { active_security_incident: false, prompt_injection_detected } },
 });
 
-test.each([false, true])(
-  "a decision rests on the membrane as it is, not on one of the lost changes; facts pushed since: %s",
-  async (pushed) => {
-    const { org_id, change, verdict } = await organization();
-    await change("PATCH", "membrane", { default_verdict: "block" });
+describe.each([
+  ["goes on", 0],
+  ["was set back by an hour", 1],
+])("where the database's clock %s", (_, ahead) => {
+  test.each([false, true])(
+    "a decision rests on the membrane as it is, not on one of the lost changes; facts pushed since: %s",
+    async (pushed) => {
+      const { org_id, change, verdict } = await organization(ahead);
+      await change("PATCH", "membrane", { default_verdict: "block" });
+      const setBack = await kept(org_id);
+      await change("PATCH", "membrane", { default_verdict: "approve" });
+      expect(await verdict()).toBe("approve");
+      await setBack();
+      await change("PATCH", "membrane", { default_verdict: "escalate" });
+      if (pushed) await change("PUT", "/v1/context/org", injection(false));
+      expect(await verdict()).toBe("escalate");
+    },
+  );
+
+  test("a decision rests on the document of a policy's version as it is, not on a lost one of the same number", async () => {
+    const { org_id, change, verdict } = await organization(ahead);
+    const { policy } = await change("POST", "/v1/policies", { policy: mail("escalate") });
+    const path = `/v1/policies/${policy.policy_id}`;
+    await change("POST", `${path}/activate`, { mode: "live" });
     const setBack = await kept(org_id);
-    await change("PATCH", "membrane", { default_verdict: "approve" });
+    const replace = async (effect: string, when: string) => {
+      await change("PUT", path, { policy: mail(effect, when) });
+      await change("POST", `${path}/activate`, { mode: "live" });
+    };
+    await replace("block", "false");
     expect(await verdict()).toBe("approve");
     await setBack();
-    await change("PATCH", "membrane", { default_verdict: "escalate" });
-    if (pushed) await change("PUT", "/v1/context/org", injection(false));
-    expect(await verdict()).toBe("escalate");
-  },
-);
+    await replace("block", "true");
+    expect(await verdict()).toBe("block");
+  });
 
-test("a decision rests on the document of a policy's version as it is, not on a lost one of the same number", async () => {
-  const { org_id, change, verdict } = await organization();
-  const { policy } = await change("POST", "/v1/policies", { policy: mail("escalate") });
-  const path = `/v1/policies/${policy.policy_id}`;
-  await change("POST", `${path}/activate`, { mode: "live" });
-  const setBack = await kept(org_id);
-  const replace = async (effect: string, when: string) => {
-    await change("PUT", path, { policy: mail(effect, when) });
-    await change("POST", `${path}/activate`, { mode: "live" });
-  };
-  await replace("block", "false");
-  expect(await verdict()).toBe("approve");
-  await setBack();
-  await replace("block", "true");
-  expect(await verdict()).toBe("block");
-});
+  test("a decision rests on the stored facts as they are, not on lost ones", async () => {
+    const { org_id, change, verdict } = await organization(ahead);
+    await change("PATCH", "membrane", { default_verdict: "approve", packs: ["security"] });
+    const setBack = await kept(org_id);
+    await change("PUT", "/v1/context/org", injection(false));
+    expect(await verdict()).toBe("approve");
+    await setBack();
+    await change("PUT", "/v1/context/org", injection(true));
+    expect(await verdict()).not.toBe("approve");
+  });
 
-test("a decision rests on the stored facts as they are, not on lost ones", async () => {
-  const { org_id, change, verdict } = await organization();
-  await change("PATCH", "membrane", { default_verdict: "approve", packs: ["security"] });
-  const setBack = await kept(org_id);
-  await change("PUT", "/v1/context/org", injection(false));
-  expect(await verdict()).toBe("approve");
-  await setBack();
-  await change("PUT", "/v1/context/org", injection(true));
-  expect(await verdict()).not.toBe("approve");
-});
+  test("a key of which the database knows nothing any more is refused", async () => {
+    const { org_id, key, submit } = await organization(ahead);
+    const setBack = await kept(org_id);
+    const { api_key: lost } = await key();
+    expect((await submit(lost)).status).toBe(201);
+    await setBack();
+    await key();
+    expect((await submit(lost)).status).toBe(401);
+  });
 
-test("a key of which the database knows nothing any more is refused", async () => {
-  const { org_id, key, submit } = await organization();
-  const setBack = await kept(org_id);
-  const { api_key: lost } = await key();
-  expect((await submit(lost)).status).toBe(201);
-  await setBack();
-  await key();
-  expect((await submit(lost)).status).toBe(401);
-});
-
-test("a membrane is found that was made where a lost change was", async () => {
-  const { org_id, key, change } = await organization();
-  const { api_key } = await key();
-  const named = (membrane_id: string) =>
-    call(url, "POST", "/v1/intents", { key: api_key, body: { intent, membrane_id } });
-  const setBack = await kept(org_id);
-  const { membrane: lost } = await change("POST", "/v1/membranes", { name: "lost" });
-  expect((await named(lost.membrane_id)).status).toBe(201);
-  await setBack();
-  const { membrane } = await change("POST", "/v1/membranes", { name: "new" });
-  expect((await named(membrane.membrane_id)).status).toBe(201);
-  expect((await named(lost.membrane_id)).status).toBe(404);
+  test("a membrane is found that was made where a lost change was", async () => {
+    const { org_id, key, change } = await organization(ahead);
+    const { api_key } = await key();
+    const named = (membrane_id: string) =>
+      call(url, "POST", "/v1/intents", { key: api_key, body: { intent, membrane_id } });
+    const setBack = await kept(org_id);
+    const { membrane: lost } = await change("POST", "/v1/membranes", { name: "lost" });
+    expect((await named(lost.membrane_id)).status).toBe(201);
+    await setBack();
+    const { membrane } = await change("POST", "/v1/membranes", { name: "new" });
+    expect((await named(membrane.membrane_id)).status).toBe(201);
+    expect((await named(lost.membrane_id)).status).toBe(404);
+  });
 });
