@@ -222,6 +222,14 @@ test("turns go on from one dispatch to the next also where nobody hears of the e
   await emptied();
 });
 
+test("a webhook hears of what happens also where the clock was set back after it was registered", async () => {
+  const { org_id } = await organization(1);
+  await db.query("update webhooks set registered_at = registered_at + interval '1 hour' where org_id = $1", [org_id]);
+  await addEvents(org_id, 1);
+  expect((await dispatchEvents(db, roomy, made)).leased).toHaveLength(1);
+  await emptied();
+});
+
 test("an event for more receivers than one statement has ids for waits for the next one, whole", async () => {
   const { org_id, webhook_ids } = await organization(100);
   await addEvents(org_id, 5);

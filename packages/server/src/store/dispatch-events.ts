@@ -28,6 +28,9 @@ const bytes_per_statement = 33_554_432;
  * Events that went leave entries in the indexes until they are vacuumed, and whoever begins at the beginning passes them all:
  * at the end of a burst of 20,000 that was two fifths of the time (measured). So the walk can go on where it stopped (`$12`),
  * and whether something older waits is only asked for receivers of which the node knows nothing.
+ *
+ * A webhook of a time that is still to come was registered before the clock was set back, or on a server whose clock is ahead:
+ * until then it would hear of nothing that happens.
  */
 const dispatchStatement: QueueStatement = {
   name: "deliveries-dispatch",
@@ -68,7 +71,8 @@ const dispatchStatement: QueueStatement = {
       sum(t.bytes) over (order by t.round, t.had_turn, t.org_id, t.event_id, w.webhook_id) - t.bytes as bytes_before
     from taken t cross join lateral (
       select w.webhook_id, w.url, w.secret_sealed from webhooks w
-      where w.org_id = t.org_id and w.active and w.registered_at <= t.recorded_at and w.event_types::jsonb ? t.event_type
+      where w.org_id = t.org_id and w.active and w.event_types::jsonb ? t.event_type
+        and (w.registered_at <= t.recorded_at or w.registered_at > (select at from clock))
         and (t.told_up_to is null or w.webhook_id > t.told_up_to)
         and (w.escalation_id is null or (w.escalation_id = t.escalation_id and t.event_type like 'escalation.%'))
       limit ${limits.webhooks_per_organization_max}) w),
