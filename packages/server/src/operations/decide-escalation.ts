@@ -10,6 +10,7 @@ import {
 } from "@countersign/contract";
 import {
   applyPatch,
+  canonicalJson,
   type DecidableIntent,
   decide,
   default_verdict_name,
@@ -17,6 +18,7 @@ import {
   faultAt,
   type MergedFacts,
   parseTimestampUs,
+  type Review,
   type Ruling,
   risk_threshold_name,
   withoutTexts,
@@ -55,11 +57,11 @@ export async function decideEscalation(
     const { org_id } = current;
     const state = await runtime.orgStates.get(org_id);
     return idempotent(runtime, current, terms, async (query) => {
-      const { person, intent } = await admit(query, current, escalation_id);
+      const { person, intent, review } = await admit(query, current, escalation_id);
       // Neither a refusal nor a ruling may rest on policies and membranes of before.
       if (input.modifications !== undefined)
         await demandInForce(runtime, query, org_id, await readStateEpochs(query, org_id), state);
-      const { ruling, hidden } = rulingFor(intent, input, state);
+      const { ruling, hidden } = rulingFor(intent, input, state, approvedAlike(review, person, input));
       const { outcome } = input;
       const comment = input.comment === undefined ? null : shownRemark(intent, input.comment, hidden);
       const modifications = changedBy(ruling);
@@ -86,7 +88,7 @@ async function admit(
   query: Query,
   caller: Caller,
   escalation_id: string,
-): Promise<{ readonly person: string; readonly intent: IntentInReview }> {
+): Promise<{ readonly person: string; readonly intent: IntentInReview; readonly review: Review }> {
   const review = await readReview(query, caller.org_id, escalation_id);
   const intent = await readIntent(query, caller.org_id, review?.record.intent_id ?? "");
   if (review === undefined || intent === undefined) throw new Fault("not_found");
@@ -96,7 +98,7 @@ async function admit(
   await demandReviewer(query, review.record.reviewers, caller, reviewer.person);
   const { status, expires_at } = review.record;
   if (status !== "pending" || isReached(expires_at, await databaseNow(query))) throw new Fault("escalation_closed");
-  return { person: reviewer.person, intent };
+  return { person: reviewer.person, intent, review };
 }
 
 function isReached(moment: string, now: string): boolean {
@@ -125,6 +127,18 @@ async function demandReviewer(
 }
 
 /**
+ * What others have approved, where this is the change that is told of theirs; null: it is not. What policies hide of a change
+ * is told to nobody, so whoever approves the same cannot send it as it is.
+ */
+function approvedAlike({ record, ruling }: Review, person: string, { modifications = [] }: RulingInput): Ruling | null {
+  const same = canonicalJson(modifications);
+  const is_told = record.votes.some(
+    (vote) => vote.reviewer !== person && vote.modifications !== null && canonicalJson(vote.modifications) === same,
+  );
+  return is_told ? ruling : null;
+}
+
+/**
  * What an approval would let through, null for a block, and the texts of the reviewer's change that policies keep from
  * people. Faults: invalid_request, modified_action_blocked.
  */
@@ -132,6 +146,7 @@ function rulingFor(
   row: IntentInReview,
   { outcome, modifications = [] }: RulingInput,
   state: OrgState,
+  alike: Ruling | null,
 ): { readonly ruling: Ruling | null; readonly hidden: readonly string[] } {
   if (outcome !== "approve_modified" && modifications.length > 0)
     throw invalid("/modifications", "Modifications go with the outcome approve_modified only.");
@@ -147,6 +162,10 @@ function rulingFor(
     if (op !== "remove" && value === undefined) throw invalid(`/modifications/${index}/value`, `${op} needs a value.`);
 
   const { submitted } = row.intent as unknown as { submitted: DecidableIntent };
+  if (alike !== null) {
+    const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, alike.modified_content ?? {});
+    return { ruling: { ...alike, modifications: [...alike.modifications, ...policyMade], modified_content }, hidden };
+  }
   const patched = applyPatch(asked.modified_content ?? submitted.payload?.content ?? {}, modifications);
   if (!patched.ok) throw invalid(`/modifications/${patched.index}`, `It cannot be applied: ${patched.message}.`);
   const content: Readonly<Record<string, unknown>> = patched.document;

@@ -89,6 +89,8 @@ const submit = (content: object) =>
     },
   });
 
+const reviewer = async () => (await org.key({ role: "operator" })).api_key;
+
 /** All rows of a table but of those that hold the intent itself, as text. */
 const rowsOf = async (table: string) => {
   const rows = await database.db.tenant(org.org_id, (query) =>
@@ -146,7 +148,7 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
 });
 
 test("a hidden value goes nowhere when somebody quotes it: in a comment, a reason, or what became of the action", async () => {
-  const operator = (await org.key({ role: "operator" })).api_key;
+  const operator = await reviewer();
   const remark = `Asked Ann: ${secret} and ${account} are right`;
   const left = "Asked Ann: [redacted] and [redacted] are right";
   const post = async (path: string, body: object, key = operator) => {
@@ -199,7 +201,7 @@ test("a hidden value goes nowhere when somebody quotes it: in a comment, a reaso
 });
 
 test("what a reviewer writes elsewhere in the action tells nobody else what is hidden in it", async () => {
-  const operator = (await org.key({ role: "operator" })).api_key;
+  const operator = await reviewer();
   // The second hidden text is also the name of a member of the change.
   const { json } = await submit({ ask: true, ssn: { number: secret, said_in: "value" } });
   const body = {
@@ -213,4 +215,27 @@ test("what a reviewer writes elsewhere in the action tells nobody else what is h
   expect(escalation.resolution.modifications.at(-1)).toEqual({ ...told, policy_id: null });
   for (const table of ["events", "audit", "mails", "deliveries"])
     for (const text of await rowsOf(table)) expect(text, table).not.toContain(secret);
+});
+
+test("a second reviewer approves the change of the first as it is told, whatever is hidden of it", async () => {
+  const { json: membranes } = await call(url, "GET", "/v1/membranes", { key: admin });
+  const [{ membrane_id, escalation }] = membranes.membranes;
+  const set = (quorum: number) =>
+    call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: { escalation: { ...escalation, quorum } } });
+  expect((await set(2)).status).toBe(200);
+  const [first, second, third] = [await reviewer(), await reviewer(), await reviewer()];
+  const { json } = await submit({ ask: true });
+  const rule = (key: string, modifications: object[]) =>
+    call(url, "POST", `/v1/escalations/${json.decision.escalation_id}/decision`, {
+      key,
+      body: { outcome: "approve_modified", modifications },
+    });
+  const change = { op: "add", path: "/note", value: `of ${secret}` };
+  const [vote] = (await rule(first, [change])).json.escalation.votes;
+  expect(vote.modifications).toEqual([{ ...change, value: "of [redacted]" }]);
+  expect((await rule(third, [{ ...change, value: "of nobody" }])).json.error.code).toBe("state_conflict");
+  expect((await rule(second, vote.modifications)).json.escalation.status).toBe("decided");
+  const { decision } = (await call(url, "GET", `/v1/intents/${json.intent_id}/decision`, { key: admin })).json;
+  expect(decision.modified_content.note).toBe(change.value);
+  expect((await set(1)).status).toBe(200);
 });
