@@ -29,6 +29,15 @@ test("names of hidden members that are somebody's data are hidden, in paths too,
   expect(withoutTexts(plain, hidden)).toBe(plain);
 });
 
+test("members with hidden names stay apart: what is told of one is not lost for another", () => {
+  const said = { "123-45-6789": "paid", "987-65-4321": "failed", at: "noon" };
+  expect(withoutTexts(said, ["123-45-6789", "987-65-4321"])).toEqual({
+    "[redacted]": "paid",
+    "[redacted] (2)": "failed",
+    at: "noon",
+  });
+});
+
 test("of two hidden texts the longer one goes first", () => {
   const hidden = hiddenTexts({ a: "12345", b: "123456" }, {});
   expect(withoutTexts("123456 12345", hidden)).toBe("[redacted] [redacted]");

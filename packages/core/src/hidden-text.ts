@@ -11,7 +11,7 @@ export function holdsHidden(value: unknown, hidden: readonly string[]): boolean 
   return [...textsOf(value)].some((text) => finder.isIn(text));
 }
 
-/** A JSON value in which none of these texts is left, in no text, number or key of it. */
+/** A JSON value in which none of these texts is left, in no text, number or key of it. Keys that become alike are counted. */
 export function withoutTexts<T>(value: T, hidden: readonly string[]): T {
   if (hidden.length === 0) return value;
   return without(value, finderOf(hidden)) as T;
@@ -36,7 +36,13 @@ function without(value: unknown, finder: TextFinder): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => without(item, finder));
   if (typeof value !== "object" || value === null) return value;
+  const times = new Map<string, number>();
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [without(name, finder) as string, without(item, finder)]),
+    Object.entries(value).map(([name, item]) => {
+      const left = without(name, finder) as string;
+      const time = (times.get(left) ?? 0) + 1;
+      times.set(left, time);
+      return [time === 1 ? left : `${left} (${time})`, without(item, finder)];
+    }),
   );
 }
