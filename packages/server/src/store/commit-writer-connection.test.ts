@@ -53,6 +53,25 @@ test("no commit is sent where its session and the barrier's are on different ser
   expect(network.asked()).toBe(2);
 });
 
+test.each(["first", "second"])("no session is left behind where the %s could not be opened", async (refused) => {
+  const { query } = pg.Client.prototype;
+  onTestFinished(() => {
+    pg.Client.prototype.query = query;
+  });
+  pg.Client.prototype.query = function (this: pg.Client, text: string) {
+    // Of the two, the first one's plans are chosen.
+    if (text.includes("plan_cache_mode") === (refused === "first")) return Promise.reject(new Error("refused"));
+    return (query as (asked: unknown) => Promise<unknown>).call(this, text);
+  } as never;
+  await expect(connectCommit(connection)()).rejects.toThrow("refused");
+  pg.Client.prototype.query = query;
+  await expect
+    .poll(() =>
+      db.query("select from pg_stat_activity where datname = current_database() and application_name like '%writer'"),
+    )
+    .toEqual([]);
+});
+
 describe("a commit reaches the disk", () => {
   const { query } = pg.Client.prototype;
   afterEach(() => {

@@ -79,12 +79,13 @@ export function connectCommit(
   }
 
   return async () => {
-    const [runner, flusher] = await Promise.all([openSession(commitSession), openSession()]);
+    const sessions = [openSession(commitSession), openSession()] as const;
+    // Also the one that opened where the other could not be: kept, each try beside a full server took one more place for good.
     const close = (): void => {
-      endSession(runner);
-      endSession(flusher);
+      for (const session of sessions) void session.then(endSession, () => undefined);
     };
     try {
+      const [runner, flusher] = await Promise.all(sessions);
       const barrier = await openBarrier(runner, flusher);
       let under_way = 0;
       return {
