@@ -50,6 +50,10 @@ describe("what is withheld", () => {
       note: 1,
     });
     expect(answer({ card: "[redacted]", list: [1, {}] })).toEqual({ card: "[redacted]", list: [1, {}] });
+    expect(answer({ card: "[redacted]", note: [`of ${card}`, Number(card), 1234] })).toEqual({
+      card: "[redacted]",
+      note: ["of [redacted]", "[redacted]", "[redacted]"],
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
 const withheld_text = "(withheld: a rule removes or redacts this)";
 
-/** The answer without what is withheld in either half of it. */
+/** The answer without what is withheld in either half of it, also where a reviewer wrote it into another field. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
   const { intent, decision } = answer;
   const { modified_content } = decision;
@@ -12,7 +12,7 @@ export function shownAnswer(answer: IntentAnswer): IntentAnswer {
     const there = atPointer(modified_content, path);
     return there !== undefined && sameJson(there, atPointer(intent.payload?.content, path));
   });
-  const shown = without(modified_content, left) as Decision["modified_content"];
+  const shown = struckFrom(without(modified_content, left), hiddenOf(intent)) as Decision["modified_content"];
   return { ...answer, intent: shownIntent(intent), decision: { ...decision, modified_content: shown } };
 }
 
@@ -21,7 +21,7 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
   const { action, payload, withheld } = intent;
   if (withheld.length === 0) return intent;
   const content = without(payload?.content, withheld) as Record<string, unknown>;
-  const hidden = hiddenTexts(payload?.content, content);
+  const hidden = hiddenOf(intent);
   const clean = (text: string) => struckOut(text, hidden);
   const target = Object.entries(action.target ?? {}).map(([name, text]) => [name, clean(text)]);
   return {
@@ -33,6 +33,24 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
       ...(payload?.summary === undefined ? {} : { summary: clean(payload.summary) }),
     },
   };
+}
+
+/** The texts that are withheld. */
+function hiddenOf({ payload, withheld }: IntentRecord): string[] {
+  return hiddenTexts(payload?.content, without(payload?.content, withheld));
+}
+
+/** A JSON value with none of the hidden texts in its texts and numbers. */
+function struckFrom(value: unknown, hidden: readonly string[]): unknown {
+  if (hidden.length === 0) return value;
+  if (typeof value === "string") return struckOut(value, hidden);
+  if (typeof value === "number") {
+    const text = struckOut(String(value), hidden);
+    return text === String(value) ? value : text;
+  }
+  if (Array.isArray(value)) return value.map((item) => struckFrom(item, hidden));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, struckFrom(item, hidden)]));
 }
 
 /** The text with one mark for each of the hidden texts in it, and one for those that overlap. */

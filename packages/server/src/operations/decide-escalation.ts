@@ -20,6 +20,7 @@ import {
   parseTimestampUs,
   type Review,
   type Ruling,
+  redacted_text,
   risk_threshold_name,
   withoutTexts,
 } from "@countersign/core";
@@ -127,11 +128,12 @@ async function demandReviewer(
 }
 
 /**
- * What others have approved, where this is the change that is told of theirs; null: it is not. What policies hide of a change
- * is told to nobody, so whoever approves the same cannot send it as it is.
+ * What others have approved, where this is the change that is told of theirs and something of it is hidden; null: it is not.
+ * What policies hide of a change is told to nobody, so whoever approves the same cannot send it as it is.
  */
 function approvedAlike({ record, ruling }: Review, person: string, { modifications = [] }: RulingInput): Ruling | null {
   const same = canonicalJson(modifications);
+  if (!same.includes(redacted_text)) return null;
   const is_told = record.votes.some(
     (vote) => vote.reviewer !== person && vote.modifications !== null && canonicalJson(vote.modifications) === same,
   );
