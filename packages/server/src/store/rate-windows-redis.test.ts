@@ -290,6 +290,32 @@ test("a Redis that takes connections and never answers costs no request a wait",
   expect(performance.now() - started).toBeLessThan(25_000);
 });
 
+test("a connection to a Redis that was made a replica is given up for one to the primary", async () => {
+  let connections = 0;
+  const address = createServer((socket) => {
+    const counts = ++connections > 1;
+    socket
+      .on("error", () => undefined)
+      .on("data", (data) => {
+        for (const [, command] of String(data).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
+          if (!/^eval/i.test(command as string)) socket.write("+OK\r\n");
+          else if (counts) socket.write("*5\r\n:1\r\n:1\r\n:1000\r\n:1000\r\n:1000\r\n");
+          else socket.write("-READONLY You can't write against a read only replica.\r\n");
+        }
+      });
+  });
+  const changes: boolean[] = [];
+  const windows = await windowsAt(await listening(address), { onDegraded: (degraded) => changes.push(degraded) });
+  let now = 0;
+  await expect
+    .poll(async () => {
+      now += 2_000;
+      await windows.take("moved", 9, now);
+      return changes;
+    })
+    .toEqual([false, true, false]);
+});
+
 test("the log says why there is no connection, so that a wrong password is not looked for in the network", async () => {
   let sessions = 0;
   const refusing = createServer((socket) => {

@@ -71,6 +71,8 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     connectTimeout: 1_000,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 50, 1_000),
+    // Made a replica by a failover, which ends no connections: the address leads to the new primary by now.
+    reconnectOnError: ({ message }) => message.includes("READONLY"),
   }) as Scripts;
   redis.defineCommand("rateTake", { numberOfKeys: 2, lua: takeScript });
   redis.defineCommand("rateLook", { numberOfKeys: 2, lua: lookScript });
