@@ -133,6 +133,8 @@ export const limits = {
   passkey_challenge_seconds: 300,
   sso_domains_max: 20,
   sso_login_seconds: 600,
+  /** Of the address that a browser is sent to. */
+  sso_location_chars_max: 8_192,
 
   // Running. Source: api.md §1
   shutdown_seconds_max: 10,

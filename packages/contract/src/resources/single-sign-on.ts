@@ -52,7 +52,11 @@ export type SingleSignOnBegin = Static<typeof SingleSignOnBegin>;
 
 /** Where the browser is to go now. */
 export const SingleSignOnStart = Type.Object(
-  { location: text(8_192, { description: "the OpenID provider's address, with everything that it needs" }) },
+  {
+    location: text(limits.sso_location_chars_max, {
+      description: "the OpenID provider's address, with everything that it needs",
+    }),
+  },
   { title: "SingleSignOnStart" },
 );
 export type SingleSignOnStart = Static<typeof SingleSignOnStart>;

@@ -1,6 +1,8 @@
 /** Logins at a real OpenID provider, through the guarded client. */
-import { createServer, type RequestListener } from "node:http";
+import { generateKeyPairSync, sign } from "node:crypto";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { limits } from "@countersign/contract";
 import { proxyTrust } from "@countersign/core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { client_id, client_secret, openIdProvider } from "../testing/open-id-provider.ts";
@@ -110,6 +112,8 @@ describe("a provider", () => {
     });
     return issuer;
   }
+  const json = (response: ServerResponse, body: object) =>
+    response.setHeader("content-type", "application/json").end(JSON.stringify(body));
   const begin = (issuer: string, by = openId) => by.begin({ ...account, issuer }, login, redirect_uri, null);
 
   test("inside the network, or without encryption, is not asked", async () => {
@@ -157,17 +161,61 @@ describe("a provider", () => {
     expect(asked).toEqual([]);
   });
 
-  test("that says it is another issuer, answers junk, or redirects is refused", async () => {
-    const answers: RequestListener[] = [
-      (_, response) => response.setHeader("content-type", "application/json").end('{"issuer":"https://other.example"}'),
-      (_, response) => response.setHeader("content-type", "application/json").end("<html>"),
-      (_, response) => response.writeHead(302, { location: provider.issuer }).end(),
-      (_, response) => response.writeHead(404).end(),
+  test("that says it is another issuer, answers junk, or redirects is refused, and the reason told", async () => {
+    const answers: [RequestListener, code: string][] = [
+      [(_, response) => json(response, { issuer: "https://other.example" }), "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED"],
+      [(_, response) => response.setHeader("content-type", "application/json").end("<html>"), "OAUTH_PARSE_ERROR"],
+      [(_, response) => response.end("<html>"), "OAUTH_RESPONSE_IS_NOT_JSON"],
+      [(_, response) => response.writeHead(302, { location: provider.issuer }).end(), "OAUTH_RESPONSE_IS_NOT_CONFORM"],
+      [(_, response) => response.writeHead(404).end(), "OAUTH_RESPONSE_IS_NOT_CONFORM"],
     ];
-    for (const answer of answers) {
+    for (const [answer, code] of answers) {
       const issuer = await fake(() => answer);
-      expect(await begin(issuer)).toMatchObject({ failed: "refused" });
+      expect(await begin(issuer)).toEqual({
+        failed: "refused",
+        text: `What the provider answered does not hold (${code}).`,
+      });
     }
+  });
+
+  test("whose authorization endpoint is longer than an answer of ours may tell is refused", async () => {
+    const issuer = await fake((self) => (_, response) => {
+      json(response, { issuer: self, authorization_endpoint: `${self}/${"a".repeat(limits.sso_location_chars_max)}` });
+    });
+    expect(await begin(issuer)).toEqual({
+      failed: "refused",
+      text: "The provider's authorization endpoint is too long.",
+    });
+  });
+
+  test("whose clock is some minutes off lets people in; where it is more, the clock is what is told", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+    function finishedAt(off_seconds: number) {
+      return fake((self) => (request, response) => {
+        const iat = Math.floor(Date.now() / 1_000) + off_seconds;
+        const who = { iss: self, aud: client_id, sub: ada.sub, nonce: login.nonce, email: ada.email };
+        const signed = `${encoded({ alg: "ES256" })}.${encoded({ ...who, iat, nbf: iat, exp: iat + 1 })}`;
+        const signature = sign("sha256", Buffer.from(signed), { key: privateKey, dsaEncoding: "ieee-p1363" });
+        const id_token = `${signed}.${signature.toString("base64url")}`;
+        if (request.url === "/t") json(response, { access_token: "a", token_type: "bearer", id_token });
+        else if (request.url === "/k") json(response, { keys: [publicKey.export({ format: "jwk" })] });
+        else
+          json(response, {
+            issuer: self,
+            token_endpoint: `${self}/t`,
+            jwks_uri: `${self}/k`,
+            id_token_signing_alg_values_supported: ["ES256"],
+          });
+      }).then((issuer) => openId.finish({ ...account, issuer }, login, `${redirect_uri}?code=x&state=${login.state}`));
+    }
+    for (const off_seconds of [-200, 200])
+      expect(await finishedAt(off_seconds), String(off_seconds)).toMatchObject({ subject: ada.sub });
+    for (const off_seconds of [-600, 600])
+      expect(await finishedAt(off_seconds), String(off_seconds)).toEqual({
+        failed: "refused",
+        text: "By this service's clock, what the provider answered is too old or not valid yet.",
+      });
   });
 
   test.each([429, 500, 503])(

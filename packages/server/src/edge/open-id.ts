@@ -2,6 +2,7 @@
  * OpenID Connect by openid-client, loaded when somebody first signs in with it. Everything that it asks of a provider goes
  * through the guarded client: issuers are addresses that somebody else named, and so is all that their metadata names.
  */
+import { limits } from "@countersign/contract";
 import type { Configuration, CustomFetch } from "openid-client";
 import type { HttpOut } from "../ports.ts";
 import type { OpenId, OpenIdFailure, OpenIdProvider } from "../sign-in-ports.ts";
@@ -11,6 +12,8 @@ const library = () => import("openid-client");
 /** What a provider may take for one answer: metadata, keys, tokens. */
 const answer_within_ms = 5_000;
 const answer_bytes_max = 1_048_576;
+/** How far a provider's clock may be off. What it answers is fresh whatever its clock says: it was asked with our nonce just now. */
+const clock_off_seconds_max = 300;
 
 /** The guard's own word for why a provider was not asked or did not answer, or that it is out of order. */
 class NotAsked extends Error {}
@@ -42,7 +45,8 @@ export function createOpenId(httpOut: HttpOut): OpenId {
     const methods = metadata.token_endpoint_auth_methods_supported;
     const basic = methods === undefined || methods.includes("client_secret_basic");
     const authentication = (basic ? client.ClientSecretBasic : client.ClientSecretPost)(client_secret);
-    const configuration = new client.Configuration(metadata, client_id, client_secret, authentication);
+    const terms = { client_secret, [client.clockTolerance]: clock_off_seconds_max };
+    const configuration = new client.Configuration(metadata, client_id, terms, authentication);
     configuration[client.customFetch] = guarded;
     for (const each of execute) each(configuration);
     return configuration;
@@ -63,7 +67,9 @@ export function createOpenId(httpOut: HttpOut): OpenId {
           ...(login_hint === null ? {} : { login_hint }),
         });
         if (url.protocol !== "https:" && !provider.issuer.startsWith("http:"))
-          return { failed: "refused", text: "The provider's authorization endpoint is no https address." };
+          return refused("The provider's authorization endpoint is no https address.");
+        if (url.href.length > limits.sso_location_chars_max)
+          return refused("The provider's authorization endpoint is too long.");
         return { location: url.href };
       } catch (error) {
         return failureOf(error);
@@ -81,7 +87,7 @@ export function createOpenId(httpOut: HttpOut): OpenId {
           idTokenExpected: true,
         });
         const claims = tokens.claims();
-        if (claims === undefined) return { failed: "refused", text: "The provider gave no ID token." };
+        if (claims === undefined) return refused("The provider gave no ID token.");
         // Many providers tell the address only to who asks with the access token.
         const about =
           claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
@@ -102,15 +108,19 @@ export function createOpenId(httpOut: HttpOut): OpenId {
 
 /** A sentence without anything that the provider said but its error code. */
 function failureOf(error: unknown): OpenIdFailure {
+  // The library's own word for what is wrong: its outermost error has it.
+  let wrong: string | undefined;
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)
       return { failed: "unreachable", text: `The provider gave no answer: ${each.message}` };
     const { error: said, code } = each as { readonly error?: unknown; readonly code?: unknown };
     if (typeof said === "string") return { failed: "refused", text: `The provider answered ${printable(said)}.` };
-    if (each.cause === undefined && typeof code === "string")
-      return { failed: "refused", text: `What the provider answered does not hold (${printable(code)}).` };
+    if (typeof code === "string") wrong ??= code;
   }
-  return { failed: "refused", text: "What the provider answered does not hold." };
+  if (wrong === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED")
+    return refused("By this service's clock, what the provider answered is too old or not valid yet.");
+  return refused(`What the provider answered does not hold${wrong === undefined ? "" : ` (${printable(wrong)})`}.`);
 }
 
+const refused = (text: string): OpenIdFailure => ({ failed: "refused", text });
 const printable = (text: string) => text.replaceAll(/[^\w.-]/g, "?").slice(0, 100);
