@@ -72,6 +72,7 @@ describe("settings", () => {
       "postgresql://app@/x?host=/run/postgresql",
     ],
     ["REDIS_URL", "rediss://cache:6380/1", "redis_url", "rediss://cache:6380/1"],
+    ["REDIS_URL", "redis://:a%2Fb@[::1]/?family=6", "redis_url", "redis://:a%2Fb@[::1]/?family=6"],
     ["COUNTERSIGN_MASTER_KEY", key.toString("base64"), "master_key", key],
     ["COUNTERSIGN_OTHER_MASTER_KEYS", other.toString("base64"), "other_master_keys", [other]],
     [
@@ -113,6 +114,8 @@ describe("settings", () => {
     ["DATABASE_URL", "postgres://a:5432,b:5432/x?target_session_attrs=read-write", /one host .* percent-encoded/],
     ["DATABASE_URL", "postgres://me:pass#word@db/x", /one host .* percent-encoded/],
     ["REDIS_URL", "http://cache", /starts with redis:\/\/ or rediss:\/\//],
+    ["REDIS_URL", "redis://cache/limits", /number of a database behind the host/],
+    ["REDIS_URL", "rediss://cache:6380/-1", /number of a database behind the host/],
     ["COUNTERSIGN_MASTER_KEY", "c2hvcnQ=", /32 bytes in base64, as `openssl rand -base64 32` prints them/],
     ["COUNTERSIGN_MASTER_KEY", `${"!".repeat(43)}=`, /32 bytes in base64/],
     ["COUNTERSIGN_OTHER_MASTER_KEYS", "c2hvcnQ=", /each 32 bytes in base64/],
