@@ -290,30 +290,52 @@ test("a Redis that takes connections and never answers costs no request a wait",
   expect(performance.now() - started).toBeLessThan(25_000);
 });
 
-test("a connection to a Redis that was made a replica is given up for one to the primary", async () => {
+/** A Redis of our own: what it says to a script of the nth connection. */
+function answering(script: (connection: number) => string): Promise<string> {
   let connections = 0;
-  const address = createServer((socket) => {
-    const counts = ++connections > 1;
-    socket
-      .on("error", () => undefined)
-      .on("data", (data) => {
-        for (const [, command] of String(data).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
-          if (!/^eval/i.test(command as string)) socket.write("+OK\r\n");
-          else if (counts) socket.write("*5\r\n:1\r\n:1\r\n:1000\r\n:1000\r\n:1000\r\n");
-          else socket.write("-READONLY You can't write against a read only replica.\r\n");
-        }
-      });
-  });
+  return listening(
+    createServer((socket) => {
+      const connection = ++connections;
+      socket
+        .on("error", () => undefined)
+        .on("data", (data) => {
+          for (const [, command] of String(data).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g))
+            socket.write(/^eval/i.test(command as string) ? script(connection) : "+OK\r\n");
+        });
+    }),
+  );
+}
+
+/** Windows that counted a request of a bucket alone, and then were answered. */
+async function answered(at: string, bucket: string, now: number) {
   const changes: boolean[] = [];
-  const windows = await windowsAt(await listening(address), { onDegraded: (degraded) => changes.push(degraded) });
-  let now = 0;
+  const windows = await windowsAt(at, { onDegraded: (degraded) => changes.push(degraded), answer_ms_max: 10_000 });
+  expect((await windows.take(bucket, 1, now)).allowed).toBe(true);
   await expect
     .poll(async () => {
       now += 2_000;
-      await windows.take("moved", 9, now);
+      await windows.take("probe", 1, now);
       return changes;
     })
     .toEqual([false, true, false]);
+  return { windows, now };
+}
+
+test("a connection to a Redis that was made a replica is given up for one to the primary", async () => {
+  const at = await answering((connection) =>
+    connection === 1
+      ? "-READONLY You can't write against a read only replica.\r\n"
+      : "*5\r\n:1\r\n:1\r\n:1000\r\n:1000\r\n:1000\r\n",
+  );
+  await answered(at, "any", 0);
+});
+
+test("a clock of Redis that is minutes behind refuses nobody for longer for what a node counted without it", async () => {
+  let redis_ms = 1_000_000;
+  const at = await answering(() => `*5\r\n:1\r\n:1\r\n${`:${redis_ms}\r\n`.repeat(3)}`);
+  const { windows, now } = await answered(at, "early", redis_ms + 600_000);
+  redis_ms += 60_000;
+  expect((await windows.take("early", 1, now + 60_000)).allowed).toBe(true);
 });
 
 test("the log says why there is no connection, so that a wrong password is not looked for in the network", async () => {

@@ -88,7 +88,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   let own = new NodeRateWindows();
   /** What was counted for an answer, here and in Redis; absent: here only. */
   const counted = new WeakMap<RateTake, { readonly here: RateTake; readonly shared: RateTake }>();
-  /** From the callers' time to Redis', as last seen; and the latest of Redis' time. */
+  /** From the callers' time to Redis', as last seen; and the latest of Redis' time that this node's own windows may hold. */
   let ahead_ms = 0;
   let newest_ms = 0;
   /** Redis' latest refusals. */
@@ -171,7 +171,10 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     return opened;
   }
 
-  /** Redis' time. Where its clock was set back, nothing that was counted by the former would age out here for as long. */
+  /**
+   * Redis' time. Where its clock was set back, or is behind the one that this node counted by until it knew, nothing that was
+   * counted by the former would age out here for as long.
+   */
   function heard(at_ms: number, now_ms: number): void {
     ahead_ms = at_ms - now_ms;
     if (at_ms < newest_ms - limits.rate_window_seconds * 1_000) {
@@ -188,6 +191,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   function alone(kind: "take" | "look", bucket: string, limit: number, now_ms: number): RateTake {
     if (kind === "take") onAlone();
     const shared_ms = now_ms + ahead_ms;
+    newest_ms = Math.max(newest_ms, shared_ms);
     const refused = full.get(bucket);
     if (refused?.limit === limit) {
       const wait_ms = refused.at_ms + refused.retry_after * 1_000 - shared_ms;
@@ -230,6 +234,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
         const command = redis.rateLook(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
         const shared = read(limit, await answered(command));
         succeeded();
+        heard(shared.at_ms, now_ms);
         return stricter(shared, own.look(bucket, limit, shared.at_ms));
       } catch (error) {
         failed(error);
