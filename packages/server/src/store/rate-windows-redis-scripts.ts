@@ -15,6 +15,7 @@ if not now then
   local t = redis.call('TIME')
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
+local clock = now
 local newest = tonumber(redis.call('LINDEX', times, -1) or 0)
 local n = tonumber(redis.call('HGET', counts, 'n') or 0)
 -- Nothing of it would age out before the clock has made up for its step back: hours of refusals.
@@ -64,8 +65,12 @@ local function freeing()
 end
 `;
 
-/** Counts a request unless `limit` count already. Gives {allowed, counted, freeing_ms, at_ms, now_ms}. */
+/**
+ * Counts a request unless `limit` count already, or it is later than ARGV[3] ('': it never is): then `allowed` is -1. Gives
+ * {allowed, counted, freeing_ms, at_ms, now_ms}.
+ */
 export const takeScript = `${advance}
+if clock > (tonumber(ARGV[3]) or clock) then return {-1, n, freeing(), now, now} end
 local allowed = 0
 if n < limit then
   allowed = 1

@@ -147,6 +147,15 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await admin.eval(lookScript, 2, times, counts, "1", "51000")).toEqual([0, 1, 50_000, 51_000, 51_000]);
   });
 
+  test("a request that Redis comes to after its time is not counted", async () => {
+    const keys = ["times", "counts"].map((half) => `${prefix}{late}:${half}`) as [string, string];
+    expect(await admin.eval(takeScript, 2, ...keys, "5", "10001", "10000")).toEqual([-1, 0, 10_001, 10_001, 10_001]);
+    expect(await admin.exists(...keys)).toBe(0);
+    expect(await admin.eval(takeScript, 2, ...keys, "5", "10000", "10000")).toEqual([1, 1, 10_000, 10_000, 10_000]);
+    // By its clock, not by the newest request that it counted.
+    expect(await admin.eval(takeScript, 2, ...keys, "5", "9000", "9500")).toEqual([1, 2, 10_000, 10_000, 10_000]);
+  });
+
   test("keys expire by themselves", async () => {
     const windows = await connected();
     await windows.take("expiring", 5, 0);
@@ -290,8 +299,8 @@ test("a Redis that takes connections and never answers costs no request a wait",
   expect(performance.now() - started).toBeLessThan(25_000);
 });
 
-/** A Redis of our own: what it says to a script of the nth connection. */
-function answering(script: (connection: number) => string): Promise<string> {
+/** A Redis of our own: what it says to a script, with its arguments, of the nth connection. */
+function answering(script: (connection: number, text: string) => string): Promise<string> {
   let connections = 0;
   return listening(
     createServer((socket) => {
@@ -300,7 +309,7 @@ function answering(script: (connection: number) => string): Promise<string> {
         .on("error", () => undefined)
         .on("data", (data) => {
           for (const [, command] of String(data).matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g))
-            socket.write(/^eval/i.test(command as string) ? script(connection) : "+OK\r\n");
+            socket.write(/^eval/i.test(command as string) ? script(connection, String(data)) : "+OK\r\n");
         });
     }),
   );
@@ -336,6 +345,21 @@ test("a clock of Redis that is minutes behind refuses nobody for longer for what
   const { windows, now } = await answered(at, "early", redis_ms + 600_000);
   redis_ms += 60_000;
   expect((await windows.take("early", 1, now + 60_000)).allowed).toBe(true);
+});
+
+test("a Redis that may stand still is told until when a request counts, and asked again where it is only the clocks", async () => {
+  const redis_ms = 1_000_000;
+  const sent: string[] = [];
+  const at = await answering((_, text) => {
+    sent.push(text);
+    const counts = !text.includes("{clock}") || text.endsWith("\r\n$0\r\n\r\n");
+    return `*5\r\n:${counts ? 1 : -1}\r\n:1\r\n${`:${redis_ms}\r\n`.repeat(3)}`;
+  });
+  const { windows, now } = await answered(at, "any", 0);
+  await windows.take("asked", 9, now + 100);
+  expect(sent.splice(0).at(-1)).toContain(`\r\n${redis_ms + 100 + 2_000}\r\n`);
+  expect((await windows.take("clock", 9, now)).allowed).toBe(true);
+  expect(sent).toHaveLength(2);
 });
 
 test("the log says why there is no connection, so that a wrong password is not looked for in the network", async () => {

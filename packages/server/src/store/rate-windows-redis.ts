@@ -9,10 +9,11 @@
  *
  * Redis is never waited for longer than 50 ms and never makes a request fail. While it is away every node counts in its
  * own windows, which are kept along with the shared ones so that an outage is no fresh budget; one request a second
- * tries Redis again, and the first success ends it; none while what it was asked before has no answer yet, since a Redis that
- * stood still counts all of that when it wakes, as of then. After 10 s without any answer the connection is given up for
- * another one: its other end may be gone. What was counted meanwhile never reaches Redis, so a node's own
- * windows have their say after that too: they are kept in Redis' time, and hold nothing else that Redis does not hold.
+ * tries Redis again, and the first success ends it; none while what it was asked before has no answer yet. After 10 s without
+ * any answer the connection is given up for another one: its other end may be gone. A Redis that stood still does all that it
+ * was asked when it wakes, and counts as of then; what it comes to two seconds late it leaves out, or callers would be refused
+ * for longer than they were told. What was counted meanwhile never reaches Redis, so a node's own windows have their say after
+ * that too: they are kept in Redis' time, and hold nothing else that Redis does not hold.
  * A bucket that Redis found full stays full for as long as its caller was told, whether Redis answers meanwhile or not.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
@@ -47,6 +48,8 @@ export interface RedisRateWindowsOptions {
 
 /** Wait for one answer at most; on one machine the script takes 0.06 ms (p50; p99 4 ms while the machine was overloaded). */
 const answer_ms_max_default = 50;
+/** From a request to its count: its key may have to be looked up in a slow database, and clocks drift until they are heard. */
+const counted_within_ms = 2_000;
 /** Requests of this much time share one timer. */
 const deadline_slot_ms = 10;
 /** Failures in a row that open the breaker: one alone may be a pause of our own process. */
@@ -58,7 +61,7 @@ const full_buckets_max = 10_000;
 
 type Reply = [allowed: number, counted: number, freeing_ms: number, at_ms: number, now_ms: number];
 type Scripts = Redis & {
-  rateTake(times: string, counts: string, limit: number, now: string): Promise<Reply>;
+  rateTake(times: string, counts: string, limit: number, now: string, until: string): Promise<Reply>;
   rateLook(times: string, counts: string, limit: number, now: string): Promise<Reply>;
   rateRefund(times: string, counts: string, limit: number, now: string, at: string): Promise<Reply>;
 };
@@ -89,7 +92,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   /** What was counted for an answer, here and in Redis; absent: here only. */
   const counted = new WeakMap<RateTake, { readonly here: RateTake; readonly shared: RateTake }>();
   /** From the callers' time to Redis', as last seen; and the latest of Redis' time that this node's own windows may hold. */
-  let ahead_ms = 0;
+  let ahead_ms: number | undefined;
   let newest_ms = 0;
   /** Redis' latest refusals. */
   const full = new LRUCache<string, RateTake>({ max: full_buckets_max });
@@ -190,7 +193,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   /** What this node says by itself. */
   function alone(kind: "take" | "look", bucket: string, limit: number, now_ms: number): RateTake {
     if (kind === "take") onAlone();
-    const shared_ms = now_ms + ahead_ms;
+    const shared_ms = now_ms + (ahead_ms ?? 0);
     newest_ms = Math.max(newest_ms, shared_ms);
     const refused = full.get(bucket);
     if (refused?.limit === limit) {
@@ -206,8 +209,11 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     async take(bucket, limit, now_ms) {
       if (!usable(now_ms)) return alone("take", bucket, limit, now_ms);
       try {
-        const command = redis.rateTake(timesKey(bucket), countsKey(bucket), limit, time(now_ms));
-        const shared = read(limit, await answered(command));
+        const ask = (until: string) =>
+          answered(redis.rateTake(timesKey(bucket), countsKey(bucket), limit, time(now_ms), until));
+        const reply = await ask(ahead_ms === undefined ? "" : String(Math.ceil(now_ms + ahead_ms + counted_within_ms)));
+        // Late, and answered in time: one of the clocks was set.
+        const shared = read(limit, reply[0] < 0 ? await ask("") : reply);
         succeeded();
         heard(shared.at_ms, now_ms);
         if (!shared.allowed) {
@@ -245,7 +251,7 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
     async refund(bucket, taken, now_ms) {
       full.delete(bucket);
       const both = counted.get(taken);
-      const here = own.refund(bucket, both?.here ?? taken, now_ms + ahead_ms);
+      const here = own.refund(bucket, both?.here ?? taken, now_ms + (ahead_ms ?? 0));
       if (both === undefined || !usable(now_ms)) return here;
       try {
         const reply = await answered(giveBack(bucket, both.shared, now_ms));
