@@ -199,6 +199,22 @@ describe("crashes", () => {
     await node.close();
   });
 
+  test.each([
+    ["deleted", "delete from webhooks where org_id = $1"],
+    ["inactive", "update webhooks set active = false where org_id = $1"],
+  ])(
+    "what was still dispatched for a webhook that is %s by now is not sent, and ends cancelled",
+    async (_title, sql) => {
+      const { org, receiver, deliveries } = await pendingDelivery(200);
+      await dispatched();
+      await db.query(sql, [org.org_id]);
+      const node = await webhookNode(database);
+      await expect.poll(async () => (await deliveries())[0]?.status).toBe("cancelled");
+      expect(receiver.received).toEqual([]);
+      await node.close();
+    },
+  );
+
   test("three attempts that all died end as failed without a fourth, with a reason for each", async () => {
     const { org, receiver } = await pendingDelivery(200);
     await dispatched();

@@ -130,6 +130,19 @@ test("a sealed secret that is moved to another webhook opens nothing: nobody is 
   expect(receiver.connections()).toBe(0);
 });
 
+test("nor does one that is moved with its webhook to another organization", async () => {
+  const { url } = await webhookNode(database);
+  const [from, to] = [await webhookOrganization(database, url), await webhookOrganization(database, url)];
+  const receiver = await testReceiver();
+  const { id } = await from.register(receiver.url);
+  await to.register(receiver.url, { event_types: ["rate_limit.exceeded"] });
+  await database.db.query("update webhooks set org_id = $2 where webhook_id = $1", [id, to.org_id]);
+  await to.submit();
+  await expect.poll(async () => (await to.failed()).length, patience).toBe(1);
+  expect((await to.failed())[0].error).toBe(deliveryFailureText("secret_not_readable"));
+  expect(receiver.connections()).toBe(0);
+});
+
 test("decisions of every mode are sent with their mode, and both ways of approving under one name", async () => {
   const { url } = await webhookNode(database);
   const { org, admin } = await reviewedOrganization(database.db, url);

@@ -262,7 +262,32 @@ describe("delivery", () => {
     const first = JSON.parse(receiver.received[0]?.body ?? "");
     expect(data).toEqual({ ...first.data, original_delivery_id: original });
     expect({ ...rest, data: first.data }).toEqual(first);
-    await expect.poll(async () => (await retryOf(third.delivery_id)).status).toBe(409);
+  });
+
+  test("a delivery is sent again by hand only once it has failed: neither while it is under way, nor taken, nor cancelled", async () => {
+    let answer: (() => void) | undefined;
+    const receiver = await testReceiver((response) => {
+      answer = () => response.end();
+    });
+    const fresh = await newOrg();
+    await fresh.register(receiver.url);
+    await fresh.submit();
+    await expect.poll(() => answer).toBeDefined();
+    const [{ delivery_id } = { delivery_id: "" }] = await fresh.deliveries();
+    const statusNow = async () => (await fresh.deliveries())[0]?.status;
+    const refused = async () => {
+      const { status, json } = await fresh.api("POST", `/deliveries/${delivery_id}/retry`);
+      expect([status, json.error?.code]).toEqual([409, "state_conflict"]);
+    };
+    expect(await statusNow()).toBe("pending");
+    await refused();
+    answer?.();
+    await expect.poll(statusNow).toBe("delivered");
+    await refused();
+    await database.db.query("update deliveries set status = 'cancelled' where delivery_id = $1", [delivery_id]);
+    await refused();
+    expect(await fresh.deliveries()).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
   });
 
   test.each([
