@@ -195,6 +195,15 @@ test("a rotated key inherits its predecessor's window", async () => {
   expect(answer.status).toBe(429);
 });
 
+test("a rotated key keeps its predecessor's own agreement", async () => {
+  const node = await httpNode(db, { clock, rate_limits: { intents: 1 } });
+  const old = await org.key();
+  await db.query("update api_keys set rate_limits = '{\"intents\": 3}' where key_id = $1", [old.key_id]);
+  const { json } = await call(node.url, "POST", `/v1/api-keys/${old.key_id}/rotate`, { key: old.api_key });
+  const answer = await call(node.url, "POST", "/v1/intents", { key: json.api_key, body: intent });
+  expect(rate(answer)).toMatchObject({ limit: 3, remaining: 2 });
+});
+
 test("keys do not share a window, categories do not, and a key's own agreement wins", async () => {
   const node = await httpNode(db, { clock, rate_limits: { intents: 1, general: 1 } });
   const [one, two] = [await org.key(), await org.key()];

@@ -205,6 +205,15 @@ describe("POST /v1/api-keys/{key_id}/rotate", () => {
     expect(Date.parse(row.expires_at) - Date.parse(row.created_at)).toBe(365 * 86_400_000);
   });
 
+  test("what a key may not, its successor may not: one of an agent still speaks for that agent only", async () => {
+    const old = await org.key({ role: "agent", environment: "test", scope: "agent", agent_id: "a-1" });
+    const { json } = await call(node.url, "POST", `/v1/api-keys/${old.key_id}/rotate`, { key: old.api_key });
+    expect(json.api_key).toMatch(/^svc_test_agent_/);
+    const now = await call(node.url, "POST", "/v1/intents", { key: json.api_key, body: intent });
+    const { org_id } = org;
+    expect(now.json.as).toMatchObject({ org_id, role: "agent", environment: "test", scope: "agent", agent_id: "a-1" });
+  });
+
   test("403 for every key but itself, with one body whether the other exists or not", async () => {
     const { api_key } = await org.key();
     const [own, foreign] = [await org.key(), await other.key()];

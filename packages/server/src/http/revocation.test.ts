@@ -4,9 +4,11 @@ import { afterAll, expect, test } from "vitest";
 import { openDb } from "../store/db.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call, httpNode, testOrganization } from "../testing/http-node.ts";
+import { serviceNode } from "../testing/service-node.ts";
 import { silentLog } from "../testing/silent-log.ts";
 
-const { db, connection } = await testDatabase();
+const database = await testDatabase();
+const { db, connection } = database;
 const secondDb = openDb(connection, silentLog);
 afterAll(() => secondDb.close());
 const nodes = [await httpNode(db), await httpNode(secondDb)] as const;
@@ -74,6 +76,25 @@ test.each(["rotate", "revoke"] as const)(
     expect(new Set(before.map((each) => each.status))).toEqual(new Set([200, 201]));
     expect(after.length).toBeGreaterThan(500);
     expect(new Set(after.map((each) => each.status))).toEqual(new Set([401]));
+  },
+);
+
+test.each(["rotate", "revoke"] as const)(
+  "a node that remembers a key from a decision makes none with it any more once another node has answered to %s",
+  async (how) => {
+    const [here, elsewhere] = [await serviceNode(database), await serviceNode(database)];
+    const admin = await org.key();
+    const old = await org.key();
+    const submit = () => call(elsewhere.url, "POST", "/v1/intents", { key: old.api_key, body: intent });
+    expect((await submit()).status).toBe(201);
+    const changed =
+      how === "rotate"
+        ? await call(here.url, "POST", `/v1/api-keys/${old.key_id}/rotate`, { key: old.api_key })
+        : await call(here.url, "DELETE", `/v1/api-keys/${old.key_id}`, { key: admin.api_key });
+    expect([200, 204]).toContain(changed.status);
+    const refused = await submit();
+    expect([refused.status, refused.json.error?.code]).toEqual([401, "invalid_api_key"]);
+    expect(await db.query("select from intents where key_id = $1", [old.key_id])).toHaveLength(1);
   },
 );
 

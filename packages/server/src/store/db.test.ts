@@ -49,6 +49,12 @@ describe("scopes", () => {
     await one.tenant("org_a", (query) => query(orgs));
     await one.tenant("org_a", () => Promise.reject(new Error("rolled back"))).catch(() => undefined);
     expect(await one.tenant("org_b", (query) => query(orgs))).toEqual([{ org_id: "org_b" }]);
+    // Outside of a transaction the session has no scope, and sees nothing.
+    const outside = await one.tenant("org_b", async (query) => {
+      await query("rollback");
+      return [await query("select current_setting('app.org') as scope"), await query(orgs)];
+    });
+    expect(outside).toEqual([[{ scope: "" }], []]);
   });
 
   test("the system scope sees every organization, in transactions and single statements", async () => {
