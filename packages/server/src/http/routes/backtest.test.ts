@@ -220,6 +220,18 @@ describe("a varied past", () => {
   });
 });
 
+test("a backtest spends no override: one that waits for its retry is as good after it", async () => {
+  const org = await reviewedOrganization(database.db, url, { default_verdict: "block", packs: [] });
+  const { intent_id } = await submit(org.agent, payment(150));
+  const given = call(url, "POST", `/v1/intents/${intent_id}/override`, { key: org.operator, body: { reason: "seen" } });
+  const { override_id } = (await ok(given)).override;
+  const later = limitOf(100, {}, "later");
+  for (const candidate of [{}, { candidate: { policies: [later] } }])
+    expect(await figuresOf(org.admin, candidate)).toMatchObject({ evaluated: 1 });
+  const { decision } = await ok(call(url, "POST", "/v1/intents", { key: org.agent, body: payment(150) }));
+  expect(decision).toMatchObject({ verdict: "approve", human_override_id: override_id });
+});
+
 describe("a candidate", () => {
   let people: Reviewed;
   let org: TestOrganization;

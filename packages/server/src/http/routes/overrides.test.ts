@@ -148,6 +148,25 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
+  test("approves nothing where its 24 hours end, or it is revoked, while the retry waits to be written down", async () => {
+    for (const change of ["expires_at = clock_timestamp()", "status = 'revoked'"]) {
+      const org = await blocking();
+      await override(org, await blocked(org));
+      // So that the node knows of the override: else it decides without, and again once that is found outdated.
+      await retry(org, { intent: { ...plain.intent, agent: { id: "agent-2" } } });
+      let retried: ReturnType<typeof retry> | undefined;
+      await db.system(async (query) => {
+        await query("select from org_heads where org_id = $1 for update", [org.org.org_id]);
+        const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+        retried = retry(org);
+        const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
+        await expect.poll(async () => (await db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
+        await query(`update overrides set ${change} where org_id = $1`, [org.org.org_id]);
+      });
+      expect(await retried).toMatchObject({ verdict: "block", human_override_id: null });
+    }
+  });
+
   test("lifts the policies it names only: another blocking policy still blocks, and the override stays unspent", async () => {
     const org = await blocking();
     await override(org, await blocked(org));
