@@ -77,6 +77,8 @@ describe("registration", () => {
       "not_found",
     ],
     ["an empty escalation", { url: hook, escalation_id: "" }, 400, "invalid_request"],
+    ["null for an escalation", { url: hook, escalation_id: null }, 400, "invalid_request"],
+    ["an escalation in a list", { url: hook, escalation_id: [] }, 400, "invalid_request"],
     ["a field that does not exist", { url: hook, secret: "mine" }, 400, "invalid_request"],
   ])("%s is refused", async (_title, body, status, code) => {
     const answer = await org.api("POST", "", body);
