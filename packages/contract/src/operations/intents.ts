@@ -144,6 +144,11 @@ export const intentOperations = {
     path: "/v1/intents/{intent_id}/override",
     tag: "Overrides",
     summary: "Approve a blocked action: its next retry within 24 hours passes, once",
+    description:
+      "A retry is the same action by the same agent in the same membrane: action type (after the membrane's action catalogue), " +
+      "verb, target and payload.content are equal as JSON, in whatever order of keys and spelling of numbers. All else may " +
+      "differ: payload.summary, framework, session_id, on_behalf_of, estimated_impact, data_classes, context, Idempotency-Key. " +
+      "A retry in shadow mode spends no override, and only test mode spends what was given in test mode.",
     auth: ["operator"],
     rate: "general",
     idempotent: true,

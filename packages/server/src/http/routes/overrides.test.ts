@@ -120,14 +120,24 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
-  test("counts whatever the summary, the order of keys, the spelling of numbers and the context", async () => {
-    const org = await blocking();
-    await override(org, await blocked(org));
+  test("counts whatever the order of keys and the spelling of numbers, and whatever else the intent says", async () => {
     const { agent, action } = plain.intent;
-    const text = `{"context":{"contract_version":"1","facts":{}},"intent":{"payload":{"content":{"copies":2.0,"text":"hello"}},"action":${JSON.stringify(action)},"agent":${JSON.stringify(agent)}}}`;
-    expect(
-      (await call(urls[1] ?? "", "POST", "/v1/intents", { key: org.agent, body: text })).json.decision.verdict,
-    ).toBe("approve");
+    const content = '"content":{"copies":2.0,"text":"hello"}';
+    const summary = '"summary":"once more, please"';
+    const about = { ...agent, framework: "other", session_id: "s-2", on_behalf_of: "somebody" };
+    const impact = { reversible: false, financial_exposure_usd: 5, audience_size: 7, regulatory_domains: ["other"] };
+    const context = '"context":{"contract_version":"1","facts":{"environmental":{"protocol":"https"}}}';
+    const more = `"estimated_impact":${JSON.stringify(impact)},"data_classes":["other"]`;
+    for (const text of [
+      `{"intent":{"payload":{${content}},"action":${JSON.stringify(action)},"agent":${JSON.stringify(agent)}}}`,
+      `{${context},"intent":{${more},"payload":{${content},${summary}},"action":${JSON.stringify(action)},"agent":${JSON.stringify(about)}}}`,
+    ]) {
+      const org = await blocking();
+      await override(org, await blocked(org));
+      const headers = { "Idempotency-Key": "another" };
+      const { json } = await call(urls[1] ?? "", "POST", "/v1/intents", { key: org.agent, body: text, headers });
+      expect(json.decision.verdict).toBe("approve");
+    }
   });
 
   test("is good for 24 hours and not at their end", async () => {
