@@ -314,6 +314,26 @@ describe("delivery", () => {
     },
   );
 
+  test("switched off and on again between two attempts, a webhook gets what happens from then on, not what waited", async () => {
+    let change: (() => Promise<unknown>) | undefined;
+    const receiver = await testReceiver((response) => {
+      if (change === undefined) response.end();
+      else void change().then(() => response.writeHead(500).end());
+    });
+    const fresh = await newOrg();
+    const { id: webhook_id } = await fresh.register(receiver.url);
+    change = async () => {
+      for (const active of [false, true]) await fresh.api("PATCH", `/${webhook_id}`, { active });
+      change = undefined;
+    };
+    await fresh.submit();
+    const statuses = async () => (await fresh.deliveries()).map(({ status }) => status);
+    await expect.poll(async () => [change, await statuses()]).toEqual([undefined, ["cancelled"]]);
+    const later = await fresh.submit();
+    await expect.poll(statuses).toEqual(["cancelled", "delivered"]);
+    expect(receiver.received.map(({ body }) => JSON.parse(body).intent_id)).toEqual([expect.any(String), later]);
+  });
+
   test("a webhook that watches one escalation is told of that one only, and never of decisions", async () => {
     const fresh = await newOrg();
     const receiver = await testReceiver();
