@@ -1,8 +1,9 @@
 /** The guarded client against real receivers, good and bad, on this machine. */
+import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { proxyTrust } from "@countersign/core";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { testCertificates } from "../testing/certificates.ts";
 import { resolveToLoopback, testReceiver } from "../testing/receiver.ts";
 import { createHttpOut, type HttpOutOptions } from "./http-out.ts";
@@ -269,6 +270,19 @@ describe("the guard at connect time", () => {
       expect((await out.post(`https://${host}:${receiver.port}/`, {}, "x")).error).toContain("loopback");
     }
     expect(receiver.connections()).toBe(0);
+  });
+
+  test("unless told otherwise names are looked up by c-ares, not in the four threads of the process", async () => {
+    const unknown = Object.assign(new Error("queryAaaa ENODATA"), { code: "ENODATA" });
+    const asked = vi.spyOn(Resolver.prototype, "resolve4").mockResolvedValue(["10.0.0.1"]);
+    vi.spyOn(Resolver.prototype, "resolve6").mockRejectedValue(unknown);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const out = createHttpOut({ rules: strict });
+    onTestFinished(() => out.close());
+    const refused = "hooks.example.com leads to 10.0.0.1, which is a private address.";
+    expect(await out.check("https://hooks.example.com/")).toEqual({ refused });
+    expect((await out.post("https://hooks.example.com/", {}, "x")).error).toContain(refused);
+    expect(asked).toHaveBeenCalledWith("hooks.example.com");
   });
 
   test("a name that does not resolve is accepted at registration and a stated failure at delivery", async () => {
