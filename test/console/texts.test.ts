@@ -39,8 +39,8 @@ describe("texts of strangers", () => {
     );
   });
 
-  test("show every character that Unicode calls ignorable or a space, but the common one, as an escape", () => {
-    const invisible = /[\p{Default_Ignorable_Code_Point}\p{Z}\u2800]/u;
+  test("show every character that Unicode calls a format, ignorable or a space, but the common one, as an escape", () => {
+    const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Z}\u2800]/u;
     for (let code = 0x21; code <= 0x10ffff; code += 1) {
       const char = String.fromCodePoint(code);
       if (invisible.test(char))

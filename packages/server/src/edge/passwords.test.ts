@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createPasswords } from "./passwords.ts";
 
@@ -19,4 +20,28 @@ test("more than can be hashed in time are refused at once, and those before them
   expect(refused.length).toBeLessThanOrEqual(10);
   for (const { reason } of refused)
     expect(reason).toMatchObject({ code: "overloaded", headers: { "retry-after": "5" } });
+});
+
+test("whose address is unknown waits for a comparison too: nobody hears of it sooner", async () => {
+  const passwords = createPasswords();
+  await passwords.verify(null, "the first makes what the others are compared with");
+  let answered = false;
+  const verifying = passwords.verify(null, "x").finally(() => {
+    answered = true;
+  });
+  // No hash comes back without a turn of the event loop; an answer that needs none does.
+  for (let n = 0; n < 100; n += 1) await Promise.resolve();
+  expect(answered).toBe(false);
+  expect(await verifying).toBe(false);
+});
+
+test("a hundred hashes leave threads to others: looks at files, and names that the system looks up, do not wait behind them", async () => {
+  const passwords = createPasswords();
+  let hashed = 0;
+  const hashing = Array.from({ length: 100 }, () => passwords.hash("x").then(() => (hashed += 1)));
+  await new Promise(setImmediate);
+  for (let n = 0; n < 90; n += 1) await stat(".");
+  // Two or so; where hashes take all four, each look costs one of them, and nearly all are done first (measured).
+  expect(hashed).toBeLessThan(60);
+  await Promise.all(hashing);
 });
