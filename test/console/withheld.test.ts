@@ -55,6 +55,14 @@ describe("what is withheld", () => {
       note: ["of [redacted]", "[redacted]", "[redacted]"],
     });
   });
+
+  test("no change is shown that nobody made, nor edited into the action: what its parameters show stays in the modified action", () => {
+    const content = { card, memo: [`Refund to ${card}`, { total: `${card}00` }], cents: Number(`${card}0`) };
+    const modified_content = { ...content, card: "[redacted]", note: "new" };
+    const answer = { intent: recordOf(content, ["/card"], "", {}), decision: { modified_content } };
+    const { intent, decision } = shownAnswer(answer as unknown as IntentAnswer);
+    expect(decision.modified_content).toEqual({ ...intent.payload?.content, card: "[redacted]", note: "new" });
+  });
 });
 
 inBrowser("the pages", () => {

@@ -1,5 +1,5 @@
 /** Intents and decisions as people may see them: what a rule removes or redacts shows nowhere. Source: policies.md §3 rule 5. */
-import { type Decision, hiddenTexts, type IntentAnswer, type IntentRecord } from "@countersign/contract";
+import { type Decision, hiddenTexts, type IntentAnswer, type IntentRecord, textsOf } from "@countersign/contract";
 import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
 const withheld_text = "(withheld: a rule removes or redacts this)";
@@ -12,7 +12,7 @@ export function shownAnswer(answer: IntentAnswer): IntentAnswer {
     const there = atPointer(modified_content, path);
     return there !== undefined && sameJson(there, atPointer(intent.payload?.content, path));
   });
-  const shown = struckFrom(without(modified_content, left), hiddenOf(intent)) as Decision["modified_content"];
+  const shown = struckFrom(without(modified_content, left), toldOf(intent)) as Decision["modified_content"];
   return { ...answer, intent: shownIntent(intent), decision: { ...decision, modified_content: shown } };
 }
 
@@ -21,7 +21,7 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
   const { action, payload, withheld } = intent;
   if (withheld.length === 0) return intent;
   const content = without(payload?.content, withheld) as Record<string, unknown>;
-  const hidden = hiddenOf(intent);
+  const hidden = hiddenTexts(payload?.content, content);
   const clean = (text: string) => struckOut(text, hidden);
   const target = Object.entries(action.target ?? {}).map(([name, text]) => [name, clean(text)]);
   return {
@@ -35,22 +35,32 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
   };
 }
 
-/** The texts that are withheld. */
-function hiddenOf({ payload, withheld }: IntentRecord): string[] {
-  return hiddenTexts(payload?.content, without(payload?.content, withheld));
+/** What texts and numbers of an action are withheld, and what its parameters show. */
+interface Told {
+  readonly hidden: readonly string[];
+  readonly shown: ReadonlySet<string>;
 }
 
-/** A JSON value with none of the hidden texts in its texts and numbers. */
-function struckFrom(value: unknown, hidden: readonly string[]): unknown {
-  if (hidden.length === 0) return value;
-  if (typeof value === "string") return struckOut(value, hidden);
-  if (typeof value === "number") {
-    const text = struckOut(String(value), hidden);
-    return text === String(value) ? value : text;
+function toldOf({ payload, withheld }: IntentRecord): Told {
+  const shown = without(payload?.content, withheld);
+  return { hidden: hiddenTexts(payload?.content, shown), shown: textsOf(shown) };
+}
+
+/**
+ * A JSON value with none of the hidden texts in what somebody changed of its texts and numbers. What the parameters show stays,
+ * also where a hidden text is a part of it: struck out here only, it would look taken out of what the agent may do, and whoever
+ * edits around it would take it out.
+ */
+function struckFrom(value: unknown, told: Told): unknown {
+  if (told.hidden.length === 0) return value;
+  if (typeof value === "string" || typeof value === "number") {
+    const text = String(value);
+    const left = told.shown.has(text) ? text : struckOut(text, told.hidden);
+    return left === text ? value : left;
   }
-  if (Array.isArray(value)) return value.map((item) => struckFrom(item, hidden));
+  if (Array.isArray(value)) return value.map((item) => struckFrom(item, told));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, struckFrom(item, hidden)]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, struckFrom(item, told)]));
 }
 
 /** The text with one mark for each of the hidden texts in it, and one for those that overlap. */
