@@ -100,14 +100,27 @@ export function readConfig(env: Environment, cwd: string = process.cwd()): Confi
   return config;
 }
 
+/** Whether Redis' client can read it: what it cannot ends the process, and so does Redis' refusal of NaN for a database. */
+function takesRedisUrl(url: string): boolean {
+  try {
+    const { username, password, pathname, searchParams } = new URL(url);
+    for (const each of [username, password]) decodeURIComponent(each);
+    return [pathname.slice(1) || "0", ...searchParams.getAll("db")].every((db) => /^\d+$/.test(db));
+  } catch {
+    return false;
+  }
+}
+
 /** What the format of one setting cannot say. */
 function checkTogether(config: Config, env: Environment, refuse: (name: SettingName, expected: string) => void): void {
   const { host, redis_url, public_url, mail_from } = config;
   if (host !== null && isIP(host) === 0 && !/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(host))
     refuse("HOST", "an IP address or a host name");
-  // The client asks for whatever stands there as a number, and the refusal of NaN ends the process.
-  if (redis_url !== null && !/^rediss?:\/\/[^/?#]*(?:\/\d*)?(?:[?#]|$)/.test(redis_url))
-    refuse("REDIS_URL", "nothing or the number of a database behind the host, such as redis://cache:6379/1");
+  if (redis_url !== null && !takesRedisUrl(redis_url))
+    refuse(
+      "REDIS_URL",
+      "user and password percent-encoded, and nothing or the number of a database behind the host, such as redis://cache:6379/1",
+    );
   if (public_url !== null && /[?#]|\/\/[^/]*@/.test(public_url)) {
     refuse("COUNTERSIGN_PUBLIC_URL", "a URL without user, query and fragment");
   }
