@@ -362,18 +362,33 @@ test("a Redis that may stand still is told until when a request counts, and aske
   expect(sent).toHaveLength(2);
 });
 
-test("the log says why there is no connection, so that a wrong password is not looked for in the network", async () => {
+const wrong = "WRONGPASS invalid username-password pair";
+const no_database = "ERR DB index is out of range";
+test.each([
+  ["the password is wrong, so that it is not looked for in the network", "", wrong, `not connected: ${wrong}`],
+  ["so also where a database is named, which is refused for it", "/16", wrong, `not connected: ${wrong}`],
+  ["the database is refused, as the client goes on in another one", "/16", no_database, no_database],
+])("the log says why Redis is not used as told: %s", async (_, path, refusal, reason) => {
   let sessions = 0;
   const refusing = createServer((socket) => {
     sessions += 1;
-    socket.on("error", () => undefined).on("data", () => socket.end("-WRONGPASS invalid username-password pair\r\n"));
+    socket
+      .on("error", () => undefined)
+      .on("data", (data) => {
+        for (const [command] of String(data).matchAll(/(?<=\*\d+\r\n\$\d+\r\n)\w+/g)) {
+          if (command === (refusal === wrong ? "auth" : "select")) socket.write(`-${refusal}\r\n`);
+          else socket.write(refusal === wrong ? "-NOAUTH Authentication required.\r\n" : "+OK\r\n");
+        }
+        if (refusal === wrong) socket.end();
+      });
   });
-  const at = (await listening(refusing)).replace("//", "//:secret@");
   const error = vi.fn();
+  const at = (await listening(refusing)).replace("//", "//:secret@").concat(path);
   const windows = await windowsAt(at, { log: { ...silentLog, error } });
-  await expect.poll(() => sessions).toBeGreaterThanOrEqual(2);
-  await windows.take("key", 1, 0);
-  expect(error.mock.calls).toEqual([
-    [{ reason: "not connected: WRONGPASS invalid username-password pair" }, expect.any(String)],
-  ]);
+  await expect
+    .poll(async () => {
+      if (sessions > 1) await windows.take("key", 1, 0);
+      return error.mock.calls;
+    })
+    .toEqual([[{ reason }, expect.any(String)]]);
 });

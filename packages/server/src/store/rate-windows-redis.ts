@@ -82,8 +82,14 @@ export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRat
   redis.defineCommand("rateRefund", { numberOfKeys: 2, lua: refundScript });
   /** Why there is no connection, as far as it is known: a wrong password, a certificate, an address. */
   let reason = "not connected";
-  redis.on("error", ({ message }: Error) => {
+  redis.on("error", ({ message, command }: Error & { readonly command?: { readonly name: string } }) => {
     // The words only: the error also holds the command that failed, which may be the one with the password.
+    if (command?.name === "select") {
+      // NOAUTH only follows from a wrong password, of which was told. Whatever else: the client goes on in the first database.
+      if (!message.startsWith("NOAUTH"))
+        log.error({ reason: message }, "rate limits are counted in redis' database 0: it refuses the one of REDIS_URL");
+      return;
+    }
     reason = `not connected: ${message}`;
     log.debug({ reason }, "redis connection failed");
   });
