@@ -166,7 +166,8 @@ function rulingFor(
   const { submitted } = row.intent as unknown as { submitted: DecidableIntent };
   if (alike !== null) {
     const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, alike.modified_content ?? {});
-    return { ruling: { ...alike, modifications: [...alike.modifications, ...policyMade], modified_content }, hidden };
+    const made = [...alike.modifications, ...toldOf(policyMade, [...withheldTexts(row), ...hidden])];
+    return { ruling: { ...alike, modifications: made, modified_content }, hidden };
   }
   const patched = applyPatch(asked.modified_content ?? submitted.payload?.content ?? {}, modifications);
   if (!patched.ok) throw invalid(`/modifications/${patched.index}`, `It cannot be applied: ${patched.message}.`);
@@ -179,8 +180,15 @@ function rulingFor(
     ...(rest.value === undefined ? {} : { value: withoutTexts(rest.value, kept_back) }),
     policy_id: null,
   }));
-  const made = [...asked.modifications, ...own, ...policyMade];
+  const made = [...asked.modifications, ...own, ...toldOf(policyMade, kept_back)];
   return { ruling: { outcome: "approve_modified", modifications: made, modified_content }, hidden };
+}
+
+/** What policies make of a reviewer's change: they may copy out of it what it quotes, and its place hides nothing now. */
+function toldOf(policyMade: Ruling["modifications"], kept_back: readonly string[]): Ruling["modifications"] {
+  return policyMade.map((each) =>
+    each.value === undefined ? each : { ...each, value: withoutTexts(each.value, kept_back) },
+  );
 }
 
 /** What the reviewer changed, as others may see it; null: nothing. */

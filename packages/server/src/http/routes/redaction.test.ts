@@ -44,6 +44,14 @@ beforeAll(async () => {
           "{{params.ssn}} {{params.account}} {{params.name}} {{params}} {{target.identifier}} {{intent.payload.summary}}",
       },
     },
+    {
+      name: "copy",
+      spec: {
+        when: "has(params.to_copy)",
+        effect: "approve_modified",
+        modify: [{ op: "set", path: "/copied", value: "params.to_copy" }],
+      },
+    },
     { name: "stop", spec: { when: "params.ssn == params.other && params.stop", effect: "block" } },
     { name: "refuse", spec: { when: "params.refuse == true", effect: "block" } },
   ];
@@ -213,6 +221,18 @@ test("what a reviewer writes elsewhere in the action tells nobody else what is h
   const told = { op: "add", path: "/note", value: "of [redacted]" };
   expect(escalation.votes[0].modifications).toEqual([told]);
   expect(escalation.resolution.modifications.at(-1)).toEqual({ ...told, policy_id: null });
+  for (const table of ["events", "audit", "mails", "deliveries"])
+    for (const text of await rowsOf(table)) expect(text, table).not.toContain(secret);
+});
+
+test("what a policy copies out of a reviewer's change tells nobody else what is hidden in it", async () => {
+  const { json } = await submit({ ask: true });
+  const body = { outcome: "approve_modified", modifications: [{ op: "add", path: "/to_copy", value: `of ${secret}` }] };
+  const path = `/v1/escalations/${json.decision.escalation_id}/decision`;
+  const { escalation } = (await call(url, "POST", path, { key: await reviewer(), body })).json;
+  expect(escalation.resolution.modifications.at(-1)).toMatchObject({ path: "/copied", value: "of [redacted]" });
+  const { decision } = (await call(url, "GET", `/v1/intents/${json.intent_id}/decision`, { key: admin })).json;
+  expect(decision.modified_content.copied).toBe(`of ${secret}`);
   for (const table of ["events", "audit", "mails", "deliveries"])
     for (const text of await rowsOf(table)) expect(text, table).not.toContain(secret);
 });
