@@ -24,6 +24,8 @@ export interface Ruling {
   readonly modifications: readonly Modification[];
   /** payload.content as changed; null when nothing is. */
   readonly modified_content: Readonly<Record<string, unknown>> | null;
+  /** payload.content as a reviewer wants it, before what policies still modify; absent: none changed anything. */
+  readonly wanted_content?: Readonly<Record<string, unknown>>;
 }
 
 /** A review as it stands. */
@@ -89,7 +91,8 @@ function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Step
   const quorum = { required: record.quorum.required, approvals, rejections: votes.length - approvals };
   const voted = { record: { ...record, votes, quorum }, ruling };
   if (ruling === null) return close(voted, "decided", null, person, comment, at);
-  if (review.ruling !== null && others.length > 0 && canonicalJson(review.ruling) !== canonicalJson(ruling))
+  const { ruling: known } = review;
+  if (known !== null && others.length > 0 && canonicalJson(through(known)) !== canonicalJson(through(ruling)))
     return refused("disagrees");
   if (approvals < quorum.required) return moved(voted);
   return close(voted, "decided", ruling, person, comment, at);
@@ -105,7 +108,13 @@ function close(
 ): Stepped {
   const modifications = ruling === null ? [] : [...ruling.modifications];
   const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, modifications, at };
-  return moved({ ruling, record: { ...review.record, status, resolution, closed_at: at } });
+  const record = { ...review.record, status, resolution, closed_at: at };
+  return moved({ ruling: ruling === null ? null : through(ruling), record });
+}
+
+/** What the action is let through as: approvals are for the same where this is, and nothing else is kept of them. */
+function through({ outcome, modifications, modified_content }: Ruling): Ruling {
+  return { outcome, modifications, modified_content };
 }
 
 function moved(review: Review): Stepped {

@@ -164,24 +164,26 @@ function rulingFor(
     if (op !== "remove" && value === undefined) throw invalid(`/modifications/${index}/value`, `${op} needs a value.`);
 
   const { submitted } = row.intent as unknown as { submitted: DecidableIntent };
-  if (alike !== null) {
-    const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, alike.modified_content ?? {});
-    const made = [...alike.modifications, ...toldOf(policyMade, [...withheldTexts(row), ...hidden])];
-    return { ruling: { ...alike, modifications: made, modified_content }, hidden };
-  }
-  const patched = applyPatch(asked.modified_content ?? submitted.payload?.content ?? {}, modifications);
-  if (!patched.ok) throw invalid(`/modifications/${patched.index}`, `It cannot be applied: ${patched.message}.`);
-  const content: Readonly<Record<string, unknown>> = patched.document;
-  const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, content);
+  const base = asked.modified_content ?? submitted.payload?.content ?? {};
+  const wanted_content = alike?.wanted_content ?? changed(base, modifications);
+  const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, wanted_content);
   const kept_back = [...withheldTexts(row), ...hidden];
+  const not_told = alike === null ? kept_back : [];
   const own = modifications.map(({ op, path, ...rest }) => ({
     op,
-    path: withoutTexts(path, kept_back),
-    ...(rest.value === undefined ? {} : { value: withoutTexts(rest.value, kept_back) }),
+    path: withoutTexts(path, not_told),
+    ...(rest.value === undefined ? {} : { value: withoutTexts(rest.value, not_told) }),
     policy_id: null,
   }));
   const made = [...asked.modifications, ...own, ...toldOf(policyMade, kept_back)];
-  return { ruling: { outcome: "approve_modified", modifications: made, modified_content }, hidden };
+  return { ruling: { outcome: "approve_modified", modifications: made, modified_content, wanted_content }, hidden };
+}
+
+/** Faults: invalid_request, naming the first change that cannot be made. */
+function changed(content: Readonly<Record<string, unknown>>, modifications: NonNullable<RulingInput["modifications"]>) {
+  const patched = applyPatch(content, modifications);
+  if (!patched.ok) throw invalid(`/modifications/${patched.index}`, `It cannot be applied: ${patched.message}.`);
+  return patched.document as Readonly<Record<string, unknown>>;
 }
 
 /** What policies make of a reviewer's change: they may copy out of it what it quotes, and its place hides nothing now. */

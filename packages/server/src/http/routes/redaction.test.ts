@@ -45,6 +45,14 @@ beforeAll(async () => {
       },
     },
     {
+      name: "disclose",
+      spec: {
+        when: "has(params.text)",
+        effect: "approve_modified",
+        modify: [{ op: "set", path: "/text", value: "params.text + ' (written by an agent)'" }],
+      },
+    },
+    {
       name: "copy",
       spec: {
         when: "has(params.to_copy)",
@@ -250,12 +258,13 @@ test("a second reviewer approves the change of the first as it is told, whatever
       key,
       body: { outcome: "approve_modified", modifications },
     });
-  const change = { op: "add", path: "/note", value: `of ${secret}` };
+  // The policy that adds to this text does so once, not with each approval.
+  const change = { op: "add", path: "/text", value: `of ${secret}` };
   const [vote] = (await rule(first, [change])).json.escalation.votes;
   expect(vote.modifications).toEqual([{ ...change, value: "of [redacted]" }]);
   expect((await rule(third, [{ ...change, value: "of nobody" }])).json.error.code).toBe("state_conflict");
   expect((await rule(second, vote.modifications)).json.escalation.status).toBe("decided");
   const { decision } = (await call(url, "GET", `/v1/intents/${json.intent_id}/decision`, { key: admin })).json;
-  expect(decision.modified_content.note).toBe(change.value);
+  expect(decision.modified_content.text).toBe(`${change.value} (written by an agent)`);
   expect((await set(1)).status).toBe(200);
 });
