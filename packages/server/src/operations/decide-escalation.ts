@@ -142,7 +142,8 @@ function approvedAlike({ record, ruling }: Review, person: string, { modificatio
 
 /**
  * What an approval would let through, null for a block, and the texts of the reviewer's change that policies keep from
- * people. Faults: invalid_request, modified_action_blocked.
+ * people. Faults: invalid_request, modified_action_blocked, state_conflict (what is approved alike holds a text that is told
+ * to nobody).
  */
 function rulingFor(
   row: IntentInReview,
@@ -167,6 +168,8 @@ function rulingFor(
   const base = asked.modified_content ?? submitted.payload?.content ?? {};
   const wanted_content = alike?.wanted_content ?? changed(base, modifications);
   const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, wanted_content);
+  if (alike !== null && canonicalJson(withoutTexts(modified_content, hidden)) !== canonicalJson(modified_content))
+    throw unseen();
   const kept_back = [...withheldTexts(row), ...hidden];
   const not_told = alike === null ? kept_back : [];
   const own = modifications.map(({ op, path, ...rest }) => ({
@@ -177,6 +180,13 @@ function rulingFor(
   }));
   const made = [...asked.modifications, ...own, ...toldOf(policyMade, kept_back)];
   return { ruling: { outcome: "approve_modified", modifications: made, modified_content, wanted_content }, hidden };
+}
+
+/** What only the first reviewer has seen is approved by no second one; what policies take out again is let through nowhere. */
+function unseen(): Fault {
+  const message =
+    "The change lets through a text that is told to nobody; approve it by sending the change itself, or decide block.";
+  return faultAt("state_conflict", "/modifications", "not_allowed", message);
 }
 
 /** Faults: invalid_request, naming the first change that cannot be made. */

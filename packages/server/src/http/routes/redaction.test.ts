@@ -268,3 +268,29 @@ test("a second reviewer approves the change of the first as it is told, whatever
   expect(decision.modified_content.text).toBe(`${change.value} (written by an agent)`);
   expect((await set(1)).status).toBe(200);
 });
+
+test("a second reviewer approves nothing unseen that the first makes a policy hide, unless by sending it", async () => {
+  const { json: membranes } = await call(url, "GET", "/v1/membranes", { key: admin });
+  const [{ membrane_id, escalation }] = membranes.membranes;
+  const set = (quorum: number) =>
+    call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: { escalation: { ...escalation, quorum } } });
+  expect((await set(2)).status).toBe(200);
+  const [first, second] = [await reviewer(), await reviewer()];
+  const { json } = await submit({ ask: true, recipient: "Ann" });
+  const rule = (key: string, modifications: object[]) =>
+    call(url, "POST", `/v1/escalations/${json.decision.escalation_id}/decision`, {
+      key,
+      body: { outcome: "approve_modified", modifications },
+    });
+  // Written where it is redacted anyway, it is struck out of what is told elsewhere, too, here in a name.
+  const changes = [
+    { op: "replace", path: "/ssn", value: "Mallory" },
+    { op: "replace", path: "/recipient", value: "Ann" },
+    { op: "add", path: "/to_Mallory", value: true },
+  ];
+  const [vote] = (await rule(first, changes)).json.escalation.votes;
+  expect(vote.modifications).toMatchObject([{ value: "[redacted]" }, {}, { path: "/to_[redacted]" }]);
+  expect((await rule(second, vote.modifications)).json.error.code).toBe("state_conflict");
+  expect((await rule(second, changes)).json.escalation.status).toBe("decided");
+  expect((await set(1)).status).toBe(200);
+});
