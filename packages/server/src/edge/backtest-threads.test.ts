@@ -94,6 +94,18 @@ describe("the threads of a node", () => {
     expect(await begin(threads, "org_0").code).toBe("unavailable");
   });
 
+  test("one whose threads cannot be started is told so, and its place is free", async () => {
+    // Refused by Node as it refuses where the system gives no thread: by an exception of the constructor.
+    const refused = { ...endless, execArgv: ["--no-such-flag"] };
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), refused);
+    for (const org_id of ["org_a", "org_a", "org_a", "org_b"]) {
+      const { code, states } = begin(threads, org_id);
+      expect(states).toEqual(["waiting", "running"]);
+      expect(await code).toBe("unavailable");
+    }
+    await threads.stop();
+  });
+
   test("an organization has at most two under way", async () => {
     const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];

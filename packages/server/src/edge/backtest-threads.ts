@@ -168,12 +168,15 @@ export function createBacktestThreads(
         if (!delivered)
           cancel(new Fault("internal_error", { internal: `a thread of the backtest ended early with code ${code}` }));
         if (workers.size > 0) return;
-        clearTimeout(turn);
-        running.delete(run);
+        leave();
         beginNext();
         makeRoom();
       });
       return worker;
+    };
+    const leave = () => {
+      clearTimeout(turn);
+      running.delete(run);
     };
     const channels = Array.from({ length: threads }, () => new MessageChannel());
     const workers = new Set<Worker>();
@@ -183,9 +186,16 @@ export function createBacktestThreads(
       run.overdue = true;
       makeRoom();
     }, turn_ms);
-    for (const [index, { port1: inbox }] of channels.entries()) {
-      const { port2: outbox } = channels[(index + 1) % threads] as MessageChannel;
-      workers.add(begin(inbox, outbox, index === 0 ? firstTurn(job.limit) : null));
+    try {
+      for (const [index, { port1: inbox }] of channels.entries()) {
+        const { port2: outbox } = channels[(index + 1) % threads] as MessageChannel;
+        workers.add(begin(inbox, outbox, index === 0 ? firstTurn(job.limit) : null));
+      }
+    } catch (error) {
+      // The machine has no thread to give (EAGAIN, a limit of the container): thrown at once, and nothing exits then.
+      log.error({ error }, "a thread of a backtest could not be started");
+      cancel(new Fault("unavailable", { internal: "a thread of the backtest could not be started", cause: error }));
+      if (workers.size === 0) leave();
     }
     return cancel;
   }

@@ -67,12 +67,26 @@ export function startDeliveryThread(
   /** What happened since the last message; null: nothing. */
   let news: { events: boolean; readonly receivers: ReceiverKey[] } | null = null;
 
+  function begin(): Worker | null {
+    try {
+      return new Worker(program.url, {
+        workerData: data,
+        ...threadOptions(program),
+        resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
+      });
+    } catch (error) {
+      // The machine has no thread to give (EAGAIN, a limit of the container): thrown at once. The API can do without.
+      log.error({ err: error }, "the thread of deliveries could not be started; another try follows");
+      return null;
+    }
+  }
+
   function start(): void {
-    const started = new Worker(program.url, {
-      workerData: data,
-      ...threadOptions(program),
-      resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
-    });
+    const started = begin();
+    if (started === null) {
+      cancelAgain = timers.after(again_ms, start);
+      return;
+    }
     worker = started;
     let failure: unknown;
     started.on("message", (message: DeliveryThreadSays) => {

@@ -194,3 +194,29 @@ test("a thread that dies is followed by another, each time after a second, until
   await thread.stop();
   expect(again).toBeUndefined();
 });
+
+test("a thread that cannot be started is tried again each second, until the node stops", async () => {
+  // Refused by Node as it refuses where the system gives no thread: by an exception of the constructor.
+  const refused = { url: new URL("data:text/javascript,"), execArgv: ["--no-such-flag"] };
+  const { lines, log } = remembering();
+  const due = new Map<() => void, number>();
+  const timers = {
+    after(wait_ms: number, run: () => void) {
+      due.set(run, wait_ms);
+      return () => void due.delete(run);
+    },
+  };
+  const data = { connection: database.connection, requests: newRequestCount(), allow_http: true, allow_cidrs, ...keys };
+  const thread = startDeliveryThread(data, { log, timers, metrics: { attempted: () => undefined } }, refused);
+  for (let tries = 1; tries <= 3; tries += 1) {
+    expect(lines.map(({ message }) => message)).toEqual(
+      Array(tries).fill("the thread of deliveries could not be started; another try follows"),
+    );
+    const [[again, wait_ms] = []] = due;
+    expect(wait_ms).toBe(1_000);
+    due.clear();
+    again?.();
+  }
+  await thread.stop();
+  expect(due.size).toBe(0);
+});
