@@ -102,6 +102,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const uses = createKeyUses(db, timers, log);
   const keyReader = createKeyReader(db, openModeOrgId);
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);
+  await ensureOpenModeOrganization(parts);
+  if (!(await keyReader.openMode()).key_ever_created) log.warn({ org_id: openModeOrgId }, openModeWarning);
+  // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(config.redis_url, log, metrics);
   const waits = createDecisionWaits(db, timers, log);
   const { sealer, httpOut } = parts;
@@ -143,8 +146,6 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     },
     refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
   };
-  await ensureOpenModeOrganization(runtime);
-  if (!(await keyReader.openMode()).key_ever_created) log.warn({ org_id: openModeOrgId }, openModeWarning);
   const cookies = sessionCookies(runtime.settings.public_url);
   const app: FastifyInstance = buildApp({
     ids,

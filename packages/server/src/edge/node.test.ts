@@ -1,0 +1,31 @@
+/** What a node has opened when its assembly fails halfway. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { testDatabase } from "../testing/database.ts";
+import { serviceNode } from "../testing/service-node.ts";
+
+const database = await testDatabase();
+
+test("a node that cannot be assembled leaves no connection to Redis behind, which would keep its process alive", async () => {
+  const callers: (number | undefined)[] = [];
+  const redis = createServer((socket) => {
+    callers.push(socket.remotePort);
+    socket.destroy();
+  });
+  redis.listen(0, "127.0.0.1");
+  await once(redis, "listening");
+  onTestFinished(() => void redis.close());
+  const { port } = redis.address() as AddressInfo;
+  const lost = new Error("the database is gone");
+  const db = { ...database.db, named: () => Promise.reject(lost) };
+  const config = { redis_url: `redis://127.0.0.1:${port}` };
+  await expect(serviceNode({ ...database, db }, { config })).rejects.toBe(lost);
+  // Connections are taken in the order in which they were begun: once ours is there, any other is.
+  const ours = connect(port, "127.0.0.1");
+  await once(ours, "connect");
+  const { localPort } = ours;
+  await expect.poll(() => callers).toContain(localPort);
+  expect(callers).toEqual([localPort]);
+  ours.destroy();
+});
