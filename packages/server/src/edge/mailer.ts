@@ -1,6 +1,6 @@
 /** Mails go to the SMTP server of SMTP_URL; without one they are written as files, so that nothing is lost on a new machine. */
 import { randomBytes } from "node:crypto";
-import { rename, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import type { Log, Mail, Mailer } from "../ports.ts";
@@ -59,8 +59,14 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
       const name = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(4).toString("hex")}`;
       const unfinished = join(dir, `.${name}.tmp`);
       const file = join(dir, `${name}.eml`);
-      await writeFile(unfinished, message as Buffer, { mode: 0o600 });
-      await rename(unfinished, file);
+      try {
+        await writeFile(unfinished, message as Buffer, { mode: 0o600 });
+        await rename(unfinished, file);
+      } catch (error) {
+        // On a full disk each try would leave another piece.
+        await rm(unfinished, { force: true });
+        throw error;
+      }
       log.info({ file, subject: mail.subject }, "SMTP_URL is not set: mail written to a file");
     },
     close: () => transport.close(),

@@ -34,8 +34,13 @@ export async function claim(data_dir: string): Promise<Claim> {
   const mine = join(dir, name);
   const text = JSON.stringify({ pid: process.pid, started: await startedAt(process.pid) } satisfies Holder);
   for (let tries = 1; ; tries += 1) {
-    await writeFile(`${mine}.new`, text, { mode: 0o600 });
-    await rename(`${mine}.new`, mine);
+    try {
+      await writeFile(`${mine}.new`, text, { mode: 0o600 });
+      await rename(`${mine}.new`, mine);
+    } catch (error) {
+      await rm(`${mine}.new`, { force: true });
+      throw error;
+    }
     const holder = await otherHolder(dir, name);
     if (holder === null) return { release: () => rm(mine, { force: true }) };
     await rm(mine, { force: true });

@@ -78,18 +78,21 @@ async function copyOf(
 async function copyTo(copy: string, package_dir: string): Promise<void> {
   const unfinished = `${copy}.${process.pid}.new`;
   const wanted = (path: string) => !path.endsWith(".a") && !["pkgconfig", "include"].includes(basename(path));
-  await cp(join(package_dir, "native"), join(unfinished, "native"), {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: wanted,
-  });
-  await makeReadable(unfinished);
-  await makeLinks(unfinished);
-  // The rename makes it visible whole; losing it to another process is as good.
-  await rename(unfinished, copy).catch(async (error) => {
+  try {
+    await cp(join(package_dir, "native"), join(unfinished, "native"), {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: wanted,
+    });
+    await makeReadable(unfinished);
+    await makeLinks(unfinished);
+    // The rename makes it visible whole; losing it to another process is as good.
+    await rename(unfinished, copy);
+  } catch (error) {
+    // Nobody else would: the next start has another number, and on a full disk each left its part of 58 MB.
     await rm(unfinished, { recursive: true, force: true });
-    if (!["ENOTEMPTY", "EEXIST"].includes(error.code)) throw error;
-  });
+    if (!["ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
 }
 
 async function makeReadable(path: string): Promise<void> {
