@@ -10,6 +10,8 @@ Examples:
   $ PORT=0 COUNTERSIGN_DATA_DIR=/var/lib/countersign countersign serve
   $ DATABASE_URL=postgres://countersign@db/countersign countersign serve`;
 
+const goodbye_ms_max = 500;
+
 /** Adds `serve`. */
 export function addServe(program: Command): void {
   program
@@ -32,6 +34,8 @@ export function addServe(program: Command): void {
       }, limits.shutdown_seconds_max * 1000);
       await service.stop();
       clearTimeout(late);
+      // All that is left are connections whose other end does not take our goodbye.
+      setTimeout(() => process.exit(), goodbye_ms_max).unref();
     });
 }
 

@@ -26,6 +26,12 @@ import { timers } from "./timers.ts";
 const missingKey =
   "sealed values open with no master key that is set here (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
 
+/**
+ * Requests were answered or cut off by then. What goes on waits for a database that is away, and loses nothing by not waiting:
+ * nobody was told of what is not on disk, and leases run out. The embedded database needs the rest of a service's ten seconds.
+ */
+const ending_ms_max = 7_500;
+
 /** A service that listens. */
 export interface Service {
   /** `http://host:port`, with the port that was really chosen. */
@@ -94,11 +100,25 @@ export async function startService(
     return {
       url,
       async stop() {
-        await node.close();
-        mailer.close();
-        await Promise.all([httpOut.close(), tracing?.close()]);
-        await db.close();
-        await database.stop();
+        let cancelLate = () => {};
+        const late = new Promise<void>((resolve) => {
+          cancelLate = timers.after(ending_ms_max, () => {
+            log.warn({}, "the service ends without waiting any longer for its database");
+            resolve();
+          });
+        });
+        async function end(): Promise<void> {
+          await node.close();
+          mailer.close();
+          await Promise.all([httpOut.close(), tracing?.close()]);
+          await db.close();
+        }
+        try {
+          await Promise.race([end(), late]);
+        } finally {
+          cancelLate();
+          await database.stop();
+        }
       },
     };
   } catch (error) {

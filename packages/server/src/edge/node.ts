@@ -196,7 +196,8 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       await Promise.all([backtests.stop(), app.close(), ...loops]);
       cancel();
       await writer.close();
-      await uses.flush();
+      // A minute's notes are worth no failure, least of all that of what comes after them.
+      await uses.flush().catch((error: unknown) => log.warn({ error }, "could not note when keys were used"));
       windows.close();
     },
   };

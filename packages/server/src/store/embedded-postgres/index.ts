@@ -202,13 +202,15 @@ function refusal(error: unknown, db_dir: string): unknown {
 function supervise(first: Postmaster, bringUpAgain: () => Promise<Running>, log: Log) {
   let current = first;
   let stopping = false;
+  const stopped = new AbortController();
 
   const watching = (async () => {
     for (let pause_ms = 0; ; ) {
       await current.exited;
       if (stopping) return;
       log.error({ pid: current.pid }, "the embedded database ended unexpectedly; starting it again");
-      await pause(pause_ms);
+      await pause(pause_ms, undefined, { signal: stopped.signal }).catch(() => undefined);
+      if (stopping) return;
       try {
         current = (await bringUpAgain()).postmaster;
         if (stopping) await current.stop();
@@ -224,6 +226,7 @@ function supervise(first: Postmaster, bringUpAgain: () => Promise<Running>, log:
     pid: () => current.pid,
     stop: async () => {
       stopping = true;
+      stopped.abort();
       await current.stop();
       await watching;
     },

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { gone, hosted, orphan, sql, started, temporaryDir } from "../../testing/embedded.ts";
@@ -50,6 +50,26 @@ describe("the embedded database", () => {
     }
     // Measured: 60 to 120 ms; the shortest, as the machine may do other work.
     expect(Math.min(...took_ms)).toBeLessThan(900);
+  });
+
+  test("is not started once more by a stop that comes between two tries to start it again", async () => {
+    const data_dir = await temporaryDir();
+    let stopped: Promise<void> | undefined;
+    const tries: string[] = [];
+    const error = (_fields: object, message: string) => {
+      tries.push(message);
+      // Told right before the pause that comes before the second try.
+      if (tries.length === 3) stopped = server.stop();
+    };
+    const server = await startEmbedded({ data_dir }, { ...silentLog, error });
+    const db_dir = join(data_dir, "postgres", "db");
+    await rename(join(db_dir, "pg_wal"), join(data_dir, "elsewhere"));
+    process.kill(server.pid(), "SIGKILL");
+    await expect.poll(() => stopped !== undefined, { timeout: 60_000 }).toBe(true);
+    await stopped;
+    const [again, failed] = [/ended unexpectedly/, /did not start again/].map((each) => expect.stringMatching(each));
+    expect(tries).toEqual([again, failed, again]);
+    expect(await readdir(join(data_dir, "claims"))).toEqual([]);
   });
 
   test("works in a directory whose path is longer than a socket address may be", async () => {

@@ -1,0 +1,36 @@
+/** The whole service in this process: how it ends. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { databaseUrl, testDatabase } from "../testing/database.ts";
+import { openNetwork } from "../testing/network.ts";
+import { readConfig } from "./config.ts";
+import { createLog } from "./log.ts";
+import { startService } from "./main.ts";
+
+const { connection } = await testDatabase();
+
+test("ends in order where its database has gone, with a key's use still to be noted", {
+  timeout: 120_000,
+}, async () => {
+  const network = await openNetwork(connection);
+  onTestFinished(() => network.close());
+  const data_dir = await mkdtemp(join(tmpdir(), "end-without-database-"));
+  onTestFinished(() => rm(data_dir, { recursive: true, force: true }));
+  const settings = { PORT: "0", HOST: "127.0.0.1", COUNTERSIGN_DATA_DIR: data_dir, LOG_LEVEL: "silent" };
+  const config = readConfig({ ...settings, DATABASE_URL: databaseUrl(network.connection) });
+  const service = await startService(config, createLog("silent"));
+  const send = (path: string, init: RequestInit) =>
+    fetch(`${service.url}/v1${path}`, init).then((answer) => answer.json() as Promise<{ readonly api_key?: string }>);
+  const organization = { org_name: "Acme", email: "you@example.com", description: "an agent that pays invoices" };
+  const headers = { "content-type": "application/json" };
+  const { api_key } = await send("/onboarding/quickstart", {
+    method: "POST",
+    headers,
+    body: JSON.stringify(organization),
+  });
+  expect(await send("/intents", { headers: { "x-api-key": String(api_key) } })).toMatchObject({ intents: [] });
+  await network.close();
+  await expect(service.stop()).resolves.toBeUndefined();
+});
