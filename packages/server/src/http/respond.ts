@@ -7,6 +7,11 @@ import { faultOf, type Refusal, refusalOf } from "./faults.ts";
 import type { Answer } from "./handler.ts";
 import { pushRateHeaders, type RateUse } from "./rate-limit.ts";
 
+/** So long may a client take nothing of what is being sent to it; a slow one that takes a little goes on. */
+const unread_ms_max = 30_000;
+/** The same for an answer that comes after others on its connection: they may still be waited for. */
+const unread_behind_others_ms_max = 120_000;
+
 const jsonType = "application/json; charset=utf-8";
 
 /** An answer below 400, ready to be written. */
@@ -62,7 +67,7 @@ export async function writeLines(
   try {
     for await (const line of lines) {
       if (response.destroyed) break;
-      if (!response.write(`${line}\n`)) await Promise.race([once(response, "drain"), once(response, "close")]);
+      if (!response.write(`${line}\n`)) await untilRead(response);
     }
   } catch (error) {
     fault = faultOf(error);
@@ -95,4 +100,31 @@ function writeText(response: ServerResponse, status: number, head: string[], tex
   head.push("Content-Length", String(Buffer.byteLength(text)));
   // `end` leaves the body away by itself where the request was a HEAD.
   response.writeHead(status, head).end(text);
+  limitUnread(response);
+}
+
+/**
+ * Ends the connection of a client that takes nothing: its answers, some megabytes each, would stay in memory for good. (The
+ * socket's timer looks at what it could write.) Costs nothing where the system took the whole answer at once.
+ */
+function limitUnread(response: ServerResponse): void {
+  const { socket } = response.req;
+  const comes_later = response.socket === null;
+  if (!comes_later && socket.writableLength === 0) return;
+  socket.setTimeout(comes_later ? unread_behind_others_ms_max : unread_ms_max);
+  // Before Node sets the limit of an idle connection; an answer that is waited for has none.
+  response.prependOnceListener("finish", () => void socket.setTimeout(0));
+}
+
+/** Resolves once the client has taken what was written, or has left; nothing of it stays with the response. */
+async function untilRead(response: ServerResponse): Promise<void> {
+  const { socket } = response.req;
+  const over = new AbortController();
+  socket.setTimeout(unread_ms_max);
+  try {
+    await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: over.signal })));
+  } finally {
+    over.abort();
+    socket.setTimeout(0);
+  }
 }
