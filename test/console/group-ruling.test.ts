@@ -88,6 +88,43 @@ inBrowser("a group of alike", () => {
     return trails.map(({ audit }) => audit.filter(({ type }) => type === "voted").length);
   };
 
+  test("whose members rules change says so: the same may be let through as something else", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const own = await seedLive(console_.url);
+    const cap = {
+      apiVersion: "countersign/v1",
+      kind: "Policy",
+      metadata: { name: "cap" },
+      spec: {
+        match: { actions: ["other.refund"] },
+        when: "true",
+        effect: "approve_modified",
+        modify: [{ op: "cap", path: "/amount_usd", value: "400.0" }],
+      },
+    };
+    const refund = (agent: string, target: string) =>
+      submit(console_.url, own.agent, intent("other.refund", { amount_usd: 900 }, { agent, target }));
+    for (const target of ["cus_1", "cus_2"]) await refund("bot-as-asked", target);
+    const { policy } = await api<{ policy: { policy_id: string } }>(console_.url, own.admin, "POST", "/v1/policies", {
+      policy: cap,
+    });
+    await api(console_.url, own.admin, "POST", `/v1/policies/${policy.policy_id}/activate`, { mode: "live" });
+    for (const target of ["cus_1", "cus_2"]) await refund("bot-capped", target);
+    const { page, wrongs, context } = await console_.open({ api_key: own.reviewer });
+    const said = async (agent: string) => {
+      await page.goto(`/review?agent_id=${agent}`);
+      await page.getByRole("button", { name: "Rule on all 2" }).click();
+      const text = page.getByRole("dialog").getByText("What they differ in stands with each");
+      await text.waitFor();
+      return text.textContent();
+    };
+    expect(await said("bot-as-asked")).not.toContain("Rules change");
+    expect(await said("bot-capped")).toContain("Rules change what is let through");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("is ruled on one by one: what was left out stays, what somebody else closed is told, the rest is approved", {
     timeout: test_timeout_ms,
   }, async () => {

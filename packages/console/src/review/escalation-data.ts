@@ -113,7 +113,10 @@ const pages_max = 10;
 const few = 10;
 const a_minute_ms = 60_000;
 
-/** The differences of these escalations' intents, by intent, and whether a rule withholds some of what they might differ in. */
+/**
+ * The differences of these escalations' intents, by intent; whether a rule withholds some of what they might differ in; and
+ * whether rules change what is let through of the oldest or the newest: of their versions in between each got its own.
+ */
 export function useDifferences(members: readonly Escalation[]) {
   const client = useClient();
   return useQuery({
@@ -124,11 +127,13 @@ export function useDifferences(members: readonly Escalation[]) {
       const wanted = new Set(members.map(({ intent_id }) => intent_id));
       const documents = new Map<string, unknown>();
       let withheld = false;
+      let changed = false;
       const take = (intent: IntentRecord) => {
         documents.set(intent.intent_id, asked(shownIntent(intent)));
         withheld ||= intent.withheld.length > 0;
       };
       const times = members.map(({ created_at }) => Date.parse(created_at));
+      const ends = [Math.min(...times), Math.max(...times)].map((time) => members[times.indexOf(time)]?.intent_id);
       const filter = {
         agent_id: members[0]?.agent_id ?? "",
         verdict: "escalate",
@@ -143,8 +148,13 @@ export function useDifferences(members: readonly Escalation[]) {
         for (const each of page.intents) if (wanted.has(each.intent_id)) take(each);
         cursor = page.next_cursor;
       }
-      for (const intent_id of wanted) if (!documents.has(intent_id)) take((await client.getIntent(intent_id)).intent);
-      return { differences: whatDiffers(documents), withheld };
+      for (const intent_id of wanted) {
+        if (documents.has(intent_id) && !ends.includes(intent_id)) continue;
+        const { intent, decision } = await client.getIntent(intent_id);
+        take(intent);
+        changed ||= decision.modified_content !== null;
+      }
+      return { differences: whatDiffers(documents), withheld, changed };
     },
   });
 }

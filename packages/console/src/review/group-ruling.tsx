@@ -133,13 +133,18 @@ export function GroupRuling({
 /** What the reader may go by; approving waits for it. */
 function inDetail(compared: ReturnType<typeof useDifferences>["data"]): string {
   if (compared === undefined) return "What they differ in is not known yet; approving needs it.";
-  const { differences, withheld } = compared;
+  const { differences, withheld, changed } = compared;
   const differ = [...differences.values()].some(({ places }) => places.length > 0);
+  const let_through = changed
+    ? " Rules change what is let through, each as they were at its time: see its own page."
+    : "";
   if (withheld)
-    return `${differ ? "What they differ in stands with each, as far as it may be shown" : "What may be shown of them is exactly the same"}. What a rule withholds is not compared: there they may differ.`;
-  return differ
-    ? "What they differ in stands with each; everything else that they ask for is the same in all."
-    : "They ask for exactly the same.";
+    return `${differ ? "What they differ in stands with each, as far as it may be shown" : "What may be shown of them is exactly the same"}. What a rule withholds is not compared: there they may differ.${let_through}`;
+  return `${
+    differ
+      ? "What they differ in stands with each; everything else that they ask for is the same in all."
+      : "They ask for exactly the same."
+  }${let_through}`;
 }
 
 function isOver(item: Item | undefined): boolean {
