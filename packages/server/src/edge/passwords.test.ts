@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createPasswords } from "./passwords.ts";
 
 test("a password fits its own hash, another does not, and nobody's hash fits nothing", async () => {
@@ -44,4 +44,22 @@ test("a hundred hashes leave threads to others: looks at files, and names that t
   // Two or so; where hashes take all four, each look costs one of them, and nearly all are done first (measured).
   expect(hashed).toBeLessThan(60);
   await Promise.all(hashing);
+});
+
+test("what unknown addresses are compared with is made again where it could not be made: nobody is refused for good", async () => {
+  let tries = 0;
+  vi.doMock("@node-rs/argon2", async (original) => {
+    const real = await original<typeof import("@node-rs/argon2")>();
+    const hash = (...given: Parameters<typeof real.hash>) =>
+      ++tries === 1 ? Promise.reject(new Error("no memory")) : real.hash(...given);
+    return { ...real, hash };
+  });
+  // Loaded anew for this test, and again for those of other files, which may share this process.
+  vi.resetModules();
+  const passwords = (await import("./passwords.ts")).createPasswords();
+  vi.doUnmock("@node-rs/argon2");
+  vi.resetModules();
+  await expect(passwords.verify(null, "x")).rejects.toThrow("no memory");
+  expect(await passwords.verify(null, "x")).toBe(false);
+  expect(tries).toBe(2);
 });

@@ -29,7 +29,10 @@ export function createPasswords(): Passwords {
       return queued(() => hash(password, options));
     },
     async verify(known, password) {
-      nobody ??= hash("nobody's", options);
+      nobody ??= hash("nobody's", options).catch((error: unknown) => {
+        nobody = undefined;
+        throw error;
+      });
       const compared = known ?? (await nobody);
       const right = await queued(() => verify(compared, password));
       return right && known !== null;
