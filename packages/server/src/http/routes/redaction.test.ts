@@ -245,52 +245,48 @@ test("what a policy copies out of a reviewer's change tells nobody else what is 
     for (const text of await rowsOf(table)) expect(text, table).not.toContain(secret);
 });
 
-test("a second reviewer approves the change of the first as it is told, whatever is hidden of it", async () => {
+/** Runs with an action on which two people have to agree; `rule` is a change that somebody approves it with. */
+async function withTwoReviewers(
+  content: object,
+  run: (rule: (key: string, modifications: object[]) => ReturnType<typeof call>, intent_id: string) => Promise<void>,
+) {
   const { json: membranes } = await call(url, "GET", "/v1/membranes", { key: admin });
   const [{ membrane_id, escalation }] = membranes.membranes;
   const set = (quorum: number) =>
     call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: { escalation: { ...escalation, quorum } } });
   expect((await set(2)).status).toBe(200);
-  const [first, second, third] = [await reviewer(), await reviewer(), await reviewer()];
-  const { json } = await submit({ ask: true });
+  const { json } = await submit(content);
+  const path = `/v1/escalations/${json.decision.escalation_id}/decision`;
   const rule = (key: string, modifications: object[]) =>
-    call(url, "POST", `/v1/escalations/${json.decision.escalation_id}/decision`, {
-      key,
-      body: { outcome: "approve_modified", modifications },
-    });
-  // The policy that adds to this text does so once, not with each approval.
-  const change = { op: "add", path: "/text", value: `of ${secret}` };
-  const [vote] = (await rule(first, [change])).json.escalation.votes;
-  expect(vote.modifications).toEqual([{ ...change, value: "of [redacted]" }]);
-  expect((await rule(third, [{ ...change, value: "of nobody" }])).json.error.code).toBe("state_conflict");
-  expect((await rule(second, vote.modifications)).json.escalation.status).toBe("decided");
-  const { decision } = (await call(url, "GET", `/v1/intents/${json.intent_id}/decision`, { key: admin })).json;
-  expect(decision.modified_content.text).toBe(`${change.value} (written by an agent)`);
+    call(url, "POST", path, { key, body: { outcome: "approve_modified", modifications } });
+  await run(rule, json.intent_id);
   expect((await set(1)).status).toBe(200);
-});
+}
 
-test("a second reviewer approves nothing unseen that the first makes a policy hide, unless by sending it", async () => {
-  const { json: membranes } = await call(url, "GET", "/v1/membranes", { key: admin });
-  const [{ membrane_id, escalation }] = membranes.membranes;
-  const set = (quorum: number) =>
-    call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: { escalation: { ...escalation, quorum } } });
-  expect((await set(2)).status).toBe(200);
-  const [first, second] = [await reviewer(), await reviewer()];
-  const { json } = await submit({ ask: true, recipient: "Ann" });
-  const rule = (key: string, modifications: object[]) =>
-    call(url, "POST", `/v1/escalations/${json.decision.escalation_id}/decision`, {
-      key,
-      body: { outcome: "approve_modified", modifications },
-    });
-  // Written where it is redacted anyway, it is struck out of what is told elsewhere, too, here in a name.
-  const changes = [
-    { op: "replace", path: "/ssn", value: "Mallory" },
-    { op: "replace", path: "/recipient", value: "Ann" },
-    { op: "add", path: "/to_Mallory", value: true },
-  ];
-  const [vote] = (await rule(first, changes)).json.escalation.votes;
-  expect(vote.modifications).toMatchObject([{ value: "[redacted]" }, {}, { path: "/to_[redacted]" }]);
-  expect((await rule(second, vote.modifications)).json.error.code).toBe("state_conflict");
-  expect((await rule(second, changes)).json.escalation.status).toBe("decided");
-  expect((await set(1)).status).toBe(200);
-});
+test("a second reviewer approves the change of the first as it is told, whatever is hidden of it", () =>
+  withTwoReviewers({ ask: true }, async (rule, intent_id) => {
+    const [first, second, third] = [await reviewer(), await reviewer(), await reviewer()];
+    // The policy that adds to this text does so once, not with each approval.
+    const change = { op: "add", path: "/text", value: `of ${secret}` };
+    const [vote] = (await rule(first, [change])).json.escalation.votes;
+    expect(vote.modifications).toEqual([{ ...change, value: "of [redacted]" }]);
+    expect((await rule(third, [{ ...change, value: "of nobody" }])).json.error.code).toBe("state_conflict");
+    expect((await rule(second, vote.modifications)).json.escalation.status).toBe("decided");
+    const { decision } = (await call(url, "GET", `/v1/intents/${intent_id}/decision`, { key: admin })).json;
+    expect(decision.modified_content.text).toBe(`${change.value} (written by an agent)`);
+  }));
+
+test("a second reviewer approves nothing unseen that the first makes a policy hide, unless by sending it", () =>
+  withTwoReviewers({ ask: true, recipient: "Ann" }, async (rule) => {
+    const [first, second] = [await reviewer(), await reviewer()];
+    // Written where it is redacted anyway, it is struck out of what is told elsewhere, too, here in a name.
+    const changes = [
+      { op: "replace", path: "/ssn", value: "Mallory" },
+      { op: "replace", path: "/recipient", value: "Ann" },
+      { op: "add", path: "/to_Mallory", value: true },
+    ];
+    const [vote] = (await rule(first, changes)).json.escalation.votes;
+    expect(vote.modifications).toMatchObject([{ value: "[redacted]" }, {}, { path: "/to_[redacted]" }]);
+    expect((await rule(second, vote.modifications)).json.error.code).toBe("state_conflict");
+    expect((await rule(second, changes)).json.escalation.status).toBe("decided");
+  }));
