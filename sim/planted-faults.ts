@@ -1,6 +1,5 @@
 /** One-line mistakes that the simulation has to notice: if one of them goes through, it is the simulation that is broken. */
 import { type CommitStatements, commitStatements } from "../packages/server/src/store/commit-statement.ts";
-import type { CommitOrder } from "../packages/server/src/store/commit-statement-lines.ts";
 import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit-writer.ts";
 import type { ConnectionOptions } from "../packages/server/src/store/connection.ts";
 
@@ -69,9 +68,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "a resent batch does not look for its own intents",
     connect: (connection) => async () => {
       const session = await connectCommit(connection)();
-      const first = ({ statement, values }: CommitOrder): CommitOrder =>
-        statement === "plain" ? { statement, values } : { statement, values: [...values.slice(0, 4), false] };
-      return { ...session, commit: (order) => session.commit(first(order)) };
+      return { ...session, commit: (order) => session.commit({ ...order, again: false }) };
     },
   },
 ];

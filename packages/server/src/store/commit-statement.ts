@@ -11,13 +11,10 @@
  * A review has its whole time by the clock that will end it, the database's: where the node's clock is more than 5 s off,
  * or the commit came late, its deadline is moved.
  *
- * The session must have `commitSession` in force. Measured on PostgreSQL 15, batches of 256, 1.7 KB of documents and 2
- * audit rows each, as processor time of the server per decision: separated text 37 µs; json_to_recordset with the
- * documents as JSON strings 50, as nested values 58; jsonb 50; unnest of text[] columns 47 (and the driver's array
- * literals cost node more than the rest). On a quiet machine the statement alone then commits 22,000 a second with fsync.
- * A lookup of idempotency keys written as a join was planned as a hash of the whole table: 13,400 and falling.
+ * The session must have `commitSession` in force. The rows come as arrays of records in PostgreSQL's binary format; what other
+ * ways cost stands in decision 0012. A lookup of idempotency keys written as a join was planned as a hash of the whole table.
  */
-import { auditLines, escalationLines, eventLines, rowLines } from "./commit-statement-lines.ts";
+import { auditRecords, escalationRecords, eventRecords, rowRecords } from "./commit-records.ts";
 import type { CommitOutcome } from "./commit-writer-rows.ts";
 import type { NamedStatement } from "./db.ts";
 
@@ -30,7 +27,7 @@ function commitText(plain: boolean): string {
   const full = (sql: string): string => (plain ? "" : sql);
   const notLost = full("and line_number not in (select line_number from lost)");
   return `with
-  input as materialized (${rowLines}),
+  input as materialized (${rowRecords}),
   head as materialized (
     select * from org_heads where org_id = any (array(select distinct org_id from input)) order by org_id for update),
   judged as materialized (
@@ -89,17 +86,17 @@ function commitText(plain: boolean): string {
       case when due.moved is null then e.record else (e.record::jsonb || jsonb_build_object('expires_at',
         to_char(due.moved at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::json end,
       a.created_at, coalesce(due.moved, e.expires_at), a.lineage_id, a.fingerprint
-    from (${escalationLines}) as e join accepted a on a.line_number = e.n
+    from (${escalationRecords}) as e join accepted a on a.line_number = e.n
     cross join lateral (select case when abs(extract(epoch from a.created_at - clock_timestamp())) > 5
       then clock_timestamp() + (e.expires_at - a.created_at) end as moved) as due),
   put_events as (
     insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at)
     select a.org_id, e.event_id, e.event_type, e.intent_id, e.decision_id, e.escalation_id, e.body, e.created_at
-    from (${eventLines}) as e join accepted a on a.line_number = e.n where a.webhooks > 0),`)}
+    from (${eventRecords}) as e join accepted a on a.line_number = e.n where a.webhooks > 0),`)}
   chained as materialized (
     select a.org_id, a.audit_seq + row_number() over (partition by a.org_id order by e.line_number) as seq,
       e.audit_id, a.intent_id, e.type, e.actor, e.at, e.data, e.hash
-    from (${auditLines}) as e join accepted a on a.line_number = e.n),
+    from (${auditRecords}) as e join accepted a on a.line_number = e.n),
   put_audit as (
     insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
     select org_id, seq, audit_id, intent_id, type, actor, at, data, hash from chained),

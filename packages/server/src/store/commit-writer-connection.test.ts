@@ -6,7 +6,7 @@ import { testDatabase } from "../testing/database.ts";
 import { decisionRows } from "../testing/decision-rows.ts";
 import { started, temporaryDir } from "../testing/embedded.ts";
 import { openNetwork } from "../testing/network.ts";
-import { encode, orderOf } from "./commit-statement-lines.ts";
+import { encode, orderOf } from "./commit-records.ts";
 import { connectCommit, shareFlush } from "./commit-writer-connection.ts";
 import { openClient } from "./connection.ts";
 import { createHead } from "./heads.ts";

@@ -16,6 +16,7 @@
  * another server: during a failover one session can reach the old primary and the other one the new.
  */
 import pg from "pg";
+import { type CommitOrder, parametersOf, type RecordTypes, recordTypesQuery } from "./commit-records.ts";
 import {
   type CommitLine,
   type CommitStatements,
@@ -23,7 +24,6 @@ import {
   commitStatements,
   openMonthStatement,
 } from "./commit-statement.ts";
-import type { CommitOrder } from "./commit-statement-lines.ts";
 import { type ConnectionOptions, session_settings, sessionConfig, sqlState } from "./connection.ts";
 import { step_down } from "./db.ts";
 
@@ -87,13 +87,18 @@ export function connectCommit(
     try {
       const [runner, flusher] = await Promise.all(sessions);
       const barrier = await openBarrier(runner, flusher);
+      const types = await readTypes(runner);
       let under_way = 0;
       return {
-        async commit({ statement, values }) {
+        async commit(order) {
           under_way += 1;
           try {
             const own = barrier?.choose(under_way === 1);
-            const running = runner.query({ ...statements[statement], values: [...values], rowMode: "array" });
+            const running = runner.query({
+              ...statements[order.statement],
+              values: [...parametersOf(order, types)],
+              rowMode: "array",
+            });
             const [{ rows }, flushed = true] = await Promise.all([running, own]);
             // Lines come for what was not written: that rests on commits of others, which may not be on disk.
             if (!flushed || rows.length > 0) await barrier?.pass();
@@ -112,6 +117,10 @@ export function connectCommit(
       throw error;
     }
   };
+}
+
+async function readTypes(session: pg.Client): Promise<RecordTypes> {
+  return (await session.query<RecordTypes>(recordTypesQuery)).rows[0] as RecordTypes;
 }
 
 /** What stands between an executed statement and its answer. */

@@ -13,8 +13,8 @@
  *                       pauses, until the callers' time is over; it looks for its own intents first, so nothing is stored twice
  */
 import { Fault } from "@countersign/core";
+import { orderOf } from "./commit-records.ts";
 import { decode } from "./commit-statement.ts";
-import { orderOf } from "./commit-statement-lines.ts";
 import type { CommitWriterOptions, Pending } from "./commit-writer.ts";
 import type { CommitConnection, SharedConnection } from "./commit-writer-connection.ts";
 import { sqlState } from "./connection.ts";

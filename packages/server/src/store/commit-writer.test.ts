@@ -292,8 +292,8 @@ describe("when something goes wrong", () => {
 
   it.each([
     ["NUL", { intent: '{"a":"\u0000"}' }],
-    ["a separator", { intent: '{"a":"\u001f"}' }],
-    ["a line end", { idempotency_key: "\u001e" }],
+    ["NUL, in text", { agent_id: "\u0000" }],
+    ["a control character", { intent: '{"a":"\u001f"}' }],
     ["a time that is none", { created_at: "2026-13-45T00:00:00.000000Z" }],
   ])("%s in a field is refused without a trace", async (_, wanted) => {
     const org_id = await organization();
@@ -301,6 +301,14 @@ describe("when something goes wrong", () => {
     expect(bad?.status).toBe("rejected");
     expect(good).toMatchObject({ value: { outcome: "committed" } });
     expect([await count("intents", org_id), await count("audit", org_id)]).toEqual([1, 2]);
+  });
+
+  it.each(["no digest", "abc", "café"])("%s in place of a hash is refused without a trace", async (fingerprint) => {
+    const org_id = await organization();
+    const good = rows(org_id);
+    await expect(writer().commit({ ...good, intent: { ...good.intent, fingerprint } })).rejects.toThrow("hash");
+    expect(await count("intents", org_id)).toBe(0);
+    expect(await writer().commit(good)).toEqual({ outcome: "committed" });
   });
 
   it("a row set without audit rows is refused", async () => {

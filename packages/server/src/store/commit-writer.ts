@@ -11,7 +11,7 @@
  */
 import { Fault } from "@countersign/core";
 import type { Clock, Log, Timers } from "../ports.ts";
-import { type EncodedRows, encode } from "./commit-statement-lines.ts";
+import { type EncodedRows, encode } from "./commit-records.ts";
 import { type ConnectCommit, shareConnection } from "./commit-writer-connection.ts";
 import { createLane, type Lane } from "./commit-writer-lane.ts";
 import type { CommitOutcome, DecisionRows } from "./commit-writer-rows.ts";

@@ -35,6 +35,10 @@ const policies = `
 const others = `
   select 'sequence ' || c.oid::regclass as line from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'S'
   union all select 'function ' || p.oid::regprocedure from pg_proc p where p.pronamespace = 'public'::regnamespace
+  union all select 'type ' || c.oid::regclass || ' (' || (
+    select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum) from pg_attribute
+    where attrelid = c.oid and attnum > 0 and not attisdropped) || ')'
+    from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'c'
   union all select 'trigger ' || t.tgname || ' on ' || t.tgrelid::regclass from pg_trigger t where not t.tgisinternal
   order by 1`;
 
