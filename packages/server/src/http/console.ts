@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { etagOf, isNamedBy } from "./etag.ts";
+import { limitUnread } from "./unread.ts";
 
 /** The built console: path as in the URL (`/assets/main-Ab3d.js`) to content. */
 export type ConsoleFiles = ReadonlyMap<string, Buffer>;
@@ -107,6 +108,8 @@ export function createConsole(files: ConsoleFiles | null): Console | null {
       head.push("Content-Length", String(body.length));
       // `end` leaves the body away by itself where the request was a HEAD.
       response.writeHead(200, head).end(body);
+      // It is in memory anyway.
+      limitUnread(response, 0);
       return 200;
     },
   };

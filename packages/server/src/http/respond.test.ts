@@ -29,11 +29,11 @@ async function unread(requests: number, answer: (response: ServerResponse, n: nu
   return { client, served: served as Socket };
 }
 
-test("a client that takes nothing of its answer is given up after 30 s; one that takes it is an idle connection then", async () => {
+test("a client that takes nothing of its answer is given up after five minutes; one that takes it is an idle connection then", async () => {
   const { client, served } = await unread(1, (response) => writeReply(response, reply(large), "req_1", null));
-  expect(served.timeout).toBe(30_000);
+  expect(served.timeout).toBe(300_000);
   client.resume();
-  await expect.poll(() => served.timeout).not.toBe(30_000);
+  await expect.poll(() => served.timeout).not.toBe(300_000);
   expect(served.destroyed).toBe(false);
 
   const other = await unread(1, (response) => writeReply(response, reply(large), "req_1", null));
@@ -42,24 +42,75 @@ test("a client that takes nothing of its answer is given up after 30 s; one that
   await expect.poll(() => other.served.destroyed).toBe(true);
 });
 
+test("while more than 64 MiB wait to be taken, further clients are given up after 30 s, or 120 s behind others", async () => {
+  const stand = () => unread(1, (response) => writeReply(response, reply(large), "req_1", null));
+  const standing = [await stand(), await stand(), await stand()];
+  expect(standing.map(({ served }) => served.timeout)).toEqual([300_000, 300_000, 300_000]);
+  expect((await stand()).served.timeout).toBe(30_000);
+  const behind = await unread(2, (response, n) => {
+    if (n === 1) writeReply(response, reply(large), "req_2", null);
+  });
+  expect(behind.served.timeout).toBe(120_000);
+
+  // One that leaves and one that takes its answer make room.
+  for (const { served } of [standing[0], behind]) {
+    const gone = once(served as Socket, "close");
+    served?.destroy();
+    await gone;
+  }
+  standing[1]?.client.resume();
+  await expect.poll(() => standing[1]?.served.timeout).not.toBe(300_000);
+  expect((await stand()).served.timeout).toBe(300_000);
+});
+
+test("what a client sends while it takes nothing keeps it no longer, and is read once it has taken its answer", async () => {
+  let asked = 0;
+  const { client, served } = await unread(1, (response) => {
+    asked += 1;
+    writeReply(response, reply(asked === 1 ? large : "{}"), "req_1", null);
+  });
+  // Each line that is read starts the socket's timer again.
+  await expect.poll(() => served.isPaused()).toBe(true);
+  client.write("\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.resume();
+  await expect.poll(() => asked).toBe(2);
+});
+
+test("the second of two answers has its limit, too, once the first is taken", async () => {
+  const answers: ServerResponse[] = [];
+  const { client, served } = await unread(2, (response) => {
+    answers.push(response);
+    writeReply(response, reply(large), "req_1", null);
+  });
+  let taken = 0;
+  client.on("data", ({ length }) => {
+    taken += length;
+    if (taken > large.length + 1_000) client.pause();
+  });
+  await expect.poll(() => client.isPaused()).toBe(true);
+  await expect.poll(() => answers.map((each) => each.writableFinished)).toEqual([true, false]);
+  expect(served.timeout).toBe(300_000);
+  await expect.poll(() => served.isPaused()).toBe(true);
+});
+
 test("an answer that is read at once has no such limit", async () => {
   const { client, served } = await unread(1, (response) => writeReply(response, reply("{}"), "req_1", null));
   client.resume();
   await once(client, "data");
-  expect(served.timeout).not.toBe(30_000);
+  expect(served.timeout).not.toBe(300_000);
 });
 
-test("one behind an answer that is still waited for has longer, and none is left once all are read", async () => {
+test("one behind an answer that is still waited for has its limit, and none is left once all are read", async () => {
   let first: (() => void) | undefined;
   const { client, served } = await unread(2, (response, n) => {
     if (n === 0) first = () => writeReply(response, reply("{}"), "req_1", null);
     else writeReply(response, reply(large), "req_2", null);
   });
-  expect(served.timeout).toBe(120_000);
+  expect(served.timeout).toBe(300_000);
   first?.();
-  expect(served.timeout).toBe(120_000);
+  expect(served.timeout).toBe(300_000);
   client.resume();
-  await expect.poll(() => served.timeout).not.toBe(120_000);
+  await expect.poll(() => served.timeout).not.toBe(300_000);
   expect(served.destroyed).toBe(false);
 });
 
@@ -74,7 +125,7 @@ test("lines that nobody reads are given up, too; each wait leaves nothing behind
     response = each;
     over = writeLines(each, { status: 200, lines: lines() }, "req_1", null);
   });
-  await expect.poll(() => served.timeout).toBe(30_000);
+  await expect.poll(() => served.timeout).toBe(300_000);
   const waiting = response?.listenerCount("close");
   let taken = 0;
   client.on("data", ({ length }) => {
@@ -82,7 +133,7 @@ test("lines that nobody reads are given up, too; each wait leaves nothing behind
     if (taken > 50_000_000) client.pause();
   });
   await expect.poll(() => client.isPaused()).toBe(true);
-  await expect.poll(() => served.timeout).toBe(30_000);
+  await expect.poll(() => served.timeout).toBe(300_000);
   expect(response?.listenerCount("close")).toBe(waiting);
   served.emit("timeout");
   expect(await over).toBeNull();

@@ -6,11 +6,7 @@ import { etagOf, isNamedBy } from "./etag.ts";
 import { faultOf, type Refusal, refusalOf } from "./faults.ts";
 import type { Answer } from "./handler.ts";
 import { pushRateHeaders, type RateUse } from "./rate-limit.ts";
-
-/** So long may a client take nothing of what is being sent to it; a slow one that takes a little goes on. */
-const unread_ms_max = 30_000;
-/** The same for an answer that comes after others on its connection: they may still be waited for. */
-const unread_behind_others_ms_max = 120_000;
+import { limitUnread, startLimit } from "./unread.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
@@ -97,34 +93,21 @@ function headOf(request_id: string, use: RateUse | null, headers: Readonly<Recor
 }
 
 function writeText(response: ServerResponse, status: number, head: string[], text: string): void {
-  head.push("Content-Length", String(Buffer.byteLength(text)));
+  const bytes = Buffer.byteLength(text);
+  head.push("Content-Length", String(bytes));
   // `end` leaves the body away by itself where the request was a HEAD.
   response.writeHead(status, head).end(text);
-  limitUnread(response);
-}
-
-/**
- * Ends the connection of a client that takes nothing: its answers, some megabytes each, would stay in memory for good. (The
- * socket's timer looks at what it could write.) Costs nothing where the system took the whole answer at once.
- */
-function limitUnread(response: ServerResponse): void {
-  const { socket } = response.req;
-  const comes_later = response.socket === null;
-  if (!comes_later && socket.writableLength === 0) return;
-  socket.setTimeout(comes_later ? unread_behind_others_ms_max : unread_ms_max);
-  // Before Node sets the limit of an idle connection; an answer that is waited for has none.
-  response.prependOnceListener("finish", () => void socket.setTimeout(0));
+  limitUnread(response, bytes);
 }
 
 /** Resolves once the client has taken what was written, or has left; nothing of it stays with the response. */
 async function untilRead(response: ServerResponse): Promise<void> {
-  const { socket } = response.req;
   const over = new AbortController();
-  socket.setTimeout(unread_ms_max);
+  const endLimit = startLimit(response, response.writableLength);
   try {
     await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: over.signal })));
   } finally {
     over.abort();
-    socket.setTimeout(0);
+    endLimit();
   }
 }
