@@ -42,6 +42,7 @@ const approve = (person: string, ruling: Ruling = plain, second = 1): ReviewStep
   ruling,
   comment: null,
   modifications: null,
+  overtaken: false,
   at: at(second),
 });
 const block = (person: string, second = 1): ReviewStep => ({
@@ -51,6 +52,7 @@ const block = (person: string, second = 1): ReviewStep => ({
   ruling: null,
   comment: "no",
   modifications: null,
+  overtaken: false,
   at: at(second),
 });
 
@@ -82,6 +84,15 @@ describe("a review", () => {
     expect(record).toMatchObject({ status: "decided", resolution: { outcome: "approve", modifications: [] } });
   });
 
+  test("approvals that policies have overtaken end with the first of something else, and count for the same", () => {
+    const two = after(review(3), approve("a", less), approve("b", less));
+    const again = after(two, { ...approve("c"), overtaken: true } as ReviewStep);
+    expect(again.record).toMatchObject({ status: "pending", quorum: { approvals: 1 }, votes: [{ reviewer: "c" }] });
+    expect(after(again, approve("a"), approve("b")).record.resolution).toMatchObject({ outcome: "approve" });
+    expect(after(two, { ...approve("c", less), overtaken: true } as ReviewStep).record.status).toBe("decided");
+    expect(after(two, { ...block("c"), overtaken: true } as ReviewStep).record.votes).toHaveLength(3);
+  });
+
   test.each(["block", "approve"] as const)("time over ends it as on_timeout says: %s", (on_timeout) => {
     const step: ReviewStep = { kind: "time_over", ruling: plain, at: at(30) };
     const { record } = after(review(1, on_timeout), step);
@@ -107,7 +118,9 @@ describe("a review", () => {
     const person = fc.constantFrom("a", "b", "c");
     const second = fc.integer({ min: 0, max: 40 });
     const steps: fc.Arbitrary<ReviewStep> = fc.oneof(
-      fc.tuple(person, fc.constantFrom(plain, less), second).map(([p, r, s]) => approve(p, r, s)),
+      fc
+        .tuple(person, fc.constantFrom(plain, less), second, fc.boolean())
+        .map(([p, r, s, overtaken]): ReviewStep => ({ ...approve(p, r, s), overtaken }) as ReviewStep),
       fc.tuple(person, second).map(([p, s]) => block(p, s)),
       second.map((s): ReviewStep => ({ kind: "cancel", by: "o", comment: null, at: at(s) })),
       second.map((s): ReviewStep => ({ kind: "reassign", reviewers: [], at: at(s) })),

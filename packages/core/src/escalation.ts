@@ -14,7 +14,8 @@ import { parseTimestampUs } from "./time.ts";
  *
  * Every step but the last is refused from `expires_at` on, whether or not anybody has noticed that the time is over.
  * One person has one vote: voting again replaces the former. Approvals have to be for the same action: who would let
- * something else through is told so, instead of two half quorums being added up.
+ * something else through is told so, instead of two half quorums being added up. Approvals of what policies have made
+ * something else of since (`overtaken`) hold nobody up: they end with the first of something else.
  */
 
 /** What the approvals of a review let through. */
@@ -47,6 +48,8 @@ export type ReviewStep =
       readonly comment: string | null;
       /** What this person changed of it; null: nothing. */
       readonly modifications: Escalation["votes"][number]["modifications"];
+      /** What others approved is not let through as that any more: policies have changed since. */
+      readonly overtaken: boolean;
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
@@ -86,14 +89,18 @@ function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Step
   const { record } = review;
   const { person, outcome, ruling, comment, modifications, at } = step;
   const others = record.votes.filter((each) => each.reviewer !== person);
-  const votes = [...others, { reviewer: person, outcome, comment, modifications, at }];
+  const { ruling: known } = review;
+  const disagrees =
+    ruling !== null &&
+    known !== null &&
+    others.length > 0 &&
+    canonicalJson(through(known)) !== canonicalJson(through(ruling));
+  if (disagrees && !step.overtaken) return refused("disagrees");
+  const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, modifications, at }];
   const approvals = votes.filter((each) => each.outcome !== "block").length;
   const quorum = { required: record.quorum.required, approvals, rejections: votes.length - approvals };
   const voted = { record: { ...record, votes, quorum }, ruling };
   if (ruling === null) return close(voted, "decided", null, person, comment, at);
-  const { ruling: known } = review;
-  if (known !== null && others.length > 0 && canonicalJson(through(known)) !== canonicalJson(through(ruling)))
-    return refused("disagrees");
   if (approvals < quorum.required) return moved(voted);
   return close(voted, "decided", ruling, person, comment, at);
 }

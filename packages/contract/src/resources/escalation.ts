@@ -66,6 +66,11 @@ export const Escalation = Type.Object(
         ),
         at: timestamp(),
       }),
+      {
+        description:
+          "the votes that stand. Approvals of a change of which policies let something else through by now end with the next " +
+          "approval (`voided` in its audit row names whose); they may vote again",
+      },
     ),
     resolution: nullable(
       Type.Object({

@@ -59,7 +59,7 @@ export async function changeEscalation(
     if (!(await moveReview(query, org_id, review, step.kind === "time_over" ? "late" : "in_time")))
       throw refusal("closed");
     if (record.status !== "pending") await settleIntent(query, org_id, record.intent_id, resolutionOf(review));
-    return { audit: auditOf(runtime, review, step, audit), events: eventOf(runtime, org_id, record, step) };
+    return { audit: auditOf(runtime, before, review, step, audit), events: eventOf(runtime, org_id, record, step) };
   });
   if (record === undefined) throw new Error("the head was changed without a step");
   return record;
@@ -131,8 +131,15 @@ function resolutionOf({ record, ruling }: Review): Partial<Decision> {
 
 const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
 
+/** Whose votes the step ended, but for that of whoever voted again. */
+function voidedBy(before: Review, { record }: Review): string[] {
+  const stand = new Set(record.votes.map(({ reviewer }) => reviewer));
+  return before.record.votes.flatMap(({ reviewer }) => (stand.has(reviewer) ? [] : [reviewer]));
+}
+
 function auditOf(
   { ids }: ReviewRuntime,
+  before: Review,
   review: Review,
   step: ReviewStep,
   { actor, type, data }: StepAudit,
@@ -140,7 +147,11 @@ function auditOf(
   const { intent_id, escalation_id, status, resolution } = review.record;
   const { at } = step;
   const rows: AuditRow[] = [];
-  if (type !== null) rows.push(auditRow(ids, { intent_id, at, actor, type, data: { escalation_id, ...data } }));
+  if (type !== null) {
+    const voided = voidedBy(before, review);
+    const noted = { escalation_id, ...data, ...(voided.length === 0 ? {} : { voided }) };
+    rows.push(auditRow(ids, { intent_id, at, actor, type, data: noted }));
+  }
   if (status !== "pending" && resolution !== null) {
     const { outcome, by, comment } = resolution;
     const modifications = resolution.modifications.length;

@@ -60,20 +60,23 @@ export async function decideEscalation(
     return idempotent(runtime, current, terms, async (query) => {
       const { person, intent, review } = await admit(query, current, escalation_id);
       // Neither a refusal nor a ruling may rest on policies and membranes of before.
-      if (input.modifications !== undefined)
-        await demandInForce(runtime, query, org_id, await readStateEpochs(query, org_id), state);
-      const { ruling, hidden } = rulingFor(intent, input, state, approvedAlike(review, person, input));
+      const rests_on_policies = input.modifications !== undefined || review.ruling?.wanted_content !== undefined;
+      if (rests_on_policies) await demandInForce(runtime, query, org_id, await readStateEpochs(query, org_id), state);
+      const alike = approvedAlike(review, person, input);
+      const { ruling, hidden } = rulingFor(intent, input, state, alike);
+      const overtaken = ruling !== null && isOvertaken(intent, state, review.ruling);
+      if (overtaken && alike !== null) throw madeOtherwise();
       const { outcome } = input;
       const comment = input.comment === undefined ? null : shownRemark(intent, input.comment, hidden);
       const modifications = changedBy(ruling);
       const data = { person, outcome, comment, modifications };
       const audit = { actor: current.actor, type: "voted", data } as const;
-      return changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, { record }) => {
+      return changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, now) => {
         demandCurrent(head, current);
-        if (ruling !== null && input.modifications !== undefined)
-          await demandInForce(runtime, query, org_id, head, state);
-        await demandReviewer(query, record.reviewers, current, person);
-        return { kind: "vote", person, outcome, ruling, comment, modifications, at };
+        if (ruling !== null && rests_on_policies) await demandInForce(runtime, query, org_id, head, state);
+        await demandReviewer(query, now.record.reviewers, current, person);
+        const same = canonicalJson(now.ruling) === canonicalJson(review.ruling);
+        return { kind: "vote", person, outcome, ruling, comment, modifications, overtaken: overtaken && same, at };
       });
     });
   });
@@ -182,10 +185,36 @@ function rulingFor(
   return { ruling: { outcome: "approve_modified", modifications: made, modified_content, wanted_content }, hidden };
 }
 
+/**
+ * Whether policies have changed what is let through of a reviewer's change since others approved that: nobody could approve
+ * the same any more.
+ */
+function isOvertaken(row: IntentInReview, state: OrgState, known: Ruling | null): boolean {
+  if (known?.wanted_content === undefined) return false;
+  const { submitted } = row.intent as unknown as { submitted: DecidableIntent };
+  try {
+    const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, known.wanted_content);
+    const told = toldOf(policyMade, [...withheldTexts(row), ...hidden]);
+    const asked = rulingOf(row.decision as unknown as Decision).modifications.length;
+    const known_made = known.modifications.slice(asked).filter(({ policy_id }) => policy_id !== null);
+    return canonicalJson([modified_content, told]) !== canonicalJson([known.modified_content, known_made]);
+  } catch (error) {
+    if (error instanceof Fault) return true;
+    throw error;
+  }
+}
+
 /** What only the first reviewer has seen is approved by no second one; what policies take out again is let through nowhere. */
 function unseen(): Fault {
   const message =
     "The change lets through a text that is told to nobody; approve it by sending the change itself, or decide block.";
+  return faultAt("state_conflict", "/modifications", "not_allowed", message);
+}
+
+/** What is told of a change says not what policies of now let through of it, and what they hid may be let through by now. */
+function madeOtherwise(): Fault {
+  const message =
+    "Policies have changed what is let through of this change since it was approved; send the change itself, or approve something else.";
   return faultAt("state_conflict", "/modifications", "not_allowed", message);
 }
 
