@@ -56,6 +56,23 @@ describe("what is withheld", () => {
     });
   });
 
+  test("is left out of the names of what a reviewer added; names that the parameters show stay", () => {
+    const content = { card, a4111222233334444: { b4111222233334444: 1 } };
+    const modified_content = {
+      ...content,
+      card: "[redacted]",
+      [`to ${card}`]: 1,
+      [card]: { [`of ${card}`]: 2, [card]: 3 },
+    };
+    const answer = { intent: recordOf(content, ["/card"], "", {}), decision: { modified_content } };
+    expect(shownAnswer(answer as unknown as IntentAnswer).decision.modified_content).toEqual({
+      card: "[redacted]",
+      a4111222233334444: { b4111222233334444: 1 },
+      "to [redacted]": 1,
+      "[redacted]": { "of [redacted]": 2, "[redacted]": 3 },
+    });
+  });
+
   test("no change is shown that nobody made, nor edited into the action: what its parameters show stays in the modified action", () => {
     const content = { card, memo: [`Refund to ${card}`, { total: `${card}00` }], cents: Number(`${card}0`) };
     const modified_content = { ...content, card: "[redacted]", note: "new" };

@@ -35,7 +35,7 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
   };
 }
 
-/** What texts and numbers of an action are withheld, and what its parameters show. */
+/** What texts and numbers of an action are withheld, and what its parameters show, the names of members too. */
 interface Told {
   readonly hidden: readonly string[];
   readonly shown: ReadonlySet<string>;
@@ -43,24 +43,39 @@ interface Told {
 
 function toldOf({ payload, withheld }: IntentRecord): Told {
   const shown = without(payload?.content, withheld);
-  return { hidden: hiddenTexts(payload?.content, shown), shown: textsOf(shown) };
+  return { hidden: hiddenTexts(payload?.content, shown), shown: new Set([...textsOf(shown), ...namesIn(shown)]) };
+}
+
+function namesIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const deeper = Object.values(value).flatMap(namesIn);
+  return Array.isArray(value) ? deeper : [...Object.keys(value), ...deeper];
 }
 
 /**
- * A JSON value with none of the hidden texts in what somebody changed of its texts and numbers. What the parameters show stays,
- * also where a hidden text is a part of it: struck out here only, it would look taken out of what the agent may do, and whoever
- * edits around it would take it out.
+ * A JSON value with none of the hidden texts in what somebody changed of its texts, numbers and names. What the parameters show
+ * stays, also where a hidden text is a part of it: struck out here only, it would look taken out of what the agent may do, and
+ * whoever edits around it would take it out.
  */
 function struckFrom(value: unknown, told: Told): unknown {
   if (told.hidden.length === 0) return value;
+  const struck = (text: string) => (told.shown.has(text) ? text : struckOut(text, told.hidden));
   if (typeof value === "string" || typeof value === "number") {
-    const text = String(value);
-    const left = told.shown.has(text) ? text : struckOut(text, told.hidden);
-    return left === text ? value : left;
+    const left = struck(String(value));
+    return left === String(value) ? value : left;
   }
   if (Array.isArray(value)) return value.map((item) => struckFrom(item, told));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, struckFrom(item, told)]));
+  // Names that become alike are counted, as the service counts them.
+  const times = new Map<string, number>();
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const left = struck(name);
+      const time = (times.get(left) ?? 0) + 1;
+      times.set(left, time);
+      return [time === 1 ? left : `${left} (${time})`, struckFrom(item, told)];
+    }),
+  );
 }
 
 /** The text with one mark for each of the hidden texts in it, and one for those that overlap. */
