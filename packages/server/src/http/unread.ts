@@ -4,7 +4,8 @@ import type { Socket } from "node:net";
 
 /**
  * So long may a client be seen to take nothing. The system takes up to 4 MB ahead of a client and comes for more once a third
- * of that is gone, so one that reads steadily at 5 KB/s is seen to take something every four minutes.
+ * of that is gone, so one that reads steadily at 5 KB/s is seen to take something every four minutes. The socket's timer
+ * compares with when it looked last, so a client may have up to twice as long.
  */
 const calm_ms_max = 300_000;
 /** The same once more than `calm_bytes_max` of the process's answers wait to be taken. */

@@ -4,7 +4,7 @@ import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
 import { identityOf } from "./identity.ts";
 import type { Runtime } from "./runtime.ts";
-import { shownRemark } from "./shown-remark.ts";
+import { shownRemark, withheldInChange } from "./shown-remark.ts";
 
 /** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed. Source: api.md §6. */
 export async function cancelEscalation(
@@ -17,12 +17,12 @@ export async function cancelEscalation(
     runtime.db.tenant(current.org_id, async (query) => {
       const { person: by } = await identityOf(query, current.org_id, current.lineage_id);
       const audit = { actor: current.actor, type: null };
-      return changeEscalation(runtime, query, current.org_id, escalation_id, audit, async (at, head, { record }) => {
+      return changeEscalation(runtime, query, current.org_id, escalation_id, audit, async (at, head, review) => {
         demandCurrent(head, current);
         const { reason } = input;
         if (reason === undefined) return { kind: "cancel", by, comment: null, at };
-        const intent = await readIntent(query, current.org_id, record.intent_id);
-        return { kind: "cancel", by, comment: shownRemark(intent, reason), at };
+        const intent = await readIntent(query, current.org_id, review.record.intent_id);
+        return { kind: "cancel", by, comment: shownRemark(intent, reason, withheldInChange(review.ruling)), at };
       });
     }),
   );

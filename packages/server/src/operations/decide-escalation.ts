@@ -36,7 +36,7 @@ import { idempotent } from "./idempotent.ts";
 import { identityOf, isOwn, submitterOf } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
-import { shownRemark, withheldTexts } from "./shown-remark.ts";
+import { shownRemark, withheldInChange, withheldTexts } from "./shown-remark.ts";
 
 type IntentInReview = NonNullable<Awaited<ReturnType<typeof readIntent>>>;
 
@@ -67,7 +67,8 @@ export async function decideEscalation(
       const overtaken = ruling !== null && isOvertaken(intent, state, review.ruling);
       if (overtaken && alike !== null) throw madeOtherwise();
       const { outcome } = input;
-      const comment = input.comment === undefined ? null : shownRemark(intent, input.comment, hidden);
+      const kept_back = [...hidden, ...withheldInChange(review.ruling)];
+      const comment = input.comment === undefined ? null : shownRemark(intent, input.comment, kept_back);
       const modifications = changedBy(ruling);
       const data = { person, outcome, comment, modifications };
       const audit = { actor: current.actor, type: "voted", data } as const;

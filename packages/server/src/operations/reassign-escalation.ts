@@ -8,7 +8,7 @@ import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-esc
 import { submitterOf } from "./identity.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
-import { shownRemark } from "./shown-remark.ts";
+import { shownRemark, withheldInChange } from "./shown-remark.ts";
 
 /**
  * Hands a review to different reviewers, all of whom are told by mail. Its time limit stays what it was, and so do the
@@ -48,5 +48,6 @@ export async function reassignEscalation(
 
 async function shownReason(query: Query, org_id: string, escalation_id: string, reason: string): Promise<string> {
   const review = await readReview(query, org_id, escalation_id);
-  return shownRemark(await readIntent(query, org_id, review?.record.intent_id ?? ""), reason);
+  const intent = await readIntent(query, org_id, review?.record.intent_id ?? "");
+  return shownRemark(intent, reason, withheldInChange(review?.ruling ?? null));
 }

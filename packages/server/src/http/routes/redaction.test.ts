@@ -248,7 +248,11 @@ test("what a policy copies out of a reviewer's change tells nobody else what is 
 /** Runs with an action on which two people have to agree; `rule` is a change that somebody approves it with. */
 async function withTwoReviewers(
   content: object,
-  run: (rule: (key: string, modifications: object[]) => ReturnType<typeof call>, intent_id: string) => Promise<void>,
+  run: (
+    rule: (key: string, modifications: object[]) => ReturnType<typeof call>,
+    intent_id: string,
+    path: string,
+  ) => Promise<void>,
 ) {
   const { json: membranes } = await call(url, "GET", "/v1/membranes", { key: admin });
   const [{ membrane_id, escalation }] = membranes.membranes;
@@ -256,12 +260,32 @@ async function withTwoReviewers(
     call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: { escalation: { ...escalation, quorum } } });
   expect((await set(2)).status).toBe(200);
   const { json } = await submit(content);
-  const path = `/v1/escalations/${json.decision.escalation_id}/decision`;
+  const path = `/v1/escalations/${json.decision.escalation_id}`;
   const rule = (key: string, modifications: object[]) =>
-    call(url, "POST", path, { key, body: { outcome: "approve_modified", modifications } });
-  await run(rule, json.intent_id);
+    call(url, "POST", `${path}/decision`, { key, body: { outcome: "approve_modified", modifications } });
+  await run(rule, json.intent_id, path);
   expect((await set(1)).status).toBe(200);
 }
+
+test("what is hidden of a change that waits for a second reviewer is told in no comment or reason", () =>
+  withTwoReviewers({ ask: true }, async (rule, intent_id, path) => {
+    const [first, second] = [await reviewer(), await reviewer()];
+    const number = "555-66-7777-XX";
+    const { json } = await rule(first, [{ op: "replace", path: "/ssn", value: number }]);
+    expect(json.escalation.votes[0].modifications[0].value).toBe("[redacted]");
+    const post = async (act: string, key: string, body: object) => {
+      const { status, text } = await call(url, "POST", `${path}/${act}`, { key, body });
+      expect([status, text.includes(number)]).toEqual([200, false]);
+      return text;
+    };
+    await post("reassign", second, { reviewers: [{ type: "role", id: "operator" }], reason: `Is ${number} right?` });
+    expect(await post("decision", first, { outcome: "block", comment: `${number} is wrong` })).toContain(
+      '"comment":"[redacted] is wrong"',
+    );
+    const { text } = await call(url, "GET", `/v1/intents/${intent_id}/audit`, { key: admin });
+    expect(text).toContain("Is [redacted] right?");
+    expect(text).not.toContain(number);
+  }));
 
 test("a second reviewer approves the change of the first as it is told, whatever is hidden of it", () =>
   withTwoReviewers({ ask: true }, async (rule, intent_id) => {
