@@ -44,7 +44,7 @@ test("a client that takes nothing of its answer is given up after five minutes; 
 
 test("while more than 64 MiB wait to be taken, further clients are given up after 30 s, or 120 s behind others", async () => {
   const stand = () => unread(1, (response) => writeReply(response, reply(large), "req_1", null));
-  const standing = [await stand(), await stand(), await stand()];
+  const standing = [await stand(), await stand(), await stand()] as const;
   expect(standing.map(({ served }) => served.timeout)).toEqual([300_000, 300_000, 300_000]);
   expect((await stand()).served.timeout).toBe(30_000);
   const behind = await unread(2, (response, n) => {
@@ -54,12 +54,12 @@ test("while more than 64 MiB wait to be taken, further clients are given up afte
 
   // One that leaves and one that takes its answer make room.
   for (const { served } of [standing[0], behind]) {
-    const gone = once(served as Socket, "close");
-    served?.destroy();
+    const gone = once(served, "close");
+    served.destroy();
     await gone;
   }
-  standing[1]?.client.resume();
-  await expect.poll(() => standing[1]?.served.timeout).not.toBe(300_000);
+  standing[1].client.resume();
+  await expect.poll(() => standing[1].served.timeout).not.toBe(300_000);
   expect((await stand()).served.timeout).toBe(300_000);
 });
 
