@@ -163,6 +163,20 @@ describe("receivers that misbehave", () => {
     expect(result.error).toBe("The receiver did not answer within 0.5 seconds.");
   });
 
+  test("one that never finishes the TLS handshake loses its connection when the client is closed", async () => {
+    const seen: string[] = [];
+    const { port } = await rawServer((socket) => {
+      seen.push("accepted");
+      socket.resume().on("close", () => seen.push("dropped"));
+    });
+    const out = client({ timeout_ms: 600_000 });
+    const attempt = out.post(`https://receiver.test:${port}/`, {}, "x");
+    await expect.poll(() => seen).toEqual(["accepted"]);
+    await out.close();
+    await expect.poll(() => seen).toEqual(["accepted", "dropped"]);
+    expect((await attempt).response_status).toBeNull();
+  });
+
   test("a name server that never answers ends in time, and nothing is sent afterwards", async () => {
     const receiver = await testReceiver();
     let answer: ((addresses: string[]) => void) | undefined;

@@ -6,7 +6,7 @@
  * everything from the lookup to the head of the answer: the phase time-outs of undici and `http.request({timeout})` are
  * idle timers, and a receiver that sent a byte every 100 ms was never cut (measured). Proxy variables are not read.
  */
-import { isIP, type LookupFunction } from "node:net";
+import { isIP, type LookupFunction, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { limits } from "@countersign/contract";
 import {
@@ -37,7 +37,7 @@ export interface HttpOutOptions {
 
 /** The client, with its way to end. */
 export interface GuardedHttpOut extends HttpOut {
-  /** Drops every connection. */
+  /** Drops every connection, those being made included, and gives up lookups: nothing keeps the thread for which it works. */
   close(): Promise<void>;
 }
 
@@ -68,7 +68,9 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
   const { rules, ca, timeout_ms = limits.delivery_attempt_timeout_ms, after = timers.after } = options;
   // Only where the operator allows private networks the machine's own names (hosts file) are asked for too.
   const system = rules.allow_networks.length > 0 ? { system: lookupBySystem } : {};
-  const addressesOf = sharedLookups(options.resolve ?? createNameLookup(system));
+  const closing = new AbortController();
+  const addressesOf = sharedLookups(options.resolve ?? createNameLookup({ ...system, signal: closing.signal }));
+  const making = new Set<Socket>();
   const targets = new LRUCache<string, Target>({ max: pools_max });
   const pools = new LRUCache<string, Pool>({
     max: pools_max,
@@ -101,12 +103,15 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     const known = pools.get(key);
     if (known !== undefined) return known;
     const trusted = ca === undefined ? {} : { ca };
-    const connect = connector({
-      ...trusted,
-      timeout: connect_ms,
-      lookup: pinnedTo(addresses),
-      autoSelectFamily: true,
-    } as buildConnector.BuildOptions);
+    const connect = connector(
+      {
+        ...trusted,
+        timeout: connect_ms,
+        lookup: pinnedTo(addresses),
+        autoSelectFamily: true,
+      } as buildConnector.BuildOptions,
+      making,
+    );
     // No bound on connections: receivers of many organizations may share an origin, and one of them that hangs would take
     // all of them. How many requests are in flight is bounded by who sends them.
     const pool = new Pool(origin, { connect, headersTimeout: 0, bodyTimeout: 0 });
@@ -200,6 +205,8 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
     },
 
     async close() {
+      closing.abort();
+      for (const socket of making) socket.destroy(new errors.SocketError("closed"));
       await Promise.all([...pools.values()].map((pool) => pool.destroy()));
       pools.clear();
     },
@@ -234,12 +241,16 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
 
 /**
  * Makes connections that an abort ends for good. undici ends them with an error after which it connects once more, for the
- * request that it then passes over: a receiver that never answered saw a second, empty connection (measured).
+ * request that it then passes over: a receiver that never answered saw a second, empty connection (measured). `making` holds
+ * those that are being made: undici forgets them when its pool is destroyed, and one to a receiver that is silent in the
+ * handshake held a thread that was told to end for the rest of its ten seconds (measured).
  */
-function connector(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connect = buildConnector(options);
-  return (target, callback) =>
-    connect(target, (...made) => {
+function connector(options: buildConnector.BuildOptions, making: Set<Socket>): buildConnector.connector {
+  // It gives back the socket at once, which its types do not say.
+  const connect = buildConnector(options) as (...call: Parameters<buildConnector.connector>) => Socket;
+  return (target, callback) => {
+    const begun = connect(target, (...made) => {
+      making.delete(begun);
       const [error, socket] = made;
       if (error === null) {
         const destroy = socket.destroy.bind(socket);
@@ -250,6 +261,8 @@ function connector(options: buildConnector.BuildOptions): buildConnector.connect
       }
       callback(...made);
     });
+    making.add(begun);
+  };
 }
 
 /** Reads no more than may be kept; what is longer is cut off with its connection. */

@@ -1,5 +1,5 @@
 /** Looking names up: what hangs, hangs alone. Against a real name server on this machine. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type NameAnswer, testNameServer } from "../testing/name-server.ts";
 import { createNameLookup, type ResolveName, sharedLookups } from "./name-lookup.ts";
 
@@ -54,6 +54,18 @@ test("names that only the machine knows are asked of it, two at once, and none w
   expect(await Promise.all(local)).toEqual(Array.from({ length: 5 }, () => ["10.0.0.1"]));
   expect(begun).not.toContain("x.hanging.test");
 }, 60_000);
+
+test("lookups under way are given up on a signal, and the machine is not asked instead", async () => {
+  const { server, asked } = await testNameServer(answerOf);
+  const system = vi.fn(async () => ["10.0.0.1"]);
+  const end = new AbortController();
+  const lookup = createNameLookup({ name_servers: [server], system, signal: end.signal });
+  const hanging = lookup("x.hanging.test").catch(codeOf);
+  await expect.poll(() => asked).toContain("x.hanging.test");
+  end.abort();
+  expect(await hanging).toBe("ECANCELLED");
+  expect(system).not.toHaveBeenCalled();
+});
 
 test("a failure of the machine's lookup frees its place", async () => {
   const { lookup } = await asking(async (host) =>

@@ -18,6 +18,8 @@ export interface NameLookupOptions {
   readonly name_servers?: readonly string[];
   /** Asked when name servers know nothing of a name: names of the machine's own network, which only its system finds. */
   readonly system?: ResolveName;
+  /** Gives up the lookups under way: a silent name server would hold the thread for many seconds yet. */
+  readonly signal?: AbortSignal;
 }
 
 /** Attempts within a second share one answer: a burst to one receiver is no burst to the name server. */
@@ -33,9 +35,10 @@ export const lookupBySystem: ResolveName = async (host) =>
   (await systemLookup(host, { all: true })).map(({ address }) => address);
 
 /** Asks name servers for both kinds of addresses. */
-export function createNameLookup({ name_servers, system }: NameLookupOptions): ResolveName {
+export function createNameLookup({ name_servers, system, signal }: NameLookupOptions): ResolveName {
   const resolver = new Resolver({ timeout: try_ms, tries });
   if (name_servers !== undefined) resolver.setServers(name_servers);
+  signal?.addEventListener("abort", () => resolver.cancel());
   const places = pLimit(system_lookups_max);
   return async (host) => {
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
@@ -44,7 +47,7 @@ export function createNameLookup({ name_servers, system }: NameLookupOptions): R
     const [error] = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as Error] : []));
     // A name whose servers are silent would be silent to the system too, and hold one of its threads meanwhile.
     const silent = error !== undefined && "code" in error && error.code === "ETIMEOUT";
-    if (system !== undefined && !silent) return places(system, host);
+    if (system !== undefined && !silent && signal?.aborted !== true) return places(system, host);
     throw withoutConnection(error ?? new Error(`${host} has no address`));
   };
 }
