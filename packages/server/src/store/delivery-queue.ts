@@ -192,6 +192,25 @@ export async function claimDue(
   return { deliveries, due, due_in_ms: about?.due_in_ms ?? null, passed_over: Number(about?.number ?? 0) > 0 };
 }
 
+const goneStatement: QueueStatement = {
+  name: "deliveries-gone",
+  text: `select s.delivery_id from json_to_recordset($1::json) as s(org_id text, delivery_id text, number integer)
+    left join lateral (
+      select true as leased from deliveries d where d.org_id = s.org_id and d.delivery_id = s.delivery_id
+        and d.status = 'pending' and d.attempts = least(s.number, 3) limit 1) l on true
+    where l.leased is null`,
+};
+
+/** The ids of those that are not theirs to send any more who leased them: their webhook is gone, or their lease was over. */
+export async function readGone(
+  db: Pick<Db, "queued">,
+  leased: readonly ClaimedDelivery[],
+): Promise<ReadonlySet<string>> {
+  const known = leased.map(({ org_id, delivery_id, number }) => ({ org_id, delivery_id, number }));
+  const lines = await db.queued<{ delivery_id: string }>(goneStatement, [JSON.stringify(known)]);
+  return new Set(lines.map(({ delivery_id }) => delivery_id));
+}
+
 /** How a leased delivery goes on. */
 export interface Settlement {
   readonly delivery_id: string;

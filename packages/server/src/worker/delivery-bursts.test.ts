@@ -4,6 +4,8 @@ import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { timers } from "../edge/timers.ts";
 import type { Db, GiveWay } from "../ports.ts";
+import { cancelDeliveries } from "../store/deliveries.ts";
+import { deleteWebhook } from "../store/webhooks.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
 import { silentLog } from "../testing/silent-log.ts";
@@ -43,10 +45,12 @@ function loop({
   hung = new Set(),
   giveWay,
   endless = [],
+  now_us = clock.now_us,
 }: {
   hung?: ReadonlySet<string>;
   giveWay?: GiveWay;
   endless?: readonly number[];
+  now_us?: () => number;
 } = {}) {
   const attempted: string[] = [];
   let answered = 0;
@@ -67,7 +71,7 @@ function loop({
   const deliveries = startDeliveries({
     ...(giveWay === undefined ? {} : { giveWay }),
     ids,
-    clock,
+    clock: { now_us },
     log: silentLog,
     db: { ...db, ...counting } as Db,
     metrics: { attempted: () => undefined },
@@ -107,6 +111,33 @@ const left = async (org_id: string) => {
 };
 
 describe("a burst", () => {
+  it("is not sent to its end where its webhook is deleted while the thread gives way: what did not begin is dropped", async () => {
+    const org_id = await organization();
+    const [webhook] = await db.query<{ webhook_id: string }>("select webhook_id from webhooks where org_id = $1", [
+      org_id,
+    ]);
+    await addEvents(org_id, 4);
+    let rested_us = 0;
+    const resting: (() => void)[] = [];
+    const giveWay: GiveWay = {
+      asked: () => attempted.length === 1 && rested_us === 0,
+      expecting: () => false,
+      rest: () => new Promise((resolve) => void resting.push(resolve)),
+    };
+    const { deliveries, attempted } = loop({ giveWay, now_us: () => clock.now_us() + rested_us });
+    await expect.poll(() => resting).not.toEqual([]);
+    await db.tenant(org_id, async (query) => {
+      await cancelDeliveries(query, org_id, webhook?.webhook_id ?? "");
+      await deleteWebhook(query, org_id, webhook?.webhook_id ?? "");
+    });
+    rested_us = 60_000_000;
+    for (const goOn of resting) goOn();
+    // It has its places back, or the stop would wait for them.
+    await deliveries.stop();
+    expect(attempted).toHaveLength(1);
+    expect(await left(org_id)).toEqual({ events: 0, pending: 0 });
+  });
+
   it("is delivered to its end without another look, most of it without a claim", async () => {
     const org_id = await organization();
     await addEvents(org_id, 3_000);
