@@ -83,6 +83,86 @@ inBrowser("what others change too", () => {
     await context.close();
   });
 
+  test("a membrane: of its packs, its thresholds and its reviews only what was changed in the dialog is saved", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const path = `/v1/membranes/${(await admin("POST", "/v1/membranes", { name: "parts", packs: ["meta"] })).membrane.membrane_id}`;
+    const before = (await admin("GET", path)).membrane;
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/membranes");
+    await page.getByRole("region", { name: "parts" }).getByRole("button", { name: "Change" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("checkbox", { name: "security" }).waitFor();
+    await admin("PATCH", path, {
+      packs: ["meta", "security"],
+      thresholds: { escalate_at: 0.3, block_at: null },
+      escalation: { ...before.escalation, quorum: 2 },
+    });
+    await dialog.getByRole("checkbox", { name: "meta" }).uncheck();
+    await dialog.getByRole("checkbox", { name: "gdpr" }).check();
+    await dialog.getByLabel("Block from risk").fill("0.9");
+    await dialog.getByLabel("Hours for a review").fill("2");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await admin("GET", path)).membrane).toMatchObject({
+      packs: ["security", "gdpr"],
+      thresholds: { escalate_at: 0.3, block_at: 0.9 },
+      escalation: { ...before.escalation, quorum: 2, timeout_seconds: 7_200 },
+    });
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a membrane that somebody else puts live while it is asked about is not returned to shadow by the answer", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { membrane } = await admin("POST", "/v1/membranes", { name: "moved" });
+    const path = `/v1/membranes/${membrane.membrane_id}`;
+    const { page, context } = await console_.open({ api_key: seeded.admin });
+    await page.clock.install();
+    await page.goto("/membranes");
+    const card = page.getByRole("region", { name: "moved" });
+    await card.getByRole("button", { name: "Go live" }).click();
+    await admin("POST", `${path}/go-live`);
+    // What the page shows is read again once somebody comes back to it.
+    await page.clock.fastForward("01:00");
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await card.getByText("live", { exact: true }).waitFor();
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.getByRole("heading").textContent()).toBe("Enforce its decisions from now on?");
+    await dialog.getByRole("button").last().click();
+    await page.getByRole("region", { name: "Messages" }).getByText("The membrane is live already.").waitFor();
+    expect((await admin("GET", path)).membrane.status).toBe("live");
+    await context.close();
+  });
+
+  test("a webhook: only what was changed in the dialog is saved", { timeout: test_timeout_ms }, async () => {
+    const { url } = await testReceiver((response) => response.end());
+    const { webhook } = await admin("POST", "/v1/escalations/webhooks", {
+      url,
+      description: "of ops",
+      event_types: ["decision.approved", "decision.blocked"],
+    });
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/webhooks");
+    const row = page.getByRole("row").filter({ hasText: "of ops" });
+    await row.getByRole("button", { name: "Change" }).click();
+    await page.getByLabel("Note").fill("of billing");
+    await page.getByLabel("quota.exceeded").check();
+    const path = `/v1/escalations/webhooks/${webhook.id}`;
+    await admin("PATCH", path, { url: `${url}/moved`, event_types: ["decision.blocked"] });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("of billing").waitFor();
+    expect((await admin("GET", path)).webhook).toMatchObject({
+      url: `${url}/moved`,
+      description: "of billing",
+      event_types: ["decision.blocked", "quota.exceeded"],
+    });
+    await admin("DELETE", path);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("a webhook of every event stays one when its note is changed", { timeout: test_timeout_ms }, async () => {
     const { url } = await testReceiver((response) => response.end());
     const { webhook } = await admin("POST", "/v1/escalations/webhooks", { url });

@@ -7,6 +7,7 @@ import { useClient, useMay } from "../api/session.tsx";
 import { beginOf } from "../browser/clock.ts";
 import { useSeen } from "../browser/seen.ts";
 import { Badge } from "../parts/badge.tsx";
+import { changedOnly } from "../parts/changed-only.ts";
 import { HorizontalBars } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
@@ -56,10 +57,12 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
   const queries = useQueryClient();
   const toasts = useToasts();
   const may = useMay("admin");
-  const [asked, setAsked] = useState(false);
+  /** What it shall become; stays what was asked for when somebody else moves the membrane meanwhile. */
+  const [asked, setAsked] = useState<"live" | "shadow" | null>(null);
   const live = membrane.status === "live";
   const move = useMutation({
-    mutationFn: () => (live ? client.returnToShadow(membrane.membrane_id) : client.goLive(membrane.membrane_id)),
+    mutationFn: (to: "live" | "shadow") =>
+      to === "live" ? client.goLive(membrane.membrane_id) : client.returnToShadow(membrane.membrane_id),
     onSuccess: (after) =>
       toasts.done(
         after.status === "live"
@@ -68,7 +71,7 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
       ),
     onError: toasts.failed,
     onSettled: () => {
-      setAsked(false);
+      setAsked(null);
       void queries.invalidateQueries({ queryKey: ["membranes"] });
     },
   });
@@ -90,7 +93,7 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
             <button
               type="button"
               className={live ? "button small bad" : "button small primary"}
-              onClick={() => setAsked(true)}
+              onClick={() => setAsked(live ? "shadow" : "live")}
             >
               {live ? "Return to shadow" : "Go live"}
             </button>
@@ -116,17 +119,17 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
         <dd className="mono small">{membrane.membrane_id}</dd>
       </dl>
       {!live && <ShadowReport membrane={membrane} />}
-      {asked && (
+      {asked !== null && (
         <Confirm
-          title={live ? "Stop holding actions?" : "Enforce its decisions from now on?"}
-          action={live ? "Return to shadow" : "Go live"}
-          tone={live ? "bad" : "primary"}
+          title={asked === "shadow" ? "Stop holding actions?" : "Enforce its decisions from now on?"}
+          action={asked === "shadow" ? "Return to shadow" : "Go live"}
+          tone={asked === "shadow" ? "bad" : "primary"}
           busy={move.isPending}
-          onConfirm={() => move.mutate()}
-          onClose={() => setAsked(false)}
+          onConfirm={() => move.mutate(asked)}
+          onClose={() => setAsked(null)}
         >
           <p>
-            {live
+            {asked === "shadow"
               ? "Agents go on whatever the verdict. Reviews that are open stay open."
               : "Blocked actions are refused and escalated ones wait for a person. Look at the report below first."}
           </p>
@@ -186,19 +189,6 @@ function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
 
 const riskOf = (text: string): number | null => (text.trim() === "" ? null : Number(text));
 
-/** In one order, whatever the order of what is compared. */
-const asText = (value: unknown) =>
-  JSON.stringify(Array.isArray(value) ? value.toSorted() : Object.entries(value ?? {}).sort());
-
-/** The fields that are not as they were when the dialog opened: what others changed meanwhile stays. */
-function differing(input: MembraneChange, before: Membrane): MembraneChange {
-  const changed = Object.entries(input).filter(([field, value]) => {
-    const was = before[field as keyof MembraneChange];
-    return typeof value === "string" ? value !== was : asText(value) !== asText(was);
-  });
-  return Object.fromEntries(changed);
-}
-
 function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | null; readonly onClose: () => void }) {
   const client = useClient();
   const queries = useQueryClient();
@@ -209,7 +199,7 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
     staleTime: 600_000,
   });
   const save = useMutation({
-    mutationFn: (form: FormData) => {
+    mutationFn: async (form: FormData) => {
       const text = (name: string) => String(form.get(name) ?? "");
       const input: MembraneChange & { name: string } = {
         name: text("name").trim(),
@@ -226,7 +216,11 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
       };
       return membrane === null
         ? client.createMembrane(input)
-        : client.changeMembrane(membrane.membrane_id, differing(input, membrane));
+        : client.changeMembrane(
+            membrane.membrane_id,
+            // Read again: a field is saved whole, and others may have changed another part of it.
+            changedOnly(input, membrane, await client.getMembrane(membrane.membrane_id)),
+          );
     },
     onSuccess: () => {
       toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "Decisions from now on follow it.");

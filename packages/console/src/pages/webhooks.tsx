@@ -6,6 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
+import { changedOnly } from "../parts/changed-only.ts";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -166,7 +167,7 @@ function WebhookDialog({
   const [all, setAll] = useState(webhook === null || isOfAll(webhook));
   const types = [...new Set([...sentTypes, ...(webhook?.event_types ?? [])])];
   const save = useMutation({
-    mutationFn: (form: FormData) => {
+    mutationFn: async (form: FormData) => {
       const chosen = form.getAll("event_types");
       const event_types = types.filter((type) => chosen.includes(type));
       const input = {
@@ -174,7 +175,8 @@ function WebhookDialog({
         description: String(form.get("description")).trim(),
         ...(all ? (webhook === null ? {} : { event_types: eventTypeNames }) : { event_types }),
       };
-      return webhook === null ? client.registerWebhook(input) : client.changeWebhook(webhook.id, input);
+      if (webhook === null) return client.registerWebhook(input);
+      return client.changeWebhook(webhook.id, changedOnly(input, webhook, await client.getWebhook(webhook.id)));
     },
     onSuccess: onSaved,
   });
@@ -311,7 +313,11 @@ function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readon
           </>
         )}
       </p>
-      <ListTable heads={["Attempt", "When", "Answer", "Took"]} numbers={1} caption="Attempts">
+      <ListTable
+        heads={["Attempt", "When", "Answer", "Took"]}
+        numbers={1}
+        caption={`Attempts of ${delivery.delivery_id}`}
+      >
         {delivery.attempts.map((attempt) => (
           <tr key={attempt.number}>
             <td>{attempt.number}</td>
