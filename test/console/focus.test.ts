@@ -3,7 +3,7 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
-import { intent, seedQueue, submit } from "./seed.ts";
+import { api, intent, seedQueue, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -12,6 +12,9 @@ async function enter(button: Locator): Promise<void> {
   await expect.poll(() => button.isEnabled()).toBe(true);
   await button.press("Enter");
 }
+
+const focusOn = (locator: Locator) =>
+  expect.poll(() => locator.evaluate((element) => element.matches(":focus"))).toBe(true);
 
 inBrowser("the focus in the queue", () => {
   test("goes with the keyboard to the next case, also after a ruling, and each is named; a pointer keeps it in the list", {
@@ -53,13 +56,11 @@ inBrowser("the focus in the queue", () => {
       await page.keyboard.press("Control+Enter");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     };
-    const focused = (locator: Locator) =>
-      expect.poll(() => locator.evaluate((element) => element.matches(":focus"))).toBe(true);
     await page.goto("/review");
     const own = await page.locator(".entry", { hasText: "bot-0" }).getAttribute("href");
     await page.goto(own as string);
     await approve();
-    await focused(page.getByRole("article", { name: "Escalation: bot-0" }));
+    await focusOn(page.getByRole("article", { name: "Escalation: bot-0" }));
 
     await page.goto("/review");
     await page.getByRole("article", { name: "Escalation: bot-1" }).waitFor();
@@ -67,12 +68,28 @@ inBrowser("the focus in the queue", () => {
     const told = list.locator("[aria-live=polite]");
     await told.evaluate((element) => element.setAttribute("data-same", "yes"));
     await approve();
-    await focused(list);
+    await focusOn(list);
     await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
     await expect.poll(() => told.textContent()).toBe("No escalations");
     // Another element with other words would not be read out.
     expect(await told.getAttribute("data-same")).toBe("yes");
     expect(await violations(page)).toEqual([]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("in a dialog is anywhere when Ctrl+Enter confirms it, also on what a click has taken it to", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedQueue(console_.url, 1);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/review");
+    await enter(page.getByRole("button", { name: "Block b" }));
+    const dialog = page.getByRole("dialog", { name: "Block this action" });
+    await dialog.getByRole("heading").click();
+    await focusOn(dialog);
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
     expect(wrongs).toEqual([]);
     await context.close();
   });
@@ -97,6 +114,69 @@ inBrowser("the focus in the queue", () => {
     expect(await page.getByRole("region", { name: "Cases" }).evaluate((element) => element.matches(":focus"))).toBe(
       true,
     );
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});
+
+inBrowser("the focus on every other page", () => {
+  test("comes back from a dialog to the button that opened it, also from one that was left by Escape", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedQueue(console_.url, 1);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const pages = [
+      ["/keys", "Create a key"],
+      ["/membranes", "Return to shadow"],
+      ["/review", "Approve a"],
+    ] as const;
+    for (const [path, name] of pages) {
+      await page.goto(path);
+      const button = page.getByRole("button", { name });
+      await enter(button);
+      await page.keyboard.press("Escape");
+      await focusOn(button);
+      await enter(button);
+      await enter(page.getByRole("dialog").getByRole("button", { name: "Cancel" }));
+      await focusOn(button);
+    }
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("stays at the list from which a row, or a button in it, goes with what was done to it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedQueue(console_.url, 0);
+    const { session } = await console_.join(seeded.admin, "ann@example.com", "admin");
+    await console_.join(seeded.admin, "bob@example.com", "reviewer");
+    const made = (path: string, body: object) => api(console_.url, seeded.admin, "POST", path, body);
+    await made("/v1/auth/invitations", { email: "cleo@example.com", role: "reviewer" });
+    await made("/v1/escalations/webhooks", { url: "https://example.com/hook" });
+    const { intent_id } = await submit(console_.url, seeded.agent, intent("other.export", { rows: 9_000 }));
+    const { page, wrongs, context } = await console_.open({ session });
+    const done = async (path: string, button: Locator, confirm: string | null, place: Locator) => {
+      await page.goto(path);
+      await enter(button);
+      if (confirm !== null) await enter(page.getByRole("dialog").getByRole("button", { name: confirm }));
+      await focusOn(place);
+      await button.waitFor({ state: "detached" });
+      await focusOn(place);
+    };
+    const region = (name: string) => page.getByRole("region", { name, exact: true });
+    const invitations = region("Invitations");
+    await done("/people", invitations.getByRole("button", { name: "Withdraw" }), null, invitations);
+    const bob = page.getByRole("row").filter({ hasText: "bob@example.com" });
+    await done("/people", bob.getByRole("button", { name: "Remove" }), "Remove", region("People"));
+    const operator = page.getByRole("row").filter({ hasText: "operator key" });
+    await done("/keys", operator.getByRole("button", { name: "Revoke" }), "Revoke", region("API keys"));
+    const remove = page.getByRole("button", { name: "Delete" });
+    await done("/webhooks", remove, "Delete", region("Webhooks"));
+    await made(`/v1/intents/${intent_id}/override`, { reason: "seen" });
+    const withdraw = page.getByRole("button", { name: "Withdraw" });
+    await done("/overrides", withdraw, "Withdraw", region("Overrides"));
+    const retire = page.getByRole("button", { name: "Retire" });
+    await done(`/policies/${seeded.policy_id}`, retire, "Retire", region("In force"));
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -1,22 +1,26 @@
 /** A dialog: the browser's own, which keeps the focus inside, closes on Escape and gives the focus back. */
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from "react";
 
 export function Dialog({
   title,
   onClose,
+  onConfirm,
   broad = false,
   children,
 }: {
   readonly title: string;
   readonly onClose: () => void;
+  /** What Ctrl+Enter does, wherever in the dialog the focus is: a click on its text takes it from the fields. */
+  readonly onConfirm?: () => void;
   readonly broad?: boolean;
   readonly children: ReactNode;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [closed, setClosed] = useState(0);
+  // Closed before it is taken out of the page: of one that is gone the browser gives no focus back.
   // biome-ignore lint/correctness/useExhaustiveDependencies: what the browser closed and nobody took away is shown again
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     return () => dialog?.close();
@@ -26,6 +30,9 @@ export function Dialog({
       ref={ref}
       aria-labelledby={id}
       className={broad ? "broad" : undefined}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onConfirm?.();
+      }}
       onCancel={(event) => {
         event.preventDefault();
         onClose();

@@ -2,7 +2,7 @@
 import { type Escalation, limits, type Outcome, type Reviewer } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { useDraft } from "../api/draft.ts";
 import { useClient } from "../api/session.tsx";
@@ -159,17 +159,21 @@ function RulingDialog(
   const ready = open && mine && unready === null;
   /** What kept the last press of Ctrl+Enter from sending anything; null: nothing did, or the text was changed since. */
   const [unsent, setUnsent] = useState<string | null>(null);
+  const form = useRef<HTMLFormElement>(null);
   return (
-    <Dialog title={titles[outcome]} onClose={act.isPending ? stay : onClose} broad={outcome === "approve_modified"}>
+    <Dialog
+      title={titles[outcome]}
+      onClose={act.isPending ? stay : onClose}
+      onConfirm={() => form.current?.requestSubmit()}
+      broad={outcome === "approve_modified"}
+    >
       <form
+        ref={form}
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();
           if (ready && !act.isPending) act.mutate();
           else if (open && mine) setUnsent(unready);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
         }}
       >
         <CaseOf escalation={escalation} />

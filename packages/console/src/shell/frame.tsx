@@ -4,6 +4,7 @@ import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { callerName, useSession } from "../api/session.tsx";
+import { keepFocusIn } from "../browser/focus.ts";
 import { hasDrafts } from "../browser/storage.ts";
 import { applyTheme, chosenTheme, type Theme } from "../browser/theme.ts";
 import { SignInPage } from "../pages/sign-in.tsx";
@@ -55,6 +56,10 @@ export function Frame() {
     before.current = pathname;
   }, [pathname]);
 
+  const name = caller === null ? null : callerName(caller);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another caller's pages are another element
+  useEffect(() => (main.current === null ? undefined : keepFocusIn(main.current)), [name]);
+
   if (caller === null) {
     if (opening) return <Loading what="the console" />;
     if (trouble !== null && trouble !== undefined)
@@ -70,7 +75,7 @@ export function Frame() {
   const leaving = hasKey ? "Forget key" : "Sign out";
   return (
     // Another caller gets pages of its own: nothing that was being looked at or written goes on.
-    <div className="shell" key={callerName(caller)}>
+    <div className="shell" key={name}>
       <a className="skip" href="#main">
         Skip to the page
       </a>
