@@ -115,6 +115,42 @@ inBrowser("bad input", () => {
     await context.close();
   });
 
+  test("what hides or reorders in a policy is an escape in its heading and its text, which is saved as it was", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const title = `${hostile.reversed} ${hostile.hidden}`;
+    const policy = {
+      apiVersion: "countersign/v1",
+      kind: "Policy",
+      metadata: { name: "reads-otherwise", title },
+      spec: { match: { actions: ["other.refund"] }, when: 'params.to == "\u202elive\u202c"', effect: "block" },
+    };
+    const saved = await api<{ policy: { policy_id: string } }>(console_.url, seeded.admin, "POST", "/v1/policies", {
+      policy,
+    });
+    const path = `/policies/${saved.policy.policy_id}`;
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto(path);
+    const editor = page.locator("[data-editor]");
+    await editor.getByText("reads-otherwise").waitFor();
+    const hides = /[\u202a-\u202e\u200b\u00ad\u{e0041}]/u;
+    const shown = "invoice\\u202egpj.exe pay\\u200bpal\\u00ad\\u{e0041}";
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe(shown);
+    await expect.poll(() => page.title()).toBe(`${shown} · Countersign`);
+    expect(await editor.textContent()).toContain(shown);
+    expect(await editor.textContent()).toContain('"\\u202elive\\u202c"');
+    expect(await editor.textContent()).not.toMatch(hides);
+    await editor.click();
+    await page.keyboard.press("Control+End");
+    await paste(editor, "\n  message: seen");
+    await page.getByRole("button", { name: "Save new version" }).click();
+    await page.getByText("Saved as version 2").waitFor();
+    const after = await api<{ policy: { document: object } }>(console_.url, seeded.admin, "GET", `/v1${path}`);
+    expect(after.policy.document).toMatchObject(policy);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("megabytes pasted into a policy are refused with a reason, and the editor goes on", {
     timeout: test_timeout_ms,
   }, async () => {

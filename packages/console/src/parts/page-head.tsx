@@ -1,5 +1,7 @@
 /** The top of a page: its name, what it is for, what one can do. */
 import { type ReactNode, useEffect } from "react";
+import { Data } from "./data.tsx";
+import { visibleText } from "./visible-text.ts";
 
 export function PageHead({
   title,
@@ -11,12 +13,14 @@ export function PageHead({
   readonly children?: ReactNode;
 }) {
   useEffect(() => {
-    document.title = `${title} · Countersign`;
+    document.title = `${visibleText(title)} · Countersign`;
   }, [title]);
   return (
     <header className="page-head">
       <div className="title">
-        <h1>{title}</h1>
+        <h1>
+          <Data text={title} />
+        </h1>
         {about !== undefined && <p className="muted">{about}</p>}
       </div>
       {children !== undefined && <div className="row">{children}</div>}

@@ -49,6 +49,21 @@ function escapeOf(char: string): string {
 /** More combining marks than this on one letter are a tower over the lines around it. */
 const marks_max = 3;
 
+/** The text on one line with nothing in it that acts, for where its parts cannot be told apart. */
+export function visibleText(text: string): string {
+  return textParts(text, false)
+    .map((part) => part.text)
+    .join("");
+}
+
+/** What stands for a character that does not show or reorders, and its name. */
+export function shownFor(code: number): { readonly text: string; readonly hides: string } {
+  const char = String.fromCodePoint(code);
+  return { text: escapeOf(char), hides: hiddenName(char) };
+}
+
+const hiddenName = (char: string) => names[char] ?? "character that does not show";
+
 /** A JSON value as the text of a field: what hides or reorders in its texts stands there as an escape of JSON. */
 export function editableJson(value: unknown): string {
   return textParts(JSON.stringify(value, null, 2), true, jsonEscapeOf)
@@ -75,7 +90,7 @@ export function textParts(text: string, lines: boolean, written: (char: string) 
     if (plain !== "") parts.push({ text: plain, hides: null });
     plain = "";
     const shown = char === "\n" ? "\\n" : written(char);
-    parts.push({ text: shown, hides: names[char] ?? "character that does not show" });
+    parts.push({ text: shown, hides: hiddenName(char) });
   }
   if (plain !== "") parts.push({ text: plain, hides: null });
   return parts;

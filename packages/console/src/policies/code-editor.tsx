@@ -8,9 +8,11 @@ import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+import { hiddenCharacter } from "@countersign/contract";
 import { classHighlighter } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
+import { shownFor } from "../parts/visible-text.ts";
 import type { Mark } from "./document-text.ts";
 import { wordsAfter } from "./vocabulary.ts";
 
@@ -30,6 +32,7 @@ const theme = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
   ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal", marginLeft: "1em" },
   "li[aria-selected] .cm-completionDetail": { color: "var(--on-accent)" },
+  ".cm-specialChar": { color: "var(--block)", backgroundColor: "var(--block-bg)" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--block)" },
   ".cm-lintRange-error": {
     backgroundImage: "none",
@@ -41,6 +44,19 @@ const theme = EditorView.theme({
   ".tok-string": { color: "var(--approve)" },
   ".tok-number, .tok-bool, .tok-keyword, .tok-atom": { color: "var(--escalate)" },
   ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
+});
+
+/** What hides or reorders stands as an escape in the editor, too: a rule has to read as it decides. The text stays as it is. */
+const escapes = highlightSpecialChars({
+  addSpecialChars: new RegExp(`(?!\\t)(?:${hiddenCharacter.source})`, "gu"),
+  render(code) {
+    const { text, hides } = shownFor(code);
+    const element = document.createElement("span");
+    element.className = "cm-specialChar";
+    element.textContent = text;
+    element.title = hides;
+    return element;
+  },
 });
 
 /** Completes fields and functions after what stands before the cursor. */
@@ -95,6 +111,7 @@ export function CodeEditor({
           lineNumbers(),
           history(),
           drawSelection(),
+          escapes,
           indentOnInput(),
           bracketMatching(),
           lintGutter(),
