@@ -162,4 +162,40 @@ inBrowser("every page", () => {
     await page.getByRole("heading", { name: "Usage" }).waitFor();
     await context.close();
   });
+
+  test("fits a screen of 320 px also with what is there only after something failed or was run", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin, width: 320, height: 640 });
+    const attempt = { number: 1, at: "2026-01-01T00:00:00.000000Z", response_status: 500, duration_ms: 9_999 };
+    const deliveries = ["dlv_01", "dlv_02"].map((delivery_id) => ({
+      delivery_id,
+      webhook_id: "wh_01",
+      event_type: "decision.escalated",
+      intent_id: null,
+      escalation_id: null,
+      response_status: 500,
+      error: "status",
+      attempts: [{ ...attempt, error: "the receiver answered something that is no success" }],
+      created_at: attempt.at,
+      failed_at: attempt.at,
+      original_delivery_id: null,
+    }));
+    await page.route("**/v1/escalations/webhooks/deliveries/failed*", (route) =>
+      route.fulfill({ json: { deliveries, next_cursor: null } }),
+    );
+    const broken = async () => [...(await sidewaysOf(page)), ...(await violations(page, "all but colours"))];
+    await openLoaded(page, "/webhooks");
+    await page.getByRole("table", { name: "Attempts of dlv_02" }).waitFor();
+    expect(await broken()).toEqual([]);
+    await openLoaded(page, "/backtest");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("heading", { name: "From recorded to candidate" }).waitFor();
+    expect(await broken()).toEqual([]);
+    await openLoaded(page, "/packs");
+    await page.locator("summary").first().click();
+    expect(await broken()).toEqual([]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
 });

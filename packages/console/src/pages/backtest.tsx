@@ -11,6 +11,7 @@ import { FilterField, SelectField } from "../parts/field.tsx";
 import { MembraneFilter } from "../parts/filter-fields.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Wide } from "../parts/scrolls.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { spanText } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
@@ -221,7 +222,7 @@ function Result({ result }: { readonly result: Backtest }) {
       <div className="grid-2">
         <section className="card stack tight">
           <h2>By rule</h2>
-          <ListTable heads={["Rule", "Fired", "Decisive"]} numbers={2}>
+          <ListTable heads={["Rule", "Fired", "Decisive"]} numbers={2} caption="How often each rule fired">
             {result.per_policy.slice(0, 50).map((each) => (
               <tr key={each.policy}>
                 <td>
@@ -256,7 +257,7 @@ function Matrix({ result }: { readonly result: Backtest }) {
   const count = (from: Verdict, to: Verdict) =>
     result.transitions.reduce((sum, each) => (each.from === from && each.to === to ? sum + each.count : sum), 0);
   return (
-    <div className="scroll">
+    <Wide label="How many verdicts became which">
       <table className="list matrix">
         <caption className="sr">How many verdicts became which</caption>
         <thead>
@@ -285,7 +286,7 @@ function Matrix({ result }: { readonly result: Backtest }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 

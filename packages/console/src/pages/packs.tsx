@@ -8,6 +8,7 @@ import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
+import { visibleText } from "../parts/visible-text.ts";
 import { useFilters } from "../shell/filters.ts";
 
 export function PacksPage() {
@@ -86,13 +87,13 @@ function PackCard({
         <h2>{pack.title}</h2>
         <span className="row">
           <Badge text={pack.name} />
-          {used.length > 0 && <Badge text={`on in ${used.join(", ")}`} tone="live" />}
+          {used.length > 0 && <Badge text={visibleText(`on in ${used.join(", ")}`)} tone="live" />}
         </span>
       </div>
       <p>{pack.description}</p>
       <details open={open}>
         <summary>{`${pack.rules.length} ${pack.rules.length === 1 ? "rule" : "rules"}, version ${pack.version}`}</summary>
-        <ListTable heads={["Rule", "Effect", "Rests on"]}>
+        <ListTable heads={["Rule", "Effect", "Rests on"]} caption={`Rules of ${pack.name}`}>
           {pack.rules.map((rule) => (
             <tr key={rule.name}>
               <td>

@@ -1,7 +1,11 @@
 /** The table that lists are shown in; it scrolls in a frame of its own where it is wider than the screen. */
 import type { ReactNode } from "react";
+import { Wide } from "./scrolls.tsx";
 
-/** `numbers`: so many of the last heads stand over numbers. `actions`: one more column, for buttons. */
+/**
+ * `numbers`: so many of the last heads stand over numbers. `actions`: one more column, for buttons. `caption`: its name; one
+ * without anything in it that can be focused needs it, or the keyboard does not get to what is outside the screen.
+ */
 export function ListTable({
   heads,
   numbers = 0,
@@ -15,26 +19,25 @@ export function ListTable({
   readonly caption?: string;
   readonly children: ReactNode;
 }) {
-  return (
-    <div className="scroll">
-      <table className="list">
-        {caption !== undefined && <caption className="sr">{caption}</caption>}
-        <thead>
-          <tr>
-            {heads.map((head, at) => (
-              <th key={head} scope="col" className={at < heads.length - numbers ? undefined : "num"}>
-                {head}
-              </th>
-            ))}
-            {actions && (
-              <th scope="col">
-                <span className="sr">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </div>
+  const table = (
+    <table className="list">
+      {caption !== undefined && <caption className="sr">{caption}</caption>}
+      <thead>
+        <tr>
+          {heads.map((head, at) => (
+            <th key={head} scope="col" className={at < heads.length - numbers ? undefined : "num"}>
+              {head}
+            </th>
+          ))}
+          {actions && (
+            <th scope="col">
+              <span className="sr">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
   );
+  return caption === undefined ? <div className="scroll">{table}</div> : <Wide label={caption}>{table}</Wide>;
 }
