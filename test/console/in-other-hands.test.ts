@@ -1,5 +1,6 @@
 /** A review that was handed to others: who may not decide sees no button for it, and hears of it in an open dialog. */
 import { expect, test } from "vitest";
+import { violations } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, seedLive, submit } from "./seed.ts";
 
@@ -40,5 +41,37 @@ inBrowser("a review in other hands", () => {
     expect(await hers.page.locator(".rulebar button:enabled").allTextContents()).toEqual(["Reassign", "Cancel review"]);
     expect([...wrongs, ...hers.wrongs]).toEqual([]);
     await Promise.all([context.close(), hers.context.close()]);
+  });
+
+  test("is left out of a ruling on a group by whoever is not among them, and says in whose it is", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedLive(console_.url);
+    const eve = await console_.join(seeded.admin, "eve@example.com", "reviewer");
+    const raise = (target: string) =>
+      submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }, { target }));
+    const raised = [await raise("cus_1"), await raise("cus_2"), await raise("cus_3")];
+    const paths = raised.map(({ decision }) => `/v1/escalations/${decision.escalation_id}`);
+    const reviewers = [{ type: "role", id: "operator" }];
+    await api(console_.url, seeded.admin, "POST", `${paths[1]}/reassign`, { reviewers });
+    const { page, wrongs, context } = await console_.open({ session: eve.session });
+    await page.goto("/review");
+    await page.getByRole("button", { name: "Rule on all 3" }).click();
+    const dialog = page.getByRole("dialog");
+    const others = dialog.getByRole("listitem").filter({ hasText: "cus_2" });
+    await others.getByText("In other hands: every operator decides.").waitFor();
+    expect(await others.getByRole("checkbox").isDisabled()).toBe(true);
+    expect(await others.getByRole("checkbox").isChecked()).toBe(false);
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Approve 2" }).click();
+    await dialog.getByText("2 of 2 done").waitFor();
+    const statuses = paths.map((path) =>
+      api<{ escalation: { status: string } }>(console_.url, seeded.admin, "GET", path).then(
+        (each) => each.escalation.status,
+      ),
+    );
+    expect(await Promise.all(statuses)).toEqual(["decided", "pending", "decided"]);
+    expect(wrongs).toEqual([]);
+    await context.close();
   });
 });

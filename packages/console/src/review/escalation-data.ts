@@ -47,7 +47,7 @@ export function useIntent(intent_id: string | undefined) {
 }
 
 /** Whether the caller is among those who decide. Whose key it is that speaks the service alone knows: it says so when asked. */
-export function useInHands({ reviewers }: Escalation): boolean {
+export function useInHands(): (escalation: Escalation) => boolean {
   const { caller } = useSession();
   const fits = ({ type, id }: Reviewer) =>
     type === "user"
@@ -57,7 +57,7 @@ export function useInHands({ reviewers }: Escalation): boolean {
           caller.role,
           roleNames.filter((name) => name === id),
         );
-  return reviewers.length === 0 || reviewers.some(fits);
+  return ({ reviewers }) => reviewers.length === 0 || reviewers.some(fits);
 }
 
 /** Who decides, in words. */

@@ -62,7 +62,7 @@ function Detail({
   const { caller } = useSession();
   const open = escalation.status === "pending";
   const seen = open && reviews && intentQuery.data !== undefined;
-  const mine = useInHands(escalation);
+  const mine = useInHands()(escalation);
   const can = seen && mine;
   // Approving twice counts once; who has approved alone may still change it, or block.
   const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");

@@ -12,7 +12,7 @@ import { TextArea } from "../parts/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { TimeLeft } from "../parts/time.tsx";
 import { Deed } from "../parts/wants.tsx";
-import { type Group, useDifferences } from "./escalation-data.ts";
+import { type Group, reviewersText, useDifferences, useInHands } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
 import type { Apart } from "./what-differs.ts";
 
@@ -36,7 +36,10 @@ export function GroupRuling({
     close(members.map(({ escalation_id }) => escalation_id).filter((id) => isClosed(run.items.get(id))));
   };
   const [outcome, setOutcome] = useState<GroupOutcome | null>(null);
-  const chosen = members.map(({ escalation_id }) => escalation_id).filter((id) => !left.has(id));
+  const inHands = useInHands();
+  const chosen = members
+    .filter((each) => inHands(each) && !left.has(each.escalation_id))
+    .map(({ escalation_id }) => escalation_id);
   const over = chosen.filter((id) => isOver(run.items.get(id))).length;
   const begun = outcome !== null;
   const finished = begun && over === chosen.length;
@@ -68,7 +71,8 @@ export function GroupRuling({
               escalation={each}
               apart={compared?.differences.get(each.intent_id)}
               item={run.items.get(each.escalation_id) ?? waiting}
-              chosen={!left.has(each.escalation_id)}
+              chosen={chosen.includes(each.escalation_id)}
+              mine={inHands(each)}
               fixed={begun}
               onToggle={() => toggle(each.escalation_id)}
             />
@@ -206,6 +210,7 @@ function Member({
   apart,
   item,
   chosen,
+  mine,
   fixed,
   onToggle,
 }: {
@@ -213,6 +218,8 @@ function Member({
   readonly apart: Apart | undefined;
   readonly item: Item;
   readonly chosen: boolean;
+  /** The caller is among those who decide on it. */
+  readonly mine: boolean;
   readonly fixed: boolean;
   readonly onToggle: () => void;
 }) {
@@ -220,7 +227,7 @@ function Member({
   return (
     <li className="reason">
       <label className="check">
-        <input type="checkbox" checked={chosen} disabled={fixed} onChange={onToggle} />
+        <input type="checkbox" checked={chosen} disabled={fixed || !mine} onChange={onToggle} />
         <span>
           <Deed type={action.type} target={action.target?.identifier} />
         </span>
@@ -240,7 +247,10 @@ function Member({
           look at it
         </Link>
       </span>
-      {fixed && <ItemState item={item} chosen={chosen} />}
+      {!mine && (
+        <span className="small">{`In other hands: ${reviewersText(escalation.reviewers)} decides. It is left out.`}</span>
+      )}
+      {fixed && mine && <ItemState item={item} chosen={chosen} />}
     </li>
   );
 }

@@ -154,7 +154,7 @@ function RulingDialog(
     { ...props, onClose },
   );
   const open = escalation.status === "pending";
-  const mine = useInHands(escalation);
+  const mine = useInHands()(escalation);
   const unready = changes === null ? null : whyUnready(changes);
   const ready = open && mine && unready === null;
   /** What kept the last press of Ctrl+Enter from sending anything; null: nothing did, or the text was changed since. */
