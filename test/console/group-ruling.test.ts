@@ -183,9 +183,12 @@ inBrowser("a group of alike", () => {
     await dialog.getByRole("button", { name: "Try again" }).waitFor();
     expect(await approve.isDisabled()).toBe(true);
     expect(await dialog.getByRole("button", { name: "Block 2" }).isDisabled()).toBe(false);
+    // Whoever hears the page is told, too, when approving has become possible.
+    const told = dialog.locator("[aria-live=polite]");
+    expect(await told.textContent()).toContain("approving needs it");
     broken = false;
     await dialog.getByRole("button", { name: "Try again" }).click();
-    await dialog.getByText("What they differ in stands with each").waitFor();
+    await told.getByText("What they differ in stands with each").waitFor();
     expect(await approve.isDisabled()).toBe(false);
     const apart = await dialog.locator("dl.pairs").allInnerTexts();
     expect(apart.map((each) => each.split(/\s*\n\s*/)).sort()).toEqual([

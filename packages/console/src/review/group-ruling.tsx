@@ -62,7 +62,7 @@ export function GroupRuling({
   return (
     <Dialog title={`Rule on ${members.length} alike`} onClose={run.running ? run.stop : onClose} broad>
       <div className="stack">
-        <p>{`The same agent, tool and reason. ${inDetail(compared)} Each gets a vote of yours of its own.`}</p>
+        <p aria-live="polite">{`The same agent, tool and reason. ${inDetail(compared)} Each gets a vote of yours of its own.`}</p>
         {compared === undefined && error !== null && <Failed error={error} retry={() => void refetch()} />}
         <ul className="plain group-members">
           {members.map((each) => (
