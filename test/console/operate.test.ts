@@ -131,6 +131,23 @@ inBrowser("operating", () => {
     await context.close();
   });
 
+  test("a webhook of no event is not sent: its dialog says to choose one", { timeout: test_timeout_ms }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/webhooks");
+    await page.getByRole("button", { name: "Add a webhook" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Address").fill("https://example.com/none");
+    await dialog.getByLabel("All events").uncheck();
+    for (const each of await dialog.locator("fieldset input").all()) await each.uncheck();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("alert").getByText("choose at least one event").waitFor();
+    await dialog.getByLabel("decision.blocked").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Its signing secret").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("keys are created, shown once, replaced and revoked", { timeout: test_timeout_ms }, async () => {
     const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
     await page.goto("/keys");

@@ -166,6 +166,7 @@ function WebhookDialog({
   const client = useClient();
   const [all, setAll] = useState(webhook === null || isOfAll(webhook));
   const types = [...new Set([...sentTypes, ...(webhook?.event_types ?? [])])];
+  const [none, setNone] = useState(false);
   const save = useMutation({
     mutationFn: async (form: FormData) => {
       const chosen = form.getAll("event_types");
@@ -186,7 +187,10 @@ function WebhookDialog({
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate(new FormData(event.currentTarget));
+          const form = new FormData(event.currentTarget);
+          const is_of_none = !all && !form.has("event_types");
+          setNone(is_of_none);
+          if (!is_of_none) save.mutate(form);
         }}
       >
         <TextField
@@ -219,6 +223,11 @@ function WebhookDialog({
               </label>
             ))}
           </fieldset>
+        )}
+        {none && (
+          <p className="late" role="alert">
+            Nothing was saved: choose at least one event.
+          </p>
         )}
         {save.error !== null && <Failed error={save.error} />}
         <FormActions action="Save" disabled={save.isPending} onClose={onClose} />
