@@ -12,7 +12,7 @@ export interface PeopleFault {
 
 /** The commit statement with a mistake in it; throws when the passage is gone, so that no fault goes stale. */
 export function misspeltCommit(fault: PeopleFault): CommitStatements {
-  return misspeltStatements(fault.right, fault.wrong);
+  return misspeltStatements([fault.right, fault.wrong]);
 }
 
 /** Every planted fault. */

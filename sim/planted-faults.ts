@@ -9,18 +9,34 @@ export interface PlantedFault {
   connect(connection: ConnectionOptions): ConnectCommit;
 }
 
-/** The statements with one passage replaced; throws when the passage is gone, so that no fault goes stale. */
-export function misspeltStatements(right: string, wrong: string): CommitStatements {
-  const { full, plain } = commitStatements;
-  if (!full.text.includes(right)) throw new Error(`the commit statement no longer says: ${right}`);
+/** A passage of a statement, and the mistake in its place. */
+type Passage = readonly [right: string, wrong: string];
+
+/**
+ * The statements with one passage replaced; throws when the passage is gone, so that no fault goes stale. `uniform`: the
+ * passage that says the same in that statement, where it is another one.
+ */
+export function misspeltStatements(passage: Passage, uniform: Passage = passage): CommitStatements {
+  const statements = commitStatements;
+  const sayIt = (name: keyof CommitStatements, [right]: Passage): void => {
+    if (!statements[name].text.includes(right))
+      throw new Error(`the ${name} commit statement no longer says: ${right}`);
+  };
+  sayIt("full", passage);
+  if (uniform !== passage) sayIt("uniform", uniform);
+  const replaced = (name: keyof CommitStatements, [right, wrong]: Passage) => {
+    const statement = statements[name];
+    return { ...statement, text: statement.text.replace(right, wrong) };
+  };
   return {
-    full: { name: full.name, text: full.text.replace(right, wrong) },
-    plain: { name: plain.name, text: plain.text.replace(right, wrong) },
+    full: replaced("full", passage),
+    plain: replaced("plain", passage),
+    uniform: replaced("uniform", uniform),
   };
 }
 
-function misspelt(name: string, right: string, wrong: string): PlantedFault {
-  return { name, connect: (connection) => connectCommit(connection, misspeltStatements(right, wrong)) };
+function misspelt(name: string, passage: Passage, uniform?: Passage): PlantedFault {
+  return { name, connect: (connection) => connectCommit(connection, misspeltStatements(passage, uniform)) };
 }
 
 /**
@@ -29,34 +45,38 @@ function misspelt(name: string, right: string, wrong: string): PlantedFault {
  * only spares it the collision.
  */
 export const plantedFaults: readonly PlantedFault[] = [
-  misspelt(
-    "the epochs are not compared",
+  misspelt("the epochs are not compared", [
     "is distinct from (head.auth_epoch, head.policy_epoch, head.context_epoch) then",
     "is null then",
-  ),
-  misspelt("one more than the limit", "> hard_limit as over", "> hard_limit + 1 as over"),
-  misspelt("shadow decisions take quota", "from accepted where mode = 'live' group by", "from accepted group by"),
+  ]),
   misspelt(
-    "the chain is not in the order of seq",
+    "one more than the limit",
+    ["> hard_limit as over", "> hard_limit + 1 as over"],
+    ["least(hard_limit - usage_used,", "least(hard_limit + 1 - usage_used,"],
+  ),
+  misspelt(
+    "shadow decisions take quota",
+    ["from accepted where mode = 'live' group by", "from accepted group by"],
+    ["case when a.mode = 'live' then a.fits", "case when true then a.fits"],
+  ),
+  misspelt("the chain is not in the order of seq", [
     "string_agg(hash, ''::bytea order by seq)",
     "string_agg(hash, ''::bytea order by seq desc)",
-  ),
+  ]),
   misspelt(
     "audit rows of refused row sets are kept",
-    "as e join accepted a on a.line_number = e.n)",
-    "as e join judged a on a.line_number = e.n)",
+    ["as e join accepted a on a.line_number = e.n)", "as e join judged a on a.line_number = e.n)"],
+    ["as e where n <= (select fits from accepted)", "as e where true"],
   ),
-  misspelt(
-    "a taken idempotency key is not noticed",
+  misspelt("a taken idempotency key is not noticed", [
     "when first.org_id is not null then 'duplicate'",
     "when false then 'duplicate'",
-  ),
-  misspelt(
-    "a duplicate is answered before staleness is",
-    "when head.org_id is null then 'no_head'",
-    "when first.org_id is not null then 'duplicate' when head.org_id is null then 'no_head'",
-  ),
-  misspelt("events are written without a webhook", " where a.webhooks > 0)", ")"),
+  ]),
+  misspelt("a duplicate is answered before staleness is", [
+    "limit 1) then 'committed'",
+    "limit 1) then 'committed' when first.org_id is not null then 'duplicate'",
+  ]),
+  misspelt("events are written without a webhook", [" where a.webhooks > 0)", ")"]),
   {
     name: "a lost answer counts as a commit",
     connect: (connection) => async () => {

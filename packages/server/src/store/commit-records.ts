@@ -6,6 +6,7 @@
 import { parseTimestampUs } from "@countersign/core";
 import type { AuditRow } from "./audit.ts";
 import type { DecisionRows, EscalationRow, EventRow } from "./commit-writer-rows.ts";
+import type { Epochs } from "./heads.ts";
 
 /** A row set as the statement takes it: records, each with its length before it. */
 export interface EncodedRows {
@@ -15,8 +16,18 @@ export interface EncodedRows {
   readonly events: readonly Buffer[];
   /** A decision and its audit rows, nothing else. */
   readonly plain: boolean;
+  readonly terms: CommitTerms;
   /** Bytes of it all. */
   readonly size: number;
+}
+
+/** What a head is asked about a row set: the answer is one for all row sets that have the same terms. */
+export interface CommitTerms {
+  readonly org_id: string;
+  readonly epochs: Epochs;
+  readonly mode: string;
+  /** `YYYY-MM`, the month that a live decision counts in. */
+  readonly month: string;
 }
 
 /** What PostgreSQL calls the types of fields: fixed numbers of its `pg_type.dat`. */
@@ -39,6 +50,7 @@ const place_to_come = 0;
 /** Writes a row set down. Throws TypeError on what no statement could take: a time or a hash that is none, no audit row. */
 export function encode(rows: DecisionRows): EncodedRows {
   const { intent, epochs, idempotency: once, escalation: review } = rows;
+  const terms = { org_id: rows.org_id, epochs, mode: intent.mode, month: intent.created_at.slice(0, 7) };
   if (rows.audit.length === 0) throw new TypeError(`${intent.intent_id} comes without an audit row`);
   const row = record(row_types, [
     rows.org_id,
@@ -57,7 +69,7 @@ export function encode(rows: DecisionRows): EncodedRows {
     intent.escalation_id,
     intent.fingerprint,
     intent.created_at,
-    intent.created_at.slice(0, 7),
+    terms.month,
     once?.operation ?? null,
     once?.idempotency_key ?? null,
     once?.request_sha256 ?? null,
@@ -73,7 +85,7 @@ export function encode(rows: DecisionRows): EncodedRows {
   for (const each of audit) size += each.length;
   for (const each of events) size += each.length;
   const plain = once === null && rows.override_id === null && escalation === null && events.length === 0;
-  return { row, audit, escalation, events, plain, size };
+  return { row, audit, escalation, events, plain, terms, size };
 }
 
 function auditRecord(row: AuditRow, intent_id: string): Buffer {
@@ -164,16 +176,18 @@ function microseconds(text: string): number {
 
 /** Which of the statements is to run, and the records for its parameters. */
 export interface CommitOrder {
-  readonly statement: "full" | "plain";
+  readonly statement: "full" | "plain" | "uniform";
   readonly rows: readonly Buffer[];
   readonly audit: readonly Buffer[];
   readonly escalations: readonly Buffer[];
   readonly events: readonly Buffer[];
+  /** Of the first row set; with the statement `uniform`, of all. */
+  readonly terms: CommitTerms;
   /** Whether to look for intents that an earlier, lost attempt may have committed. */
   readonly again: boolean;
 }
 
-/** The order for a batch. */
+/** The order for a batch of at least one row set. */
 export function orderOf(batch: readonly EncodedRows[], again: boolean): CommitOrder {
   const rows: Buffer[] = [];
   const audit: Buffer[] = [];
@@ -185,8 +199,21 @@ export function orderOf(batch: readonly EncodedRows[], again: boolean): CommitOr
     for (const record of each.events) events.push(placed(record, index + 1));
     if (each.escalation !== null) escalations.push(placed(each.escalation, index + 1));
   });
-  const statement = !again && batch.every((each) => each.plain) ? "plain" : "full";
-  return { statement, rows, audit, escalations, events, again };
+  const { terms } = batch[0] as EncodedRows;
+  const plain = !again && batch.every((each) => each.plain);
+  const statement = !plain ? "full" : batch.every((each) => sameTerms(each.terms, terms)) ? "uniform" : "plain";
+  return { statement, rows, audit, escalations, events, terms, again };
+}
+
+function sameTerms(a: CommitTerms, b: CommitTerms): boolean {
+  return (
+    a.org_id === b.org_id &&
+    a.epochs.auth === b.epochs.auth &&
+    a.epochs.policy === b.epochs.policy &&
+    a.epochs.context === b.epochs.context &&
+    a.mode === b.mode &&
+    a.month === b.month
+  );
 }
 
 /** Writes the place of its row set in the batch, from 1, into a record's first field: behind length, count, type and length. */
@@ -208,7 +235,11 @@ export const recordTypesQuery = `select ${record_types.map((name) => `'${name}':
 export function parametersOf(order: CommitOrder, types: RecordTypes): readonly unknown[] {
   const plain = [array(order.rows, types.commit_row), array(order.audit, types.commit_audit)];
   if (order.statement === "plain") return plain;
-  const { escalations, events, again } = order;
+  const { escalations, events, terms, again } = order;
+  if (order.statement === "uniform") {
+    const { org_id, epochs, mode, month } = terms;
+    return [...plain, org_id, epochs.auth, epochs.policy, epochs.context, mode, month];
+  }
   return [...plain, array(escalations, types.commit_escalation), array(events, types.commit_event), again];
 }
 

@@ -85,7 +85,7 @@ describe("a commit reaches the disk", () => {
     const session = await connectCommit(connection)();
     const said: string[] = [];
     pg.Client.prototype.query = function (this: pg.Client, asked: string | { readonly name: string }) {
-      const words = typeof asked === "string" ? asked : asked.name.replace(/-(plain-)?decisions/, "");
+      const words = typeof asked === "string" ? asked : asked.name.replace(/-((plain|uniform)-)?decisions/, "");
       if (words.startsWith(refuses)) return Promise.reject(new Error("refused"));
       said.push(words);
       return (query as (asked: unknown) => Promise<unknown>).call(this, asked);
