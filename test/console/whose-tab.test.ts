@@ -72,6 +72,31 @@ inBrowser("whose a tab is", () => {
     await watched.context.close();
   });
 
+  test("what a page goes on to write is nobody else's word: it is refused, and the page becomes whose the session is", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const agnes = await console_.join(seeded.admin, "agnes@example.com", "admin");
+    const arthur = await console_.join(seeded.admin, "arthur@example.com", "admin");
+    const watched = await console_.open({ session: agnes.session });
+    const { page } = watched;
+    await page.goto("/keys");
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("made by agnes");
+    const [name = "", value = ""] = arthur.session.split("=");
+    await watched.context.addCookies([{ name, value, url: console_.url, httpOnly: true, sameSite: "Lax" }]);
+    await page.getByRole("dialog").getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByText("This page is not yours any more").waitFor();
+    await page.getByText("Another person is signed in").waitFor();
+    const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(
+      console_.url,
+      seeded.admin,
+      "GET",
+      "/v1/api-keys",
+    );
+    expect(api_keys.map((key) => key.name)).not.toContain("made by agnes");
+    await watched.context.close();
+  });
+
   test("a sign-out that failed says so and keeps what was being written; one that works forgets it", {
     timeout: test_timeout_ms,
   }, async () => {

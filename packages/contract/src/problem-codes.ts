@@ -33,6 +33,7 @@ export interface Problem {
 export const refusalCodes = {
   not_through: { statuses: [401], meaning: "The login with the provider came to nothing: begin it anew." },
   agent: { statuses: [403], meaning: "The key speaks for another agent only." },
+  another_caller: { statuses: [403], meaning: "The page that wrote is another person's than the session is by now." },
   cross_origin: { statuses: [403], meaning: "A browser wrote for a page that is not the service's own." },
   not_vouched_for: { statuses: [403], meaning: "The provider does not vouch for the address of this person." },
   session_too_old: { statuses: [403], meaning: "This asks for a session that has just begun: sign in again." },

@@ -58,8 +58,11 @@ function unansweredKeys() {
   };
 }
 
-/** A fetch for one caller: what it remembers is never another's. `onRefused` hears of every 401. */
-function callerFetch(onRefused: () => void): typeof globalThis.fetch {
+/**
+ * A fetch for one caller: what it remembers is never another's, and what it writes is nobody's else, whoever has signed in in
+ * another tab meanwhile. `onRefused` hears of every 401 and 403.
+ */
+function callerFetch(name: string | null, onRefused: () => void): typeof globalThis.fetch {
   const known = new Map<string, Remembered>();
   const keys = unansweredKeys();
   const under_way = new Map<string, Promise<Response>>();
@@ -69,6 +72,7 @@ function callerFetch(onRefused: () => void): typeof globalThis.fetch {
     const request = `${url} ${init.body ?? ""}`;
     const key = headers.get("idempotency-key");
     if (key !== null) headers.set("idempotency-key", keys.keyOf(request, key));
+    if (name !== null && init.method !== "GET") headers.set("x-service-caller", name);
     const before = init.method === "GET" ? known.get(url) : undefined;
     if (before !== undefined) headers.set("if-none-match", before.etag);
     let response: Response;
@@ -82,7 +86,7 @@ function callerFetch(onRefused: () => void): typeof globalThis.fetch {
     // A proxy that answers for a service that is down.
     setConnection(response.status === 502 || response.status === 504 ? "down" : "up");
     if (key !== null && response.status < 500) keys.answered(request);
-    if (response.status === 401) onRefused();
+    if (response.status === 401 || response.status === 403) onRefused();
     if (response.status === 304 && before !== undefined) {
       return new Response(before.text, { status: 200, headers: { "content-type": "application/json" } });
     }
@@ -112,12 +116,15 @@ function callerFetch(onRefused: () => void): typeof globalThis.fetch {
   };
 }
 
-/** A client of the service that this page came from. Null: no key; the browser's session or open mode speaks. */
-export function connect(api_key: string | null, onRefused: () => void): Client {
+/**
+ * A client of the service that this page came from. `api_key`, null: the browser's session or open mode speaks; `name`: whom
+ * it speaks for then, a user_id or `open_mode`, null where that is not known.
+ */
+export function connect(api_key: string | null, name: string | null, onRefused: () => void): Client {
   return createClient({
     base_url: location.origin,
     ...(api_key === null ? {} : { api_key }),
-    fetch: callerFetch(onRefused),
+    fetch: callerFetch(name, onRefused),
     retries_max: 1,
     retry_wait_seconds_max: 3,
   });

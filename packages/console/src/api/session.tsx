@@ -54,7 +54,6 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   /** The last caller that this tab was used as; null: nobody yet, or the change is this tab's own doing. */
   const last = useRef<CallerInfo | null>(null);
   const onRefused = useCallback(() => void queries.invalidateQueries({ queryKey: ["caller"] }), [queries]);
-  const client = useMemo(() => connect(apiKey, onRefused), [apiKey, onRefused]);
   const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
 
   /** Who we are by what is used; null: nobody. */
@@ -64,7 +63,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
         let found: CallerInfo | null = null;
         try {
-          found = await connect(apiKey, () => undefined).getCaller();
+          found = await connect(apiKey, null, () => undefined).getCaller();
         } catch (error) {
           if (!(error instanceof ApiError && error.status === 401)) throw error;
           if (apiKey !== null && !signal.aborted) {
@@ -96,6 +95,10 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   // A key speaks for this tab alone, whatever becomes of the session.
   useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
 
+  // Whoever began something goes on with the client that it was begun with: it is refused once the session is another's.
+  const name = apiKey === null && caller.data ? (caller.data.id ?? caller.data.type) : null;
+  const client = useMemo(() => connect(apiKey, name, onRefused), [apiKey, name, onRefused]);
+
   const use = useCallback(
     async (next: string | null) => {
       keepKey(next);
@@ -116,7 +119,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       hasKey: apiKey !== null,
       ended: caller.data === null && last.current?.type === "user",
       async signIn(next) {
-        await connect(next, () => undefined).getCaller();
+        await connect(next, null, () => undefined).getCaller();
         await use(next);
       },
       async refresh() {

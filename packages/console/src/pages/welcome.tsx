@@ -114,7 +114,7 @@ function Created({ made }: { readonly made: Quickstart }) {
 export function TestIntent({ api_key }: { readonly api_key: string | null }) {
   const session = useSession();
   const client = useMemo(
-    () => (api_key === null ? session.client : connect(api_key, () => undefined)),
+    () => (api_key === null ? session.client : connect(api_key, null, () => undefined)),
     [api_key, session.client],
   );
   const send = useMutation({

@@ -120,6 +120,9 @@ export async function recheck(deps: GateDeps, visit: Visit, admission: Admission
   }
 }
 
+/** Whom the service's own page was opened for when it writes: a user_id, or `open_mode`. */
+const caller_header = "x-service-caller";
+
 const slow_body_us = 1_000_000;
 
 /**
@@ -169,9 +172,16 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
   // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough: there the page that
   // a browser writes for has to be ours.
   if (caller.key_id !== null) return null;
-  if (operation.method === "GET" || isSameOrigin(request.headers, deps.public_url())) return null;
-  const message = "Without an API key a browser may write for the service's own pages only.";
-  return faultAt("forbidden", "/Origin", "cross_origin", message);
+  if (operation.method === "GET") return null;
+  if (!isSameOrigin(request.headers, deps.public_url())) {
+    const message = "Without an API key a browser may write for the service's own pages only.";
+    return faultAt("forbidden", "/Origin", "cross_origin", message);
+  }
+  // A login in another tab changes the cookie under a page: what it goes on to write would be another person's word.
+  const page_of = request.headers[caller_header];
+  if (page_of === undefined || page_of === caller.actor) return null;
+  const message = "Somebody else has signed in in this browser since this page was opened. Nothing was done.";
+  return faultAt("forbidden", "/X-Service-Caller", "another_caller", message);
 }
 
 function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {

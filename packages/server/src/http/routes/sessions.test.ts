@@ -204,6 +204,38 @@ describe("sessions", () => {
     expect((await nodes.send("POST", "/v1/auth/login", login)).code).toBe("forbidden");
   });
 
+  test("what a page writes for another person than the session's is refused", async () => {
+    const [ann, bob] = [await nodes.signedUp(), await nodes.signedUp()];
+    const me = await nodes.send("GET", "/v1/me", { cookie: ann.cookie });
+    const write = (page_of: string, as: string) =>
+      nodes.send("POST", "/v1/api-keys", {
+        body: { name: "k", role: "agent" },
+        cookie: as,
+        headers: { "x-service-caller": page_of },
+      });
+    const { id } = me.json.caller;
+    expect((await write(id, ann.cookie)).status).toBe(201);
+    const refused = await write(id, bob.cookie);
+    expect([refused.status, refused.code]).toEqual([403, "forbidden"]);
+    expect(refused.json.error.details).toMatchObject([{ path: "/X-Service-Caller", code: "another_caller" }]);
+    expect((await write("open_mode", ann.cookie)).status).toBe(403);
+    expect(
+      (await nodes.send("GET", "/v1/me", { cookie: bob.cookie, headers: { "x-service-caller": id } })).status,
+    ).toBe(200);
+    // A key says whom it speaks for.
+    const org = await testOrganization(database.db);
+    const { api_key } = await org.key({ role: "admin" });
+    expect(
+      (
+        await nodes.send("POST", "/v1/api-keys", {
+          body: { name: "k", role: "agent" },
+          key: api_key,
+          headers: { "x-service-caller": id },
+        })
+      ).status,
+    ).toBe(201);
+  });
+
   test("a key stands before a cookie, and a key alone is no session", async () => {
     const { cookie } = await nodes.signedUp();
     const org = await testOrganization(database.db);
