@@ -170,6 +170,36 @@ inBrowser("bad input", () => {
     await context.close();
   });
 
+  test("a name of spaces is refused where it is typed, and an address that says nonsense is a page that says what to do", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/membranes");
+    await page.getByRole("button", { name: "Add a membrane" }).click();
+    const name = page.getByRole("dialog").getByLabel("Name");
+    await name.fill("   ");
+    await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    expect(
+      await name.evaluate(
+        (input: never) => (input as { validity: { patternMismatch: boolean } }).validity.patternMismatch,
+      ),
+    ).toBe(true);
+    expect(await page.getByRole("dialog").count()).toBe(1);
+
+    await page.goto("/backtest?days=abc");
+    expect(await page.getByLabel("Actions of").inputValue()).toBe("7");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText("Nothing decided again yet").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Run", exact: true }).waitFor();
+    expect(await page.getByText("Something went wrong").count()).toBe(0);
+
+    await page.goto("/policies/pol_01KAAAAAAAAAAAAAAAAAAAAAAA");
+    await page.getByRole("heading", { level: 1, name: "Policy" }).waitFor();
+    await page.getByRole("heading", { name: "There is no such thing" }).waitFor();
+    expect(await page.title()).toBe("Policy · Countersign");
+    await context.close();
+  });
+
   test("script typed into every text field stays text on every page that shows it", {
     timeout: test_timeout_ms,
   }, async () => {

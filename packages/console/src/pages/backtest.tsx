@@ -19,6 +19,14 @@ import { useFilters } from "../shell/filters.ts";
 const severity: Record<Verdict, number> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
 const verdicts = Object.keys(severity) as Verdict[];
 
+/** How far back the recorded actions go, in days. */
+const windows = [
+  ["1", "the last day"],
+  ["7", "the last 7 days"],
+  ["31", "the last 31 days"],
+  ["92", "the last 3 months"],
+] as const;
+
 export function BacktestPage() {
   const client = useClient();
   const [filters, setFilters] = useFilters(["policy_id", "days", "membrane_id", "agent_id"]);
@@ -26,7 +34,8 @@ export function BacktestPage() {
     queryKey: ["policies", "all"],
     queryFn: async () => (await client.listPolicies({ limit: 200 })).policies,
   });
-  const days = Number(filters.days ?? "7");
+  // An address may say anything.
+  const days = windows.some(([value]) => value === filters.days) ? (filters.days as string) : "7";
   const { policy_id = "", membrane_id, agent_id } = filters;
   // Read by its id: the list above ends after 200, and may not be there yet.
   const chosen = useQuery({
@@ -46,7 +55,7 @@ export function BacktestPage() {
       const policy = policy_id === "" ? null : await client.getPolicy(policy_id);
       const to_ms = nowMs();
       const input: BacktestInput = {
-        window: { from: new Date(to_ms - days * 86_400_000).toISOString(), to: new Date(to_ms).toISOString() },
+        window: { from: new Date(to_ms - Number(days) * 86_400_000).toISOString(), to: new Date(to_ms).toISOString() },
         ...(policy === null ? {} : { candidate: { policies: [policy.document] } }),
         ...(membrane_id ? { membrane_id } : {}),
         ...(agent_id ? { agent_id } : {}),
@@ -97,14 +106,9 @@ export function BacktestPage() {
           />
           <SelectField
             label="Actions of"
-            value={filters.days ?? "7"}
+            value={days}
             onChange={(event) => setFilters({ days: event.target.value })}
-            options={[
-              ["1", "the last day"],
-              ["7", "the last 7 days"],
-              ["31", "the last 31 days"],
-              ["92", "the last 3 months"],
-            ]}
+            options={windows}
           />
           <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => setFilters({ membrane_id })} />
           <FilterField

@@ -31,19 +31,22 @@ export function PolicyPage() {
   const client = useClient();
   const query = useQuery({ queryKey: ["policies", "one", policy_id], queryFn: () => client.getPolicy(policy_id) });
   return (
-    <Loaded query={query} what="the policy">
-      {(policy) => (
-        <>
-          <PageHead title={policy.title ?? policy.name} about={<span className="mono small">{policy.name}</span>}>
-            <Badge text={policy.status} tone={policyTones[policy.status]} />
-            <span className="small muted">{`version ${policy.version}`}</span>
-          </PageHead>
-          <InForce policy={policy} />
-          <Editor key={policy_id} policy={policy} />
-          <Versions policy={policy} />
-        </>
-      )}
-    </Loaded>
+    <>
+      {query.data === undefined && <PageHead title="Policy" about={<span className="mono small">{policy_id}</span>} />}
+      <Loaded query={query} what="the policy">
+        {(policy) => (
+          <>
+            <PageHead title={policy.title ?? policy.name} about={<span className="mono small">{policy.name}</span>}>
+              <Badge text={policy.status} tone={policyTones[policy.status]} />
+              <span className="small muted">{`version ${policy.version}`}</span>
+            </PageHead>
+            <InForce policy={policy} />
+            <Editor key={policy_id} policy={policy} />
+            <Versions policy={policy} />
+          </>
+        )}
+      </Loaded>
+    </>
   );
 }
 

@@ -37,6 +37,9 @@ function described(id: string, { hint, wrong }: Common) {
   };
 }
 
+/** The browser takes spaces for a text, the service does not: said where it is typed, it says of which field. */
+const not_blank = { pattern: String.raw`.*\S.*`, title: "Something other than spaces" } as const;
+
 export function TextField({ label, hint, wrong, ...input }: Common & ComponentProps<"input">) {
   const id = useId();
   return (
@@ -45,6 +48,7 @@ export function TextField({ label, hint, wrong, ...input }: Common & ComponentPr
         id={id}
         type="text"
         maxLength={line_chars_max}
+        {...(input.required === true && input.type === undefined ? not_blank : {})}
         {...described(id, { label, hint, wrong: wrong ?? null })}
         {...input}
       />
