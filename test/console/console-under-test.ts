@@ -30,7 +30,7 @@ export interface ConsoleUnderTest {
   readonly named_url: string;
   /** What the service has mailed, oldest first. */
   readonly mails: readonly Mail[];
-  /** The path of the newest link that was mailed to an address; waits for it. */
+  /** The path of the newest link that was mailed to an address and not yet given by a call before; waits for it. */
   mailedPath(to: string, subject: RegExp): Promise<string>;
   /** Somebody who was invited with this key and has joined. */
   join(admin: string, email: string, role: Role): Promise<Person>;
@@ -73,9 +73,12 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
     }, test_timeout_ms);
     afterAll(async () => await browser?.close(), test_timeout_ms);
   }
+  // A mail leaves some time after its request is answered: until then the newest one of an address is an older one.
+  const given = new Set<Mail>();
   async function mailedPath(to: string, subject: RegExp): Promise<string> {
-    const find = () => mails.findLast((mail) => mail.to === to && subject.test(mail.subject));
+    const find = () => mails.findLast((mail) => mail.to === to && subject.test(mail.subject) && !given.has(mail));
     const mail = await vi.waitUntil(find, { timeout: 60_000 });
+    given.add(mail);
     return linkIn(mail.text);
   }
   return {
