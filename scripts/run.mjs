@@ -143,7 +143,7 @@ async function build() {
 async function buildProgram() {
   const script = at("scripts/bundle.mjs");
   if (!existsSync(script)) return;
-  const sources = ["contract", "cel", "core", "sdk", "server", "cli"].map((name) => `packages/${name}/src`);
+  const sources = ["contract", "cel", "core", "sdk", "mcp", "server", "cli"].map((name) => `packages/${name}/src`);
   await whenChanged("packages/cli/dist/program/record-packs.js", [...sources, "scripts/bundle.mjs"], () =>
     run(process.execPath, [script], "the build of the program (esbuild)"),
   );

@@ -15,6 +15,7 @@ export type Room =
   | "edge"
   | "server"
   | "sdk"
+  | "mcp"
   | "cli"
   | "console"
   | "free";
@@ -35,7 +36,8 @@ const mayImport: Record<Room, readonly Room[]> = {
   server: ["contract", "cel", "core", "ports", "store", "operations", "http", "worker", "edge"],
   sdk: ["contract"],
   console: ["contract", "sdk"],
-  cli: ["contract", "cel", "core", "server", "sdk"],
+  mcp: ["contract", "sdk"],
+  cli: ["contract", "cel", "core", "server", "sdk", "mcp"],
   free: [
     "contract",
     "cel",
@@ -48,6 +50,7 @@ const mayImport: Record<Room, readonly Room[]> = {
     "edge",
     "server",
     "sdk",
+    "mcp",
     "cli",
     "free",
   ],
@@ -64,6 +67,7 @@ const instead: Partial<Record<Room, string>> = {
   worker: "move the use case to operations; clocks, ids and sockets come through ports.ts",
   sdk: "the client is built on the contract alone",
   console: "use the sdk",
+  mcp: "use the sdk",
 };
 
 /** The room of a file, given its path from the root of the repository. */

@@ -34,7 +34,7 @@ const atEdge = (room: Room): boolean => room === "free" || room === "edge" || ro
 /** The one file of the console that reads the browser's clock; the others take the time from it. */
 const isBrowserClock = (path: string): boolean => path === "packages/console/src/browser/clock.ts";
 /** Code that runs in somebody else's process, where there are no ports of ours. */
-const atCustomer = (room: Room): boolean => room === "sdk" || room === "console";
+const atCustomer = (room: Room): boolean => room === "sdk" || room === "mcp" || room === "console";
 /** The supervisor of the embedded database owns a process of this machine, as the edge does. */
 const supervises = (path: string): boolean => path.startsWith("packages/server/src/store/embedded-postgres/");
 

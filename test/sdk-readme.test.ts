@@ -22,11 +22,13 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The sample that defines `name`, loaded with the service and the client of this test. */
-async function sample(name: string): Promise<(...given: unknown[]) => Promise<unknown>> {
+type Sample = (...given: unknown[]) => Promise<unknown>;
+
+/** What the sample that defines `name` exports, loaded with the service and the client of this test. */
+async function sample(name: string, definition = `async function ${name}(`): Promise<Sample> {
   const readme = await readFile(new URL("../packages/sdk/README.md", import.meta.url), "utf8");
   const samples = Array.from(readme.matchAll(/```ts\n(.*?)```/gs), ([, text = ""]) => text);
-  const text = samples.find((each) => each.includes(`async function ${name}(`)) ?? "";
+  const text = samples.find((each) => each.includes(definition)) ?? "";
   const file = join(directory, `${name}.ts`);
   const client = import.meta.resolve("../packages/sdk/src/index.ts");
   await writeFile(file, text.replace("@countersign/sdk", client).replace("http://127.0.0.1:8080", url));
@@ -55,6 +57,17 @@ test("an agent pays what it may, waits for people, pays what they made of it, an
   await reviewer.decideEscalation((await pending()) ?? "", { outcome: "approve_modified", modifications: [smaller] });
   expect(await held).toBe("paid");
   expect(paid).toEqual([{ amount_usd: 50 }, { amount_usd: 80, to: "x" }]);
+});
+
+test("a guarded function is asked about with what it is described by, and runs", async () => {
+  vi.stubEnv("COUNTERSIGN_API_KEY", org.agent);
+  const transfer = await sample("transfer", "const transfer =");
+  expect(await transfer({ amount_usd: 1, to: "ann" })).toBe("sent 1 USD to ann");
+  const admin = createClient({ base_url: url, api_key: org.admin });
+  expect((await admin.listIntents({ limit: 1 })).intents[0]).toMatchObject({
+    agent: { id: "desk-bot" },
+    payload: { summary: "Send 1 USD to ann" },
+  });
 });
 
 test("a receiver takes a genuine delivery once and refuses a forged one", async () => {

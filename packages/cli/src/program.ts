@@ -5,6 +5,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
 import { addKeys } from "./commands/keys.ts";
+import { addMcp } from "./commands/mcp.ts";
 import { addOrgs } from "./commands/orgs.ts";
 import { addPacks } from "./commands/packs.ts";
 import { addPolicies } from "./commands/policies.ts";
@@ -32,7 +33,7 @@ export function createProgram(): Command {
     .showHelpAfterError("(add --help for the options)");
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
-    ...[addReplay, addWebhooks, addPolicies, addPacks, addAudit],
+    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit],
   ])
     add(program);
   return program;

@@ -1,8 +1,17 @@
 /** The typed client of Countersign. It needs `fetch` and nothing else. */
+export {
+  ActionBlocked,
+  type ActionContent,
+  type CarryOutOptions,
+  carryOut,
+  carryOutDecided,
+  type DecidingClient,
+} from "./carry-out.ts";
 export { type Client, createClient } from "./client.ts";
 export type { ContextTarget } from "./context.ts";
 export { ApiError, ConnectionError } from "./errors.ts";
 export type { EscalationQuery, VoteOptions } from "./escalations.ts";
+export { type CallDescription, createGuard, type ExecutableTool, type Guard, type GuardOptions } from "./guard.ts";
 export { newIdempotencyKey } from "./idempotency-key.ts";
 export type { DecisionOptions, IntentQuery, SubmitOptions } from "./intents.ts";
 export type { AuditQuery, OverviewOptions } from "./organization.ts";

@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { ContextDocument } from "@countersign/contract";
+import { governProcess, LineTooLong } from "@countersign/mcp";
+import type { Command } from "commander";
+import { CommandFailed } from "../command-failed.ts";
+import { serviceClient, serviceUrl } from "../service.ts";
+import { visible } from "../visible.ts";
+import { wholeFrom } from "../whole-number.ts";
+
+interface McpOptions {
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly agent?: string;
+  readonly membrane?: string;
+  readonly mode?: string;
+  readonly wait: number;
+  readonly context?: string;
+  readonly trustAnnotations: boolean;
+}
+
+const help = `
+Put it in front of a server in the configuration of an MCP client (stdio): COMMAND is started, and each call of one of its
+tools is an intent first. The tool's name is the verb, its arguments are the content. What is blocked, and what cannot be
+decided, never reaches COMMAND; the model is told why. COMMAND does not get our key: COUNTERSIGN_* is not in its environment.
+
+Examples:
+  $ countersign mcp -- npx -y @modelcontextprotocol/server-filesystem /home/me/notes
+  $ countersign mcp --agent desk-bot --wait 600 --trust-annotations -- node server.js
+  $ countersign mcp --url https://countersign.example --mode shadow -- uvx mcp-server-git
+
+As an entry of a client's configuration:
+  {"command": "countersign", "args": ["mcp", "--", "npx", "-y", "some-server"], "env": {"COUNTERSIGN_API_KEY": "svc_…"}}
+
+Exit code: that of COMMAND.`;
+
+const day_seconds = 86_400;
+
+/** Adds `mcp`. */
+export function addMcp(program: Command): void {
+  program
+    .command("mcp")
+    .description("stand between an MCP client and a server: each call of a tool is decided first")
+    .argument("<command>", "the server to start; put -- before it")
+    .argument("[args...]", "its arguments")
+    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
+    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .option("--agent <id>", "who asks (default: what the client calls itself)")
+    .option("--membrane <mem_id>", "whose rules decide (default: the organization's default membrane)")
+    .option("--mode <mode>", "`shadow`: decide without enforcing, whatever the membrane says")
+    .option(
+      "--wait <seconds>",
+      "how long a call waits for people before it is to be made again",
+      wholeFrom(1, day_seconds),
+      300,
+    )
+    .option("--context <file>", "a context document (JSON) that goes along with every call")
+    .option(
+      "--trust-annotations",
+      "take the server's word for which tools only read (fact security.side_effect) and which can be undone",
+      false,
+    )
+    .addHelpText("after", help)
+    .action(async (command: string, args: string[], options: McpOptions) => {
+      process.exitCode = await govern(command, args, options);
+    });
+}
+
+async function govern(command: string, args: readonly string[], options: McpOptions): Promise<number> {
+  const { agent, membrane, mode, wait, trustAnnotations } = options;
+  if (mode !== undefined && mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
+  const context = options.context === undefined ? undefined : await contextIn(options.context);
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  process.once("SIGINT", end).once("SIGTERM", end);
+  try {
+    return await governProcess({
+      ...{ command, args, context, mode },
+      client: serviceClient(options),
+      agent_id: agent ?? null,
+      session_id: randomUUID(),
+      membrane_id: membrane,
+      trust_annotations: trustAnnotations,
+      wait_ms: wait * 1000,
+      progress_ms: 10_000,
+      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("COUNTERSIGN_"))),
+      input: process.stdin,
+      output: process.stdout,
+      signal: ending.signal,
+      // Standard output is the client's.
+      note: (text) => console.error(`countersign: ${visible(text)}`),
+    });
+  } catch (error) {
+    if (error instanceof LineTooLong) throw new CommandFailed(error.message);
+    if ((error as NodeJS.ErrnoException).syscall?.startsWith("spawn") !== true) throw error;
+    throw new CommandFailed(`${visible(command)} cannot be started: ${(error as NodeJS.ErrnoException).code}`);
+  } finally {
+    process.off("SIGINT", end).off("SIGTERM", end);
+  }
+}
+
+/** Whether its facts are good is the service's to say. */
+async function contextIn(path: string): Promise<ContextDocument> {
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new CommandFailed(`--context ${path}: ${(error as Error).message}`);
+  }
+}

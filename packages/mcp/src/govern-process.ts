@@ -1,0 +1,78 @@
+/** A server of the Model Context Protocol in a process of its own, governed: lines of JSON over its standard streams. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import { createGovernor, type GovernorOptions } from "./governor.ts";
+import { readLines } from "./json-lines.ts";
+
+/** What to start, and whom it serves. */
+export interface ProcessOptions extends Omit<GovernorOptions, "toServer" | "toClient"> {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Its whole environment: not ours, which has the key that decides over it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Ends the server. */
+  readonly signal: AbortSignal;
+}
+
+const message_chars_max = 64 * 1_048_576;
+/** A server whose input ended has so long to end by itself, and then so long again before it is ended for good. */
+const patience_ms = 5_000;
+
+/**
+ * Serves until the server or the client ends; resolves to the server's exit code, 128 and more where a signal ended it.
+ * Rejects where it cannot be started, and with `LineTooLong`.
+ */
+export async function governProcess(options: ProcessOptions): Promise<number> {
+  const { command, args, env, input, output, signal } = options;
+  const server = spawn(command, args, { env: { ...env }, stdio: ["pipe", "pipe", "inherit"] });
+  const exited = once(server, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  exited.catch(() => undefined); // told by the next line
+  await once(server, "spawn");
+  // Whoever does not read any more has ended, and that is heard of below.
+  server.stdin.on("error", () => undefined);
+  output.on("error", () => input.destroy());
+  const governor = createGovernor({
+    ...options,
+    toServer: (line) => void server.stdin.write(`${line}\n`),
+    toClient: (line) => void output.write(`${line}\n`),
+  });
+  const timers: NodeJS.Timeout[] = [];
+  const endServer = (): void => {
+    server.stdin.end();
+    timers.push(setTimeout(() => server.kill("SIGTERM"), patience_ms));
+    timers.push(setTimeout(() => server.kill("SIGKILL"), 2 * patience_ms));
+  };
+  const stop = (): void => void server.kill("SIGTERM");
+  signal.addEventListener("abort", stop);
+  const fromServer = pass(server.stdout, governor.fromServer, output);
+  const fromClient = pass(input, governor.fromClient, server.stdin);
+  try {
+    await Promise.race([fromClient, Promise.all([exited, fromServer])]);
+    await Promise.race([governor.end(), new Promise<void>((resolve) => timers.push(setTimeout(resolve, patience_ms)))]);
+    endServer();
+    const [code, ended_by] = await exited;
+    await fromServer;
+    return code ?? 128 + (ended_by === null ? 0 : constants.signals[ended_by]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    for (const timer of timers) clearTimeout(timer);
+    server.kill("SIGKILL");
+    input.destroy();
+  }
+}
+
+/** Hands on line by line, no faster than they are taken. */
+async function pass(from: Readable, take: (line: string) => void, to: Writable): Promise<void> {
+  try {
+    for await (const line of readLines(from, message_chars_max)) {
+      take(line);
+      if (to.writableNeedDrain) await Promise.race([once(to, "drain"), once(to, "close")]);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+  }
+}

@@ -1,0 +1,115 @@
+/** One call of a tool, from its question to its answer. */
+import type { Decision, IntentSubmission } from "@countersign/contract";
+import {
+  ActionBlocked,
+  type ActionContent,
+  ApiError,
+  type Client,
+  carryOut,
+  carryOutDecided,
+  type DecidingClient,
+} from "@countersign/sdk";
+import { answer, changed, type JsonObject, type Message, notMade, type RequestId } from "./messages.ts";
+
+/** A call as the client made it. */
+export interface AskedCall {
+  readonly id: RequestId;
+  readonly submission: IntentSubmission;
+  /** An intent about the same call, made before, on which people were still deciding; null: this is a new one. */
+  readonly review: string | null;
+  /** Aborted with `StillPending` or `Cancelled`. */
+  readonly signal: AbortSignal;
+}
+
+/** What a call works with. */
+export interface CallDeps {
+  readonly client: DecidingClient & Pick<Client, "getDecision">;
+  readonly mode: "shadow" | undefined;
+  /** Hands the call to the server with this content; resolves to its answer. */
+  readonly forward: (content: JsonObject) => Promise<Answered>;
+  readonly toClient: (line: string) => void;
+  /** People look at it: the client is kept waiting from now on. Gives what ends that. */
+  readonly wait: (decision: Decision) => () => void;
+  /** Nobody waits for these people's decision any more; the same call may ask for it again. */
+  readonly leave: (intent_id: string) => void;
+  readonly note: (text: string) => void;
+}
+
+/** An answer of the server, and the line that it stood in. */
+export interface Answered {
+  readonly message: Message;
+  readonly line: string;
+}
+
+/** People have not decided in time. The message tells the model what to do. */
+export class StillPending extends Error {
+  constructor(waited_ms: number) {
+    super(
+      `A person has to decide on this and has not within ${Math.round(waited_ms / 1000)} s. Nothing was done. Call the tool again with the same arguments to go on waiting.`,
+    );
+  }
+}
+
+/** Nobody hears of the answer any more. */
+export class Cancelled extends Error {}
+
+/** Has a call decided, made where it may be, and answered. Never rejects. */
+export async function governCall(deps: CallDeps, call: AskedCall): Promise<void> {
+  const { client, mode, toClient } = deps;
+  const { id, submission, review, signal } = call;
+  let pending: string | null = null;
+  let endWait = (): void => undefined;
+  const run = async (approved: ActionContent, decision: Decision) => {
+    endWait();
+    return { ...(await deps.forward(approved as JsonObject)), approved: approved as JsonObject, decision };
+  };
+  const terms = {
+    ...{ mode, signal, failureOf },
+    onPending: (decision: Decision) => {
+      pending = decision.intent_id;
+      endWait = deps.wait(decision);
+    },
+    onUnrecorded: (error: unknown, intent_id: string) =>
+      deps.note(`what came of ${intent_id} could not be recorded: ${errorText(error)}`),
+  };
+  try {
+    const content = submission.intent.payload?.content ?? {};
+    const done =
+      review === null
+        ? await carryOut(client, submission, run, terms)
+        : await carryOutDecided(client, await client.getDecision(review, { signal }), content, run, terms);
+    if (!signal.aborted) toClient(lineFor(done));
+  } catch (error) {
+    if (pending !== null && signal.aborted) deps.leave(pending);
+    if (!(error instanceof Cancelled)) toClient(JSON.stringify(answer(id, whyNotMade(error, pending, deps.note))));
+  } finally {
+    endWait();
+  }
+}
+
+/** The server's answer, as it came unless the call was changed. */
+function lineFor(done: Answered & { readonly approved: JsonObject; readonly decision: Decision }): string {
+  const { message, line, approved, decision } = done;
+  if (decision.outcome !== "approve_modified" || message.result === undefined) return line;
+  return JSON.stringify({ ...message, result: changed(message.result, approved, decision.intent_id) });
+}
+
+/** What the server says of a call that failed; null: it did not. */
+function failureOf({ message: { error, result } }: Answered): string | null {
+  if (error !== undefined) return `error of the server: ${error["message"]}`;
+  return result?.["isError"] === true ? "the tool says that it failed" : null;
+}
+
+function whyNotMade(error: unknown, pending: string | null, note: (text: string) => void): JsonObject {
+  if (error instanceof ActionBlocked) return notMade(error.message, error.intent_id);
+  if (error instanceof StillPending) return notMade(`${error.message} (${pending})`, pending);
+  const text = `Not decided, so nothing was done: ${errorText(error)}`;
+  note(text);
+  return notMade(text, pending);
+}
+
+function errorText(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  const details = error.details.map(({ path, message }) => [path, message].filter(Boolean).join(" ")).filter(Boolean);
+  return [`${error.message} (${error.code})`, ...details].join(" ");
+}

@@ -1,0 +1,172 @@
+/** What a governor makes of lines, whatever stands on them. */
+import type { Decision, IntentSubmission } from "@countersign/contract";
+import fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { createGovernor, type GovernorOptions } from "./governor.ts";
+
+type Answering = (submission: IntentSubmission) => Partial<Decision>;
+
+/** A governor whose service gives what `answering` says; without it every call is approved. */
+function governed(answering: Answering = () => ({ outcome: "approve" }), terms: Partial<GovernorOptions> = {}) {
+  const toServer: string[] = [];
+  const toClient: string[] = [];
+  const notes: string[] = [];
+  const observed: unknown[] = [];
+  const submitted: IntentSubmission[] = [];
+  const decided = (given: Partial<Decision>) =>
+    ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
+  const rulings: ((decision: Decision) => void)[] = [];
+  const governor = createGovernor({
+    client: {
+      async submitIntent(submission) {
+        submitted.push(submission);
+        return { intent_id: "int_1", decision: decided(answering(submission)) };
+      },
+      getDecision: async () => decided({ outcome: null, status: "pending" }),
+      waitForOutcome: (_, signal) =>
+        new Promise((resolve, reject) => {
+          rulings.push(resolve);
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+      recordObservation: async (_, observation) => observed.push(observation) as never,
+    },
+    ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },
+    toServer: (line) => toServer.push(line),
+    toClient: (line) => toClient.push(line),
+    note: (text) => notes.push(text),
+    ...terms,
+  });
+  const rule = (given: Partial<Decision>) => rulings.shift()?.(decided(given));
+  return { governor, toServer, toClient, notes, observed, submitted, rule };
+}
+
+const line = (message: object) => JSON.stringify({ jsonrpc: "2.0", ...message });
+const callOf = (id: unknown, name: unknown = "pay", given: unknown = { n: 1 }) =>
+  line({ id, method: "tools/call", params: { name, arguments: given } });
+const soon = (holds: () => void) => vi.waitFor(holds);
+
+test("whatever else the client and the server say passes as it is", () => {
+  const { governor, toServer, toClient, submitted } = governed();
+  const said = [line({ id: 1, method: "ping" }), line({ method: "notifications/x" }), line({ id: "a", result: {} })];
+  for (const each of said) governor.fromClient(each);
+  const heard = [...said, "not JSON", "[]", '{"jsonrpc":"2.0","id":9,"error":{"code":1,"message":"?"}}'];
+  for (const each of heard) governor.fromServer(each);
+  expect(toServer).toEqual(said);
+  expect(toClient).toEqual(heard);
+  expect(submitted).toEqual([]);
+});
+
+test("the server reads what was decided: a name that stands twice, in a call or in its arguments, is written once", async () => {
+  const { governor, toServer, submitted } = governed();
+  governor.fromClient(
+    '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"a","name":"b","arguments":{"n":1,"n":2}}}',
+  );
+  await soon(() => expect(toServer).toHaveLength(1));
+  expect(submitted[0]?.intent).toMatchObject({ action: { verb: "b" }, payload: { content: { n: 2 } } });
+  expect(toServer).toEqual([callOf(1, "b", { n: 2 })]);
+});
+
+test("no line of a client brings a call to the server that was not approved", async () => {
+  const odd = fc.oneof(fc.jsonValue(), fc.constantFrom("tools/call", "Tools/Call", "tools/call ", "2.0", "pay", null));
+  const message = fc.record(
+    {
+      jsonrpc: fc.oneof(fc.constant("2.0"), odd),
+      id: odd,
+      method: odd,
+      params: fc.oneof(odd, fc.record({ name: odd, arguments: odd })),
+    },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(message, fc.array(message, { maxLength: 3 }), odd), async (sent) => {
+      const { governor, toServer, submitted } = governed(() => ({ outcome: "block" }));
+      governor.fromClient(JSON.stringify(sent) ?? "");
+      await governor.end();
+      for (const each of toServer) expect(JSON.parse(each).method).not.toBe("tools/call");
+      for (const { intent } of submitted) expect(typeof intent.action.verb).toBe("string");
+    }),
+  );
+});
+
+test.each([
+  ["{", -32_700],
+  ["7", -32_600],
+  [line({ id: {}, method: "ping" }), -32_600],
+  [line({ id: 1 }), -32_600],
+  [line({ id: 1, method: "tools/call", params: [] }), -32_600],
+  [callOf(1, 7), -32_602],
+  [callOf(1, "pay", [1]), -32_602],
+])("what is no message or no call is refused: %s", (text, code) => {
+  const { governor, toServer, toClient } = governed();
+  governor.fromClient(text);
+  expect(toClient.map((each) => JSON.parse(each).error.code)).toEqual([code]);
+  expect(toServer).toEqual([]);
+});
+
+test("the calls of a batch are decided one by one", async () => {
+  const { governor, toServer, toClient } = governed(({ intent }) => ({
+    outcome: intent.action.verb === "pay" ? "block" : "approve",
+  }));
+  governor.fromClient(`[${callOf(1)},${callOf(2, "look")},7]`);
+  await soon(() => expect(toServer).toEqual([callOf(2, "look")]));
+  await soon(() => expect(toClient).toHaveLength(2));
+  expect(toClient.map((each) => JSON.parse(each)).map(({ id, result }) => [id, result?.isError])).toEqual([
+    [null, undefined],
+    [1, true],
+  ]);
+});
+
+test("a call without an id, one with the id of another, and an answer before its call are nobody's", async () => {
+  const { governor, toServer, toClient, notes, rule } = governed(() => ({ outcome: null, status: "pending" }));
+  governor.fromClient(line({ method: "tools/call", params: { name: "pay" } }));
+  governor.fromClient(callOf(1));
+  governor.fromClient(callOf(1, "other"));
+  governor.fromServer(line({ id: 1, result: { content: [] } }));
+  expect(toClient.map((each) => JSON.parse(each).error.code)).toEqual([-32_600]);
+  expect(notes).toEqual([expect.stringContaining("without an id"), expect.stringContaining("has not heard")]);
+  await soon(() => {
+    rule({ outcome: "approve" });
+    expect(toServer).toEqual([callOf(1)]);
+  });
+  governor.fromServer(line({ id: 1, result: { content: [] } }));
+  await soon(() => expect(toClient[1]).toBe(line({ id: 1, result: { content: [] } })));
+});
+
+test("an approval without changes hands the server's line on as it came, and a call without arguments has none", async () => {
+  const { governor, toServer, toClient } = governed();
+  governor.fromClient(line({ id: "x", method: "tools/call", params: { name: "look", _meta: { a: 1 } } }));
+  await soon(() => expect(JSON.parse(toServer[0] ?? "{}").params).toEqual({ name: "look", _meta: { a: 1 } }));
+  const spaced = '{ "id": "x", "jsonrpc": "2.0", "result": { "content": [], "n": 1.0 } }';
+  governor.fromServer(spaced);
+  await soon(() => expect(toClient).toEqual([spaced]));
+});
+
+test("what was waited for and left is remembered for the last thousand calls", async () => {
+  const { governor, toClient, submitted } = governed(() => ({ outcome: null, status: "pending" }), { wait_ms: 0 });
+  for (let n = 0; n <= 1_000; n++) governor.fromClient(callOf(n, "pay", { n }));
+  await soon(() => expect(toClient).toHaveLength(1_001));
+  governor.fromClient(callOf("again", "pay", { n: 1_000 }));
+  await soon(() => expect(toClient).toHaveLength(1_002));
+  expect(submitted).toHaveLength(1_001);
+  governor.fromClient(callOf("again", "pay", { n: 0 }));
+  await soon(() => expect(submitted).toHaveLength(1_002));
+  await governor.end();
+});
+
+test("a long name of a client is cut to what an agent's may be, and tools of several pages are known", async () => {
+  const { governor, submitted } = governed(undefined, { trust_annotations: true });
+  governor.fromClient(line({ id: 0, method: "initialize", params: { clientInfo: { name: "c".repeat(500) } } }));
+  const page = (name: string, nextCursor?: string) => ({
+    tools: [{ name, annotations: { readOnlyHint: true } }],
+    nextCursor,
+  });
+  governor.fromClient(line({ id: 1, method: "tools/list" }));
+  governor.fromServer(line({ id: 1, result: page("look", "2") }));
+  governor.fromClient(line({ id: 2, method: "tools/list", params: { cursor: "2" } }));
+  governor.fromServer(line({ id: 2, result: page("peek") }));
+  for (const name of ["look", "peek", "pay"]) governor.fromClient(callOf(name, name));
+  await soon(() => expect(submitted).toHaveLength(3));
+  expect(submitted.map(({ context }) => context?.facts.security?.["side_effect"])).toEqual([false, false, true]);
+  expect(submitted[0]?.intent.agent.id).toBe("c".repeat(128));
+  await governor.end();
+});

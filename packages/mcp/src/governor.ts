@@ -1,0 +1,250 @@
+/**
+ * Stands between a client of the Model Context Protocol and a server, and has every `tools/call` decided before the server
+ * hears of it:
+ *
+ *   approve             the call goes on as it is, and its answer comes back as it is
+ *   approve_modified    the call goes on with the arguments that policies or a reviewer made of it, and the answer says so
+ *   block               the client gets a result that is an error and says why; the server hears nothing
+ *   escalate            the client waits, and hears of it by progress; after `wait_ms` it gets a result that says to call
+ *                       again, and the same call goes on waiting for the same review
+ *   no decision         the client gets a result that is an error; the server hears nothing
+ *
+ * All other messages pass. What comes from the client is written anew from what was read, so that the server cannot read
+ * another call in it than the one that was decided.
+ */
+import type { ContextDocument, IntentSubmission } from "@countersign/contract";
+import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
+import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
+import {
+  error_codes,
+  idKey,
+  isMessage,
+  isObject,
+  type JsonObject,
+  type Message,
+  messageIn,
+  refusal,
+} from "./messages.ts";
+
+/** What a governor works with. */
+export interface GovernorOptions {
+  readonly client: CallDeps["client"];
+  /** Null: what the client calls itself. */
+  readonly agent_id: string | null;
+  readonly session_id: string;
+  readonly membrane_id?: string | undefined;
+  readonly mode?: "shadow" | undefined;
+  /** Facts that go along with every call. */
+  readonly context?: ContextDocument | undefined;
+  /** The server's word counts for which of its tools only read and which may destroy. */
+  readonly trust_annotations: boolean;
+  /** For so long the client is kept waiting for people. */
+  readonly wait_ms: number;
+  /** Between two signs of life to a client that waits. */
+  readonly progress_ms: number;
+  /** Each takes one message as a line of JSON. */
+  readonly toServer: (line: string) => void;
+  readonly toClient: (line: string) => void;
+  /** Hears what whoever runs it should know. */
+  readonly note: (text: string) => void;
+}
+
+/** Takes what was read from either side. */
+export interface Governor {
+  fromClient(line: string): void;
+  fromServer(line: string): void;
+  /** Nothing comes any more: calls that wait end, and those that the server has end as failed. Resolves when all is recorded. */
+  end(): Promise<void>;
+}
+
+/** A call that is not answered yet. */
+interface Call {
+  readonly deciding: AbortController;
+  /** Null: the server has not heard of it. */
+  answered: ((answer: Answered) => void) | null;
+}
+
+const reviews_remembered_max = 1_000;
+/** `limits.agent_id_chars_max` */
+const agent_id_chars_max = 128;
+
+/** Makes one for one client and one server. */
+export function createGovernor(options: GovernorOptions): Governor {
+  const { toServer, toClient, note } = options;
+  /** Calls and recordings. */
+  const under_way = new Set<Promise<unknown>>();
+  const client: CallDeps["client"] = {
+    ...options.client,
+    recordObservation: (...given) => hold(options.client.recordObservation(...given)),
+  };
+  const calls = new Map<string, Call>();
+  /** What is to be learned from answers of the server, by the id of their request. */
+  const lessons = new Map<string, (result: JsonObject) => void>();
+  /** Reviews under way that nobody waits for, by what was asked. */
+  const reviews = new Map<string, string>();
+  let tools = new Map<string, KnownTool>();
+  let agent_id = options.agent_id ?? "mcp-client";
+  let server_name: string | null = null;
+
+  const send = (message: JsonObject): void => toClient(JSON.stringify(message));
+
+  function hold<Held>(promise: Promise<Held>): Promise<Held> {
+    const over = () => void under_way.delete(promise);
+    under_way.add(promise);
+    promise.then(over, over);
+    return promise;
+  }
+
+  function take(message: Message): void {
+    const { id, method, params = {} } = message;
+    if (method === "tools/call") return void call(message, params);
+    if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
+    if (method === "initialize" && options.agent_id === null) agent_id = nameIn(params["clientInfo"]) ?? agent_id;
+    if (id !== undefined) {
+      if (method === "initialize")
+        lessons.set(idKey(id), ({ serverInfo }) => {
+          server_name = nameIn(serverInfo);
+        });
+      if (method === "tools/list")
+        lessons.set(idKey(id), (result) => {
+          tools = new Map([...(params["cursor"] === undefined ? [] : tools), ...toolsIn(result)]);
+        });
+    }
+    toServer(JSON.stringify(message));
+  }
+
+  /** Whether that was all: of a call that the server has it hears itself. */
+  function cancel(id: unknown): boolean {
+    const cancelled = typeof id === "string" || typeof id === "number" ? calls.get(idKey(id)) : undefined;
+    if (cancelled === undefined) return false;
+    cancelled.deciding.abort(new Cancelled());
+    cancelled.answered?.(ended("The client cancelled it while it ran."));
+    return cancelled.answered === null;
+  }
+
+  function call(message: Message, params: JsonObject): void {
+    const { id } = message;
+    const { name, arguments: given = {} } = params;
+    if (id === undefined) return void note("a call of a tool without an id was dropped: nobody hears what comes of it");
+    const key = idKey(id);
+    const refuse = (code: number, text: string) => send(refusal(id, code, text));
+    if (typeof name !== "string" || !isObject(given))
+      return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
+    if (calls.has(key)) return void refuse(error_codes.invalid_request, "A call with this id is under way.");
+    const made: Call = { deciding: new AbortController(), answered: null };
+    calls.set(key, made);
+    const asked = JSON.stringify([name, given]);
+    const review = reviews.get(asked) ?? null;
+    reviews.delete(asked);
+    const deps: CallDeps = {
+      ...{ client, toClient, note },
+      mode: options.mode,
+      forward: (content) =>
+        new Promise((resolve) => {
+          made.answered = resolve;
+          const none = params["arguments"] === undefined && Object.keys(content).length === 0;
+          toServer(JSON.stringify(none ? message : { ...message, params: { ...params, arguments: content } }));
+        }),
+      wait: () => keepWaiting(made, params),
+      leave: (intent_id) => remember(asked, intent_id),
+    };
+    const submission = submissionOf(name, given);
+    const governed = governCall(deps, { id, submission, review, signal: made.deciding.signal });
+    hold(governed.finally(() => calls.delete(key)));
+  }
+
+  function submissionOf(name: string, content: JsonObject): IntentSubmission {
+    const { trust_annotations, membrane_id, session_id } = options;
+    const { title, reads_only, destroys } = tools.get(name) ?? unknown_tool;
+    const context = trust_annotations ? withSideEffect(options.context, !reads_only) : options.context;
+    const target = server_name === null ? {} : { target: { type: "mcp_server", identifier: server_name } };
+    return {
+      intent: {
+        agent: { id: agent_id, framework: "mcp", session_id },
+        action: { verb: name, ...target },
+        payload: { content, ...(title !== null && { summary: title }) },
+        ...(trust_annotations && { estimated_impact: { reversible: !destroys } }),
+      },
+      ...(context !== undefined && { context }),
+      ...(membrane_id !== undefined && { membrane_id }),
+    };
+  }
+
+  /** Tells the client now and then that people look at it, and ends that in time. Gives what stops both. */
+  function keepWaiting({ deciding }: Call, params: JsonObject): () => void {
+    const { progressToken } = isObject(params["_meta"]) ? params["_meta"] : {};
+    let told = 0;
+    const tell = (): void => {
+      if (progressToken === undefined) return;
+      told += 1;
+      // In thousandths: what the server tells later with the same token has to be more.
+      const progress = { progressToken, progress: told / 1000, message: "Waiting for a person to decide." };
+      send({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
+    };
+    tell();
+    const telling = setInterval(tell, options.progress_ms);
+    const limit = setTimeout(() => deciding.abort(new StillPending(options.wait_ms)), options.wait_ms);
+    return () => {
+      clearInterval(telling);
+      clearTimeout(limit);
+    };
+  }
+
+  function remember(asked: string, intent_id: string): void {
+    reviews.set(asked, intent_id);
+    const [oldest = asked] = reviews.keys();
+    if (reviews.size > reviews_remembered_max) reviews.delete(oldest);
+  }
+
+  return {
+    fromClient(line) {
+      let read: unknown;
+      try {
+        read = JSON.parse(line);
+      } catch {
+        return void send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
+      }
+      for (const each of Array.isArray(read) ? read : [read]) {
+        if (isMessage(each)) take(each);
+        else send(refusal(null, error_codes.invalid_request, "This is no message of JSON-RPC 2.0."));
+      }
+    },
+
+    fromServer(line) {
+      const message = messageIn(line);
+      const id = message?.method === undefined ? message?.id : undefined;
+      if (message === null || id === undefined) return void toClient(line);
+      const key = idKey(id);
+      const made = calls.get(key);
+      if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
+      if (made !== undefined) return void made.answered({ message, line });
+      if (isObject(message.result)) lessons.get(key)?.(message.result);
+      lessons.delete(key);
+      toClient(line);
+    },
+
+    async end() {
+      for (const { deciding, answered } of calls.values()) {
+        deciding.abort(new Cancelled());
+        answered?.(ended("The connection ended while it ran."));
+      }
+      while (under_way.size > 0) await Promise.allSettled(under_way);
+    },
+  };
+}
+
+/** In place of an answer that does not come, for the record. */
+function ended(message: string): Answered {
+  return { message: { jsonrpc: "2.0", error: { message } }, line: "" };
+}
+
+/** What somebody calls itself. */
+function nameIn(about: JsonObject[string] | undefined): string | null {
+  const name = isObject(about) ? about["name"] : null;
+  return typeof name === "string" && name !== "" ? name.slice(0, agent_id_chars_max) : null;
+}
+
+function withSideEffect(context: ContextDocument | undefined, side_effect: boolean): ContextDocument {
+  const { facts = {}, ...others } = context ?? {};
+  return { contract_version: "1", ...others, facts: { ...facts, security: { ...facts.security, side_effect } } };
+}

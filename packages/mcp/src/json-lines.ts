@@ -1,0 +1,34 @@
+import { StringDecoder } from "node:string_decoder";
+
+/** A line was longer than a message may be. */
+export class LineTooLong extends Error {
+  constructor(chars_max: number) {
+    super(`a message is longer than ${chars_max} characters`);
+    this.name = "LineTooLong";
+  }
+}
+
+/** The lines of a stream of UTF-8, without their ends, empty ones left out. Throws `LineTooLong`. */
+export async function* readLines(stream: AsyncIterable<Buffer>, chars_max: number): AsyncGenerator<string> {
+  const decoder = new StringDecoder("utf8");
+  // Parts of a line that has not ended yet: joined once, as a long one comes in thousands of them.
+  let parts: string[] = [];
+  let chars = 0;
+  for await (const chunk of stream) {
+    const [first = "", ...others] = decoder.write(chunk).split("\n");
+    parts.push(first);
+    chars += first.length;
+    if (chars > chars_max) throw new LineTooLong(chars_max);
+    for (const other of others) {
+      yield* filled(parts.join(""));
+      parts = [other];
+      chars = other.length;
+      if (chars > chars_max) throw new LineTooLong(chars_max);
+    }
+  }
+  yield* filled(parts.join("") + decoder.end());
+}
+
+function filled(line: string): string[] {
+  return line.trim() === "" ? [] : [line];
+}

@@ -1,0 +1,26 @@
+import { isObject, type JsonObject } from "./messages.ts";
+
+/** What a server says of one of its tools. */
+export interface KnownTool {
+  /** Null: none was given. */
+  readonly title: string | null;
+  /** As annotated; the protocol's defaults where it is not: a tool writes, and may destroy. */
+  readonly reads_only: boolean;
+  readonly destroys: boolean;
+}
+
+/** What is taken of a tool that the server has not told of. */
+export const unknown_tool: KnownTool = { title: null, reads_only: false, destroys: true };
+
+/** The tools of one answer to `tools/list`, by name. */
+export function toolsIn(result: JsonObject): Map<string, KnownTool> {
+  const tools = Array.isArray(result["tools"]) ? result["tools"].filter(isObject) : [];
+  return new Map(tools.flatMap((tool) => (typeof tool["name"] === "string" ? [[tool["name"], known(tool)]] : [])));
+}
+
+function known(tool: JsonObject): KnownTool {
+  const notes = isObject(tool["annotations"]) ? tool["annotations"] : {};
+  const titles = [tool["title"], notes["title"]].filter((each): each is string => typeof each === "string");
+  const reads_only = notes["readOnlyHint"] === true;
+  return { title: titles[0] ?? null, reads_only, destroys: !reads_only && notes["destructiveHint"] !== false };
+}

@@ -1,0 +1,80 @@
+/** Messages of the Model Context Protocol, as far as a proxy looks into them. Source: JSON-RPC 2.0; modelcontextprotocol.io. */
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json | undefined;
+}
+
+/** What one side calls the other's answer by. */
+export type RequestId = string | number;
+
+/** A message of either side, with what a proxy asks of it. */
+export interface Message extends JsonObject {
+  readonly jsonrpc: "2.0";
+  /** Absent: a notification. */
+  readonly id?: RequestId;
+  /** Absent: an answer. */
+  readonly method?: string;
+  readonly params?: JsonObject;
+  readonly result?: JsonObject;
+  readonly error?: JsonObject;
+}
+
+/** Numbers of JSON-RPC. */
+export const error_codes = { parse_error: -32_700, invalid_request: -32_600, invalid_params: -32_602 } as const;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A message that both sides read alike; what is left out of it is what JSON-RPC has no place for. */
+export function isMessage(value: unknown): value is Message {
+  if (!isObject(value) || value["jsonrpc"] !== "2.0") return false;
+  const { id, method, params } = value;
+  if (id !== undefined && typeof id !== "string" && typeof id !== "number") return false;
+  if (params !== undefined && !isObject(params)) return false;
+  if (method === undefined) return id !== undefined && "result" in value !== "error" in value;
+  return typeof method === "string";
+}
+
+/** The message that stands on a line; null: none that we understand. */
+export function messageIn(line: string): Message | null {
+  try {
+    const read: unknown = JSON.parse(line);
+    return isMessage(read) ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+/** One text for one id: `1` and `"1"` are two. */
+export const idKey = (id: RequestId): string => JSON.stringify(id);
+
+export function answer(id: RequestId, result: JsonObject): Message {
+  return { jsonrpc: "2.0", id, result };
+}
+
+export function refusal(id: RequestId | null, code: number, message: string): JsonObject {
+  return { jsonrpc: "2.0", id, error: { code, message } };
+}
+
+/** The result of a call that was not made, in words that a model can use. */
+export function notMade(text: string, intent_id: string | null): JsonObject {
+  return {
+    content: [{ type: "text", text }],
+    isError: true,
+    ...(intent_id !== null && { _meta: { "countersign/intent_id": intent_id } }),
+  };
+}
+
+/** The result of a call whose arguments were changed before it was made: the model is told, or it believes in its own. */
+export function changed(result: JsonObject, content: JsonObject, intent_id: string): JsonObject {
+  const text = `Countersign changed this call before it was made. It was made with: ${JSON.stringify(content)}`;
+  const said = Array.isArray(result["content"]) ? (result["content"] as readonly Json[]) : [];
+  const meta = isObject(result["_meta"]) ? result["_meta"] : {};
+  return {
+    ...result,
+    content: [...said, { type: "text", text }],
+    _meta: { ...meta, "countersign/intent_id": intent_id },
+  };
+}

@@ -1,0 +1,199 @@
+/** Tools that are asked about before they run. */
+import { type Decision, type IntentSubmission, limits } from "@countersign/contract";
+import { expect, test, vi } from "vitest";
+import { detail_chars_max } from "./carry-out.ts";
+import { ActionBlocked, ApiError, type CarryOutOptions, carryOut, createGuard, type GuardOptions } from "./index.ts";
+
+const decided = (given: Partial<Decision>) =>
+  ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
+
+/** A client that answers a submission, and then those who wait. */
+function answering(first: Partial<Decision>, ruling: Partial<Decision> = {}) {
+  const submitted: IntentSubmission[] = [];
+  const observed: unknown[] = [];
+  const client = {
+    submitIntent: async (submission: IntentSubmission) => {
+      submitted.push(submission);
+      return { intent_id: "int_1", decision: decided(first) };
+    },
+    waitForOutcome: vi.fn(async (_: string, signal?: AbortSignal) => {
+      signal?.throwIfAborted();
+      return decided(ruling);
+    }),
+    recordObservation: async (_: string, observation: unknown) => observed.push(observation) as never,
+  };
+  return { client, submitted, observed };
+}
+
+const guardOf = (client: ReturnType<typeof answering>["client"], options: Partial<GuardOptions> = {}) =>
+  createGuard(client, { agent: { id: "bot" }, ...options });
+
+test("an approved call runs with what was given, and is recorded", async () => {
+  const { client, submitted, observed } = answering({ outcome: "approve" });
+  const pay = guardOf(client).fn("pay", async ({ usd }: { usd: number }, currency: string) => `${usd} ${currency}`);
+  expect(await pay({ usd: 5 }, "EUR")).toBe("5 EUR");
+  expect(submitted).toEqual([
+    { intent: { agent: { id: "bot" }, action: { verb: "pay" }, payload: { content: { usd: 5 } } } },
+  ]);
+  expect(observed).toEqual([{ status: "executed" }]);
+});
+
+test("what else is known of a call goes along with it", async () => {
+  const { client, submitted } = answering({ outcome: "approve" });
+  const context = { contract_version: "1", facts: { security: { siem_ref: "x" } } } as const;
+  const guard = guardOf(client, {
+    membrane_id: "mem_1",
+    context: async () => context,
+    describe: (verb, { usd }) => ({
+      ...{ type: "payment.transfer", target: { identifier: "acc" }, summary: `${verb} ${usd}`, data_classes: ["chd"] },
+      estimated_impact: { reversible: false },
+    }),
+  });
+  await guard.fn("pay", (_: { usd: number }) => null)({ usd: 5 });
+  expect(submitted).toEqual([
+    {
+      intent: {
+        agent: { id: "bot" },
+        action: { verb: "pay", type: "payment.transfer", target: { identifier: "acc" } },
+        payload: { content: { usd: 5 }, summary: "pay 5" },
+        estimated_impact: { reversible: false },
+        data_classes: ["chd"],
+      },
+      membrane_id: "mem_1",
+      context,
+    },
+  ]);
+});
+
+test("a changed call runs as it was changed", async () => {
+  const { client } = answering({ outcome: "approve_modified", modified_content: { usd: 1 } });
+  expect(await guardOf(client).fn("pay", ({ usd }: { usd: number }) => usd)({ usd: 5 })).toBe(1);
+});
+
+test.each([
+  [{ outcome: "block" }, {}],
+  [
+    { outcome: null, status: "pending" },
+    { outcome: "block", escalation_status: "decided" },
+  ],
+  [{ outcome: "approve_modified", modified_content: null }, {}],
+  [{ outcome: null }, {}],
+] as [Partial<Decision>, Partial<Decision>][])(
+  "what is not let through does not run: %j, then %j",
+  async (first, ruling) => {
+    const { client, observed } = answering(first, ruling);
+    const run = vi.fn();
+    const error = await guardOf(client)
+      .fn(
+        "pay",
+        run,
+      )({})
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ActionBlocked);
+    expect(run).not.toHaveBeenCalled();
+    expect(observed).toEqual([{ status: "skipped" }]);
+  },
+);
+
+test("a block says which policies and which people were against it", () => {
+  const reasons = [{ policy: "p", message: "Too much." }] as unknown as Decision["reasons"];
+  const text = (given: Partial<Decision>) => new ActionBlocked(decided({ reasons, ...given })).message;
+  expect(text({})).toBe("Blocked, nothing was done. p: Too much. (int_1)");
+  expect(text({ escalation_status: "timed_out" })).toContain("done. Nobody decided on it in time. p: Too much.");
+  expect(text({ escalation_status: "cancelled" })).toContain("Its review was cancelled.");
+});
+
+test("without a decision nothing runs", async () => {
+  const { client } = answering({});
+  const gone = new ApiError({
+    status: 503,
+    code: "unavailable",
+    message: "",
+    details: [],
+    request_id: null,
+    retry_after_seconds: null,
+  });
+  const run = vi.fn();
+  const guarded = guardOf({ ...client, submitIntent: () => Promise.reject(gone) }).fn("pay", run);
+  await expect(guarded({})).rejects.toBe(gone);
+  expect(run).not.toHaveBeenCalled();
+});
+
+test.each([["abortSignal"], ["signal"], [null]])(
+  "a framework's signal ends the waiting for people: %s",
+  async (name) => {
+    const { client } = answering({ outcome: null, status: "pending" }, { outcome: "approve" });
+    const run = vi.fn();
+    const signal = AbortSignal.abort("stop");
+    const waiting = guardOf(client).fn("pay", run)({}, { id: 1 }, name === null ? signal : { [name]: signal });
+    await expect(waiting).rejects.toBe("stop");
+    expect(run).not.toHaveBeenCalled();
+  },
+);
+
+test("a call that is aborted while its approval is on the way does not run", async () => {
+  const controller = new AbortController();
+  const { client, observed } = answering({ outcome: null, status: "pending" });
+  client.waitForOutcome = vi.fn(async () => {
+    controller.abort("late");
+    return decided({ outcome: "approve" });
+  });
+  const run = vi.fn();
+  await expect(guardOf(client).fn("pay", run)({}, controller)).rejects.toBe("late");
+  expect(run).not.toHaveBeenCalled();
+  expect(observed).toEqual([{ status: "skipped" }]);
+});
+
+test("what a tool throws is thrown, and recorded as a text that the service takes", async () => {
+  const { client, observed } = answering({ outcome: "approve" });
+  const wrong = new Error(`\0\ud800${"x".repeat(5_000)}`);
+  await expect(guardOf(client).fn("pay", () => Promise.reject(wrong))({})).rejects.toBe(wrong);
+  expect(observed).toEqual([{ status: "failed", detail: `\ufffd\ufffd${"x".repeat(limits.comment_chars_max - 2)}` }]);
+  expect(detail_chars_max).toBe(limits.comment_chars_max);
+});
+
+test("a result that tells of a failure is given and recorded as one; what cannot be recorded is told", async () => {
+  const { client, observed } = answering({ outcome: "approve" });
+  const submission: IntentSubmission = { intent: { agent: { id: "bot" }, action: { verb: "pay" } } };
+  const options: CarryOutOptions<string> = { failureOf: (result) => (result === "no" ? "refused" : null) };
+  expect(await carryOut(client, submission, (content) => JSON.stringify(content), options)).toBe("{}");
+  expect(await carryOut(client, submission, () => "no", options)).toBe("no");
+  expect(observed).toEqual([{ status: "executed" }, { status: "failed", detail: "refused" }]);
+  const lost = new Error("lost");
+  const deaf = { ...client, recordObservation: () => Promise.reject(lost) };
+  const onUnrecorded = vi.fn();
+  await carryOut(deaf, submission, () => "", { onUnrecorded });
+  await vi.waitFor(() => expect(onUnrecorded).toHaveBeenCalledWith(lost, "int_1"));
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  await carryOut(deaf, submission, () => "");
+  await vi.waitFor(() => expect(warned).toHaveBeenCalledWith(expect.stringContaining("int_1"), lost));
+  warned.mockRestore();
+});
+
+test("tools of a framework keep what they are, with their functions guarded, `this` included", async () => {
+  const { client, submitted } = answering({ outcome: "approve" });
+  const tools = {
+    pay: {
+      description: "pays",
+      fee: 1,
+      async execute({ usd }: { usd: number }, _options?: object) {
+        return usd + this.fee;
+      },
+    },
+  };
+  const guarded = guardOf(client).tools(tools);
+  expect(guarded.pay.description).toBe("pays");
+  expect(await guarded.pay.execute({ usd: 5 }, {})).toBe(6);
+  expect(submitted[0]?.intent.action.verb).toBe("pay");
+  expect(await tools.pay.execute({ usd: 5 })).toBe(6);
+  expect(submitted).toHaveLength(1);
+});
+
+test("a tool that cannot be guarded is refused, not let be", () => {
+  const guard = guardOf(answering({}).client);
+  expect(() => guard.tools({ elsewhere: { description: "runs in a browser" } as object })).toThrow(
+    "elsewhere has no function",
+  );
+  expect(() => guard.tools({ parts: { async *execute() {} } })).toThrow("parts gives its result in parts");
+  expect(() => guard.fn("parts", function* () {} as never)).toThrow("in parts");
+});

@@ -1,0 +1,99 @@
+/** Puts the service between an agent's framework and its tools. No framework is needed here: tools are told by their shape. */
+import type { ContextDocument, Intent } from "@countersign/contract";
+import { type ActionContent, type CarryOutOptions, carryOut, type DecidingClient } from "./carry-out.ts";
+
+/** What is asked about every call of a guarded tool. */
+export interface GuardOptions extends Pick<CarryOutOptions<unknown>, "onPending" | "onUnrecorded"> {
+  readonly agent: Intent["agent"];
+  readonly membrane_id?: string;
+  readonly mode?: "shadow";
+  /** What is known at the time of a call, for policies. */
+  readonly context?: (verb: string, params: ActionContent) => ContextDocument | Promise<ContextDocument>;
+  /** What else the intent of a call says: type and target of its action, a summary for reviewers, its impact. */
+  readonly describe?: (verb: string, params: ActionContent) => CallDescription;
+}
+
+/** Beside the agent, the verb and the parameters, which are those of the call. */
+export interface CallDescription extends Pick<Partial<Intent>, "estimated_impact" | "data_classes"> {
+  readonly type?: string;
+  readonly target?: NonNullable<Intent["action"]["target"]>;
+  readonly summary?: string;
+}
+
+/** A tool as the AI SDK has it, and whatever else keeps its function under `execute`. */
+export interface ExecutableTool {
+  // biome-ignore lint/suspicious/noExplicitAny: what a framework hands on is its own matter
+  readonly execute?: ((params: any, options: any) => unknown) | undefined;
+}
+
+/** Guards tools. */
+export interface Guard {
+  /**
+   * The same function, asked about before each call. Its first argument is an object with the parameters; the rest is handed on,
+   * and where one of them has an AbortSignal as `signal` or `abortSignal`, that ends the waiting. Throws `ActionBlocked` in
+   * place of a call that may not be made, and what the client throws where there is no decision.
+   */
+  fn<Params extends object, Rest extends unknown[], Result>(
+    verb: string,
+    run: (params: Params, ...rest: Rest) => Result | Promise<Result>,
+  ): (params: Params, ...rest: Rest) => Promise<Result>;
+  /**
+   * The same tools, by their names, with their `execute` guarded. Throws a TypeError for one without a function, which runs
+   * elsewhere, and for one that gives its result in parts.
+   */
+  tools<Tools extends Readonly<Record<string, ExecutableTool>>>(tools: Tools): Tools;
+}
+
+/** Makes a guard for one agent. */
+export function createGuard(client: DecidingClient, options: GuardOptions): Guard {
+  const { agent, membrane_id, mode, context, describe, onPending, onUnrecorded } = options;
+
+  function fn<Params extends object, Rest extends unknown[], Result>(
+    verb: string,
+    run: (params: Params, ...rest: Rest) => Result | Promise<Result>,
+  ): (params: Params, ...rest: Rest) => Promise<Result> {
+    if (/^Async(?:Generator)Function$|^GeneratorFunction$/.test(run.constructor.name))
+      throw new TypeError(`${verb} gives its result in parts: what it does could not be told from what it says`);
+    return async (params, ...rest) => {
+      const content = params as ActionContent;
+      const { type, target, summary, ...said } = describe?.(verb, content) ?? {};
+      const known = await context?.(verb, content);
+      const submission = {
+        intent: {
+          agent,
+          action: { verb, ...(type !== undefined && { type }), ...(target !== undefined && { target }) },
+          payload: { content, ...(summary !== undefined && { summary }) },
+          ...said,
+        },
+        ...(known !== undefined && { context: known }),
+        ...(membrane_id !== undefined && { membrane_id }),
+      };
+      const signal = rest.map(signalIn).find((each) => each !== undefined);
+      return carryOut(client, submission, async (approved) => run(approved as Params, ...rest), {
+        ...{ mode, signal },
+        ...(onPending !== undefined && { onPending }),
+        ...(onUnrecorded !== undefined && { onUnrecorded }),
+      });
+    };
+  }
+
+  return {
+    fn,
+    tools(tools) {
+      const guarded = Object.entries(tools).map(([verb, tool]) => {
+        const { execute } = tool;
+        if (typeof execute !== "function")
+          throw new TypeError(`${verb} has no function to guard: it is carried out elsewhere`);
+        return [verb, { ...tool, execute: fn(verb, execute.bind(tool)) }];
+      });
+      return Object.fromEntries(guarded) as typeof tools;
+    },
+  };
+}
+
+/** Of the options that a framework hands to a tool. */
+function signalIn(given: unknown): AbortSignal | undefined {
+  if (typeof given !== "object" || given === null) return undefined;
+  const { signal, abortSignal } = given as { readonly signal?: unknown; readonly abortSignal?: unknown };
+  return [given, abortSignal, signal].find((each): each is AbortSignal => each instanceof AbortSignal);
+}

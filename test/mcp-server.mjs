@@ -1,0 +1,25 @@
+// A server of the Model Context Protocol for tests, on the protocol's own library: what it did stands in the file that it is given.
+import { appendFileSync } from "node:fs";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { z } from "zod";
+
+const [, , done_file] = process.argv;
+const done = (name, given) => appendFileSync(done_file, `${JSON.stringify([name, given])}\n`);
+
+const server = new McpServer({ name: "bank", version: "1.0.0" });
+const money = { amount_usd: z.number(), to: z.string() };
+server.registerTool("send_money", { title: "Send money", inputSchema: money }, (given) => {
+  done("send_money", given);
+  if (given.to === "nobody") return { isError: true, content: [{ type: "text", text: "no such account" }] };
+  return { content: [{ type: "text", text: `sent ${given.amount_usd} to ${given.to}` }] };
+});
+server.registerTool("balance", { annotations: { readOnlyHint: true } }, () => {
+  done("balance", null);
+  return { content: [{ type: "text", text: JSON.stringify({ usd: 900, env: Object.keys(process.env) }) }] };
+});
+server.registerTool("hang", {}, () => {
+  done("hang", null);
+  return new Promise(() => undefined);
+});
+await server.connect(new StdioServerTransport());
