@@ -8,6 +8,7 @@ COPY packages/cel/package.json packages/cel/
 COPY packages/core/package.json packages/core/
 COPY packages/server/package.json packages/server/
 COPY packages/sdk/package.json packages/sdk/
+COPY packages/mcp/package.json packages/mcp/
 COPY packages/cli/package.json packages/cli/
 COPY packages/console/package.json packages/console/
 RUN npm ci --ignore-scripts
