@@ -25,6 +25,7 @@ describe("import walls", () => {
     ["packages/server/src/store/a.ts", "../testing/database.ts"],
     ["packages/core/src/a.ts", "./a.test.ts"],
     ["packages/sdk/src/a.ts", "@countersign/core"],
+    ["packages/mcp/src/a.ts", "@countersign/core"],
     ["packages/console/src/a.tsx", "@countersign/server"],
     ["packages/core/src/a.ts", "./time"],
   ])("%s may not import %s", (path, specifier) => {
@@ -41,6 +42,7 @@ describe("import walls", () => {
     ["packages/server/src/index.ts", "./edge/main.ts"],
     ["packages/cli/src/a.ts", "@countersign/server"],
     ["packages/sdk/src/a.ts", "@countersign/contract"],
+    ["packages/mcp/src/a.ts", "@countersign/sdk"],
     ["packages/server/src/http/a.test.ts", "../testing/database.ts"],
     ["packages/server/src/store/a.test.ts", "../operations/submit-intent.ts"],
     ["sim/a.ts", "../packages/server/src/store/db.ts"],
