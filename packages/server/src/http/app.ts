@@ -12,6 +12,7 @@ import { deliveredOperations, type Operation } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Ids } from "../ports.ts";
+import { createBatchTurns } from "./batch-turns.ts";
 import type { Console } from "./console.ts";
 import { parserRefusal } from "./faults.ts";
 import type { Handler, Handlers } from "./handler.ts";
@@ -20,7 +21,7 @@ import { routeOf } from "./route.ts";
 import { answerOptions, type Exchange, refuseUnserved, type ServeDeps, serve, serveConsole } from "./serve.ts";
 
 /** What the service is assembled from. */
-export interface AppDeps extends ServeDeps {
+export interface AppDeps extends Omit<ServeDeps, "batches"> {
   readonly ids: Ids;
   readonly handlers: Handlers;
   /** Null: this node serves no console. */
@@ -35,7 +36,8 @@ const headersTimeout_ms = 10_000;
 const keepAliveTimeout_ms = 72_000;
 
 /** Builds the service; the caller starts it with `listen` and ends it with `close`. */
-export function buildApp(deps: AppDeps): FastifyInstance {
+export function buildApp(parts: AppDeps): FastifyInstance {
+  const deps = { ...parts, batches: createBatchTurns() };
   const app = fastify({
     logger: false,
     genReqId: () => deps.ids.next("request"),
@@ -150,7 +152,11 @@ function endAfterAnswer(socket: HttpSocket): void {
  * the connection are answered first. Where they are the broken rest of a request, this is that one's answer (its own log
  * line says that its client is gone), unless it was refused already: then there is nothing left to say.
  */
-function refuseBytes(deps: AppDeps, error: NodeJS.ErrnoException, socket: HttpSocket): void {
+function refuseBytes(
+  deps: Pick<AppDeps, "ids" | "log" | "metrics">,
+  error: NodeJS.ErrnoException,
+  socket: HttpSocket,
+): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const answering = socket._httpMessage ?? undefined;
   const incoming = socket.parser?.incoming ?? undefined;

@@ -3,14 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { operations } from "@countersign/contract";
 import { expect, test } from "vitest";
-import { ClientGone, readJson } from "./body.ts";
+import { ClientGone, readBody } from "./body.ts";
 
 function post(length: number, holder: string, type = "application/json") {
   const stream = new PassThrough();
   const headers = { "content-type": type, "content-length": String(length) };
   const response = new EventEmitter() as unknown as ServerResponse;
   const request = Object.assign(stream, { headers }) as unknown as IncomingMessage;
-  const read = readJson(request, response, operations.submitIntentBatch, () => holder);
+  const read = readBody(request, response, operations.submitIntentBatch, () => holder);
   return { stream, read, leave: () => [stream.destroy(), response.emit("close")] };
 }
 
@@ -25,7 +25,7 @@ test("bodies that are only announced keep nobody's out, and one caller's do not 
   const text = JSON.stringify({ x: "a".repeat(70_000) });
   const other = post(text.length, "another");
   other.stream.end(text);
-  expect((await other.read).bytes).toBe(text.length);
+  expect((await other.read).length).toBe(text.length);
 
   other.leave();
   for (const { leave } of [...announced, ...sent]) leave();

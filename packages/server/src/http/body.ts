@@ -8,16 +8,16 @@ import { roomForBody } from "./body-budget.ts";
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-8"|utf-8(?:[; \t]|$)))|$)/i;
 
 /**
- * The body of `operation` as a JSON value whose parts can be examined for what must not be kept, and its size. Reads nothing
- * that cannot be accepted. `holder`: whom a large body counts for. Faults: unsupported_media_type, payload_too_large, invalid_json, overloaded.
- * Rejects with `ClientGone` when the client leaves before its body is complete.
+ * The bytes of a body of `operation`. Reads nothing that cannot be accepted. `holder`: whom a large body counts for. Faults:
+ * unsupported_media_type, payload_too_large, overloaded. Rejects with `ClientGone` when the client leaves before its body is
+ * complete.
  */
-export async function readJson(
+export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   operation: Operation,
   holder: () => string,
-): Promise<JsonInParts & { readonly bytes: number }> {
+): Promise<Buffer> {
   const bytes_max = operation.body_bytes_max as number;
   const { headers } = request;
   const length = headers["content-length"];
@@ -32,11 +32,15 @@ export async function readJson(
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
   const sent = await readBytes(request, bytes_max, roomForBody(response, holder));
-  const bytes = sent.length === 0 && operation.body_optional === true ? Buffer.from("{}") : sent;
+  return sent.length === 0 && operation.body_optional === true ? Buffer.from("{}") : sent;
+}
+
+/** The body of `operation` as a JSON value whose parts can be examined for what must not be kept. Faults: those of `parseInParts`. */
+export function parseBody(operation: Operation, bytes: Buffer): JsonInParts {
   const in_items = operation.examines === "items";
   const { value, examine } = parseInParts(bytes, in_items ? limits.batch_json_depth_max : limits.json_depth_max);
   const measured = in_items && bytes.length > limits.body_bytes_max;
-  return { value, examine: measured ? (item) => examine(notTooLarge(item)) : examine, bytes: bytes.length };
+  return { value, examine: measured ? (item) => examine(notTooLarge(item)) : examine };
 }
 
 /** An item of a batch, which may be as large as a body of its own, white space left out. Faults: payload_too_large. */

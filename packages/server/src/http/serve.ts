@@ -1,9 +1,10 @@
 /** One request from its head to its answer and its one log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Operation, Problem } from "@countersign/contract";
-import { Fault, type JsonInParts, notToBeKept } from "@countersign/core";
+import type { Operation } from "@countersign/contract";
+import { Fault, notToBeKept } from "@countersign/core";
 import type { Clock, Log, Spans } from "../ports.ts";
-import { ClientGone, readJson } from "./body.ts";
+import type { BatchTurns } from "./batch-turns.ts";
+import { ClientGone, parseBody, readBody } from "./body.ts";
 import type { Console } from "./console.ts";
 import { faultOf, refusalOf } from "./faults.ts";
 import {
@@ -30,6 +31,7 @@ export interface ServeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly batches: BatchTurns;
   /** Null: no traces. */
   readonly spans: Spans | null;
 }
@@ -149,43 +151,60 @@ export async function answerOptions(deps: ServeDeps, exchange: Exchange, allow: 
 }
 
 async function answerOf(
-  { gate, clock }: Pick<ServeDeps, "gate" | "clock">,
+  deps: Pick<ServeDeps, "gate" | "clock" | "batches">,
   route: Route,
-  { request, response, params, request_id }: Exchange,
+  exchange: Exchange,
   visit: Visit,
   { known }: Admission,
 ): Promise<Answer> {
   const { operation } = route;
-  const checked = operation.params === undefined ? params : paramsOf(route, params);
-  const query = queryOf(route, request.url as string);
-  const idempotency_key = idempotencyKeyOf(route, request.headers["idempotency-key"]);
-  let caller = known?.caller ?? null;
-  let body: unknown;
-  let body_problems: readonly Problem[] = [];
-  let examine: JsonInParts["examine"] = () => [];
-  if (operation.body !== undefined) {
-    const read = await readJson(request, response, operation, () => holderOf(gate, request, caller));
-    ({ value: body, examine } = read);
-    if (operation.examines !== "items") body_problems = examine(body);
-    if (known !== null) caller = await stillAdmitted(gate, visit, known, clock.now_us());
-    if (body_problems.length > 0 && operation.examines !== "body") throw notToBeKept(body_problems);
-    const details = route.checkBody(body, read.bytes);
-    if (details !== null) throw new Fault("invalid_request", { details });
-  }
-  const handed = {
+  const { request, response, params, request_id } = exchange;
+  const caller = known?.caller ?? null;
+  const handed: Handed = {
     caller,
-    params: checked,
-    query,
-    body,
-    body_problems,
-    examine,
-    idempotency_key,
+    params: operation.params === undefined ? params : paramsOf(route, params),
+    query: queryOf(route, request.url as string),
+    body: undefined,
+    body_problems: [],
+    examine: () => [],
+    idempotency_key: idempotencyKeyOf(route, request.headers["idempotency-key"]),
     headers: request.headers,
     request_id,
     left: () => leftSignal(response),
     local: operation.auth === "none" && isLocal(request),
-    client_ip: () => ipOf(gate, request),
+    client_ip: () => ipOf(deps.gate, request),
   };
+  if (operation.body === undefined) return route.handler(handed as OperationRequest);
+  const holder = () => holderOf(deps.gate, request, caller);
+  const bytes = await readBody(request, response, operation, holder);
+  if (operation.examines !== "items") return answerBody(deps, route, handed, visit, known, bytes);
+  return deps.batches.within(holder(), bytes.length, async () => {
+    if (response.destroyed) throw new ClientGone();
+    return answerBody(deps, route, handed, visit, known, bytes);
+  });
+}
+
+/** What a handler is given, of whatever operation. */
+type Handed = { -readonly [Name in keyof OperationRequest]: unknown };
+
+async function answerBody(
+  { gate, clock }: Pick<ServeDeps, "gate" | "clock">,
+  route: Route,
+  handed: Handed,
+  visit: Visit,
+  known: Admission["known"],
+  bytes: Buffer,
+): Promise<Answer> {
+  const { operation } = route;
+  const { value, examine } = parseBody(operation, bytes);
+  const problems = operation.examines === "items" ? [] : examine(value);
+  if (known !== null) handed.caller = await stillAdmitted(gate, visit, known, clock.now_us());
+  if (problems.length > 0 && operation.examines !== "body") throw notToBeKept(problems);
+  const details = route.checkBody(value, bytes.length);
+  if (details !== null) throw new Fault("invalid_request", { details });
+  handed.body = value;
+  handed.body_problems = problems;
+  handed.examine = examine;
   return route.handler(handed as OperationRequest);
 }
 
