@@ -6,7 +6,7 @@
  */
 
 /** Of bodies, as they came: eight batches of 50 of the usual size. One that is larger has a turn alone. */
-export const turn_bytes_max = 327_680;
+const turn_bytes_max = 327_680;
 
 /** The turns of one node. */
 export interface BatchTurns {
@@ -20,7 +20,7 @@ interface Line {
 }
 
 /** Creates them. */
-export function createBatchTurns(bytes_max: number = turn_bytes_max): BatchTurns {
+export function createBatchTurns(bytes_max = turn_bytes_max): BatchTurns {
   const lines = new Map<string, Line>();
 
   const fits = (line: Line, bytes: number): boolean => line.bytes === 0 || line.bytes + bytes <= bytes_max;
