@@ -60,10 +60,10 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
       const known = await context?.(verb, content);
       const submission = {
         intent: {
+          ...said,
           agent,
           action: { verb, ...(type !== undefined && { type }), ...(target !== undefined && { target }) },
           payload: { content, ...(summary !== undefined && { summary }) },
-          ...said,
         },
         ...(known !== undefined && { context: known }),
         ...(membrane_id !== undefined && { membrane_id }),
