@@ -1,5 +1,8 @@
 /** The commands on one instance with its embedded database, before, while and after it serves. */
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -288,6 +291,48 @@ describe("export and restore", () => {
     expect(await cli("export", "--out", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("EEXIST") });
     expect((await stat(file)).size).toBeGreaterThan(0);
     expect(await cli("restore", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by process") });
+  });
+});
+
+describe("webhooks listen", () => {
+  const listen = (api_key: string, ...args: string[]) =>
+    cli("webhooks", "listen", "--url", url, "--api-key", api_key, ...args);
+
+  test("says how to start a service that permits no receivers here, and how to give a key", async () => {
+    expect(await listen(adminKey)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        "start it with COUNTERSIGN_WEBHOOK_ALLOW_HTTP=true COUNTERSIGN_WEBHOOK_ALLOW_CIDRS",
+      ),
+    });
+    for (const command of [
+      ["webhooks", "listen"],
+      ["policies", "backtest"],
+    ])
+      expect((await cli(...command, "--url", url)).stderr).toContain(
+        "(give a key with --api-key or COUNTERSIGN_API_KEY)",
+      );
+  });
+
+  test("where the service ended first says in one line which webhook may still be registered", async () => {
+    const service = createServer((_, response) =>
+      response.writeHead(201).end('{"webhook":{"id":"wh_1","secret":"whsec_AA"}}'),
+    );
+    await once(service.listen(0, "127.0.0.1"), "listening");
+    const listening = startCli([
+      "webhooks",
+      "listen",
+      "--url",
+      `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
+    ]);
+    await listening.printed(/^listening on/m);
+    service.close().closeAllConnections();
+    listening.process.kill("SIGINT");
+    const { code, stderr } = await listening.finished;
+    expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+      1,
+      expect.stringMatching(/^countersign: wh_1 may still be registered, delete it in the console: no answer from /),
+    ]);
   });
 });
 

@@ -1,6 +1,9 @@
 /** The running service that a command talks to. */
-import { type Client, createClient, type TransportOptions } from "@countersign/sdk";
+import { ApiError, type Client, ConnectionError, createClient, type TransportOptions } from "@countersign/sdk";
 import { InvalidArgumentError } from "commander";
+
+/** How a key reaches a command, for whoever gave none or one that is not good enough. */
+export const keyHint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
 
 /** The value of `--url`: where a service answers. */
 export function serviceUrl(text: string): string {
@@ -16,4 +19,18 @@ export function serviceClient(
 ): Client {
   const api_key = apiKey ?? process.env["COUNTERSIGN_API_KEY"];
   return createClient({ base_url: url, ...(api_key === undefined || api_key === "" ? {} : { api_key }), ...options });
+}
+
+/**
+ * What the service refused, or that nobody answered, for the person at the terminal: the message, and a line for each place
+ * that it names. Null for what is no answer of a service.
+ */
+export function refusalText(error: unknown): string | null {
+  if (error instanceof ConnectionError) return error.message;
+  if (!(error instanceof ApiError)) return null;
+  const hint = error.status === 401 || error.status === 403 ? ` ${keyHint}` : "";
+  const places = error.details.flatMap(({ path, message }) =>
+    message === undefined ? [] : [`\n  ${String(path)}: ${String(message)}`],
+  );
+  return `${error.message}${hint}${places.join("")}`;
 }

@@ -5,7 +5,7 @@ import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
 import { findingLine, readPolicyFile } from "../policy-file.ts";
-import { serviceClient, serviceUrl } from "../service.ts";
+import { refusalText, serviceClient, serviceUrl } from "../service.ts";
 
 interface Options {
   readonly url: string;
@@ -72,17 +72,10 @@ export function addBacktest(policies: Command): void {
         process.exitCode = await backtest(files, options);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
-        console.error(`countersign: ${error.message}`);
-        for (const line of detailsOf(error)) console.error(line);
+        console.error(`countersign: ${refusalText(error) ?? error.message}`);
         process.exitCode = error.name === "AbortError" ? 130 : 2;
       }
     });
-}
-
-/** What the service says about single places. */
-function detailsOf(error: Error): string[] {
-  const { details = [] } = error as { details?: readonly Readonly<Record<string, unknown>>[] };
-  return details.map(({ path, message }) => `  ${String(path)}: ${String(message)}`);
 }
 
 async function backtest(files: readonly string[], options: Options): Promise<number> {

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ConnectionError, verifyWebhook, WebhookRejected } from "@countersign/sdk";
+import { ApiError, type Client, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { serviceClient, serviceUrl } from "../service.ts";
+import { refusalText, serviceClient, serviceUrl } from "../service.ts";
 import { visibleJson } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
 
@@ -15,9 +15,11 @@ interface ListenOptions {
   readonly status: number;
 }
 
+const permits = "COUNTERSIGN_WEBHOOK_ALLOW_HTTP=true COUNTERSIGN_WEBHOOK_ALLOW_CIDRS=127.0.0.0/8";
+
 const help = `
 Without --secret it registers itself with the service and deletes that webhook again when it ends. The service has to permit
-receivers on its own machine: start it with COUNTERSIGN_WEBHOOK_ALLOW_HTTP=true COUNTERSIGN_WEBHOOK_ALLOW_CIDRS=127.0.0.0/8.
+receivers on its own machine: start it with ${permits}.
 Each delivery is one line of JSON on standard output; what is not genuine is refused with 400 and told on standard error.
 
 Examples:
@@ -82,7 +84,7 @@ async function listen(options: ListenOptions): Promise<void> {
       const client = serviceClient(options);
       const webhook = await client.registerWebhook({ url: receiver_url, description: "countersign webhooks listen" });
       secret = webhook.secret;
-      unregister = async () => void (await client.deleteWebhook(webhook.id));
+      unregister = () => deleted(client, webhook.id);
       console.error(`registered ${webhook.id} with ${options.url}`);
     }
     console.error(`listening on ${receiver_url}; Ctrl-C ends`);
@@ -90,15 +92,33 @@ async function listen(options: ListenOptions): Promise<void> {
       process.once("SIGINT", resolve).once("SIGTERM", resolve).once("SIGHUP", resolve),
     );
   } catch (error) {
-    // An answer or its absence, told as the service tells it.
-    if (error instanceof ConnectionError || (error as Error).name === "ApiError")
-      throw new CommandFailed((error as Error).message);
-    throw error;
+    throw told(error);
   } finally {
     server.close();
     server.closeAllConnections();
     await unregister();
   }
+}
+
+/** Deletes the webhook; that it is gone already is fine. Throws CommandFailed when it stays. */
+async function deleted(client: Client, webhook_id: string): Promise<void> {
+  try {
+    await client.deleteWebhook(webhook_id);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return;
+    const text = refusalText(error);
+    if (text === null) throw error;
+    throw new CommandFailed(`${webhook_id} may still be registered, delete it in the console: ${text}`);
+  }
+}
+
+/** An answer of the service or its absence, told to the person at the terminal; anything else as it is. */
+function told(error: unknown): unknown {
+  const text = refusalText(error);
+  if (text === null) return error;
+  if (error instanceof ApiError && error.code === "webhook_url_refused")
+    return new CommandFailed(`the service does not permit receivers on its own machine; start it with ${permits}`);
+  return new CommandFailed(text);
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {

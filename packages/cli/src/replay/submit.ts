@@ -3,6 +3,7 @@
 import { type BatchAnswer, limits, type Verdict } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
 import { CommandFailed } from "../command-failed.ts";
+import { keyHint } from "../service.ts";
 import type { RecordedCall } from "./recording.ts";
 
 /** What became of one call. */
@@ -112,7 +113,7 @@ function reasonOf(error: unknown): { code: string; message: string } {
   if (error instanceof ConnectionError) return { code: "no_answer", message: error.message };
   if (!(error instanceof ApiError)) throw error;
   if (error.status === 401 || error.status === 403) {
-    throw new CommandFailed(`${error.code}: ${error.message} (give a key with --api-key or COUNTERSIGN_API_KEY)`);
+    throw new CommandFailed(`${error.code}: ${error.message} ${keyHint}`);
   }
   if (error.status === 404 || error.code.startsWith("http_")) {
     throw new CommandFailed(`that address does not answer like Countersign: ${error.status} ${error.message}`);
