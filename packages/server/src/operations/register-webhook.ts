@@ -1,6 +1,6 @@
 /** New webhooks. Source: contract §4, api.md §8. */
 import { limits, type Webhook, type WebhookInput, webhookSecretMask } from "@countersign/contract";
-import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
+import { type Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
@@ -48,7 +48,7 @@ export async function registerWebhook(
     };
     await withHead(query, org_id, async () => {
       if (escalation_id !== null && !(await escalationExists(query, org_id, escalation_id)))
-        throw new Fault("not_found");
+        throw faultAt("not_found", "/escalation_id", "not_found", "There is no such escalation.");
       if ((await countWebhooks(query, org_id)) >= limits.webhooks_per_organization_max) throw tooMany();
       await insertWebhook(query, webhook, secret_sealed);
       const data = { webhook_id: id, url, escalation_id, event_types };

@@ -69,6 +69,9 @@ test("lists in lists are no event types, and another organization's escalation i
   const foreign = await org.api("POST", "", { url: hook, escalation_id });
   const unknown = await org.api("POST", "", { url: hook, escalation_id: "esc_0000000000000000000000000D" });
   expect([foreign.status, unknown.status]).toEqual([404, 404]);
+  expect(unknown.json.error.details).toEqual([
+    { path: "/escalation_id", code: "not_found", message: "There is no such escalation." },
+  ]);
   expect({ ...foreign.json.error, request_id: "" }).toEqual({ ...unknown.json.error, request_id: "" });
   expect((await org.api("GET", "")).json.webhooks).toEqual([]);
 });
