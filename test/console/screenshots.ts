@@ -23,8 +23,7 @@ async function mailedPath(data_dir: string, to: string): Promise<string> {
   for (;;) {
     const names = existsSync(outbox) ? await readdir(outbox) : [];
     for (const name of names.filter((each) => each.endsWith(".eml"))) {
-      // Quoted-printable: lines are broken with "=", and "=" itself is written "=3D".
-      const mail = (await readFile(join(outbox, name), "utf8")).replaceAll("=\r\n", "").replaceAll("=3D", "=");
+      const mail = await readFile(join(outbox, name), "utf8");
       if (mail.includes(`To: ${to}`)) return linkIn(mail);
     }
     await setTimeout(100);

@@ -135,6 +135,19 @@ test("without SMTP_URL a mail is a file that only its owner reads", async () => 
   expect((await stat(join(dir, "outbox", names[0] as string))).mode & 0o077).toBe(0);
 });
 
+test("the link of a mail that is a file stands there whole, to be copied", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "countersign-mail-"));
+  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
+  const words = signupMail("http://127.0.0.1:8080", { to: "", org_name: "Bäcker", token: "a".repeat(43) });
+  await mailerOf(null, dir).send({ ...mail, ...words });
+  const [name] = await readdir(join(dir, "outbox"));
+  const lines = (await readFile(join(dir, "outbox", name as string), "utf8")).split("\r\n");
+  expect(lines).toContain(`Confirm the address: http://127.0.0.1:8080/verify-email?token=${"a".repeat(43)}`);
+  expect(lines).toContain("Content-Transfer-Encoding: 8bit");
+  expect(lines.filter((line) => /[\r\n]/.test(line))).toEqual([]);
+  expect(lines.join()).toContain("“Bäcker”");
+});
+
 test("what a stranger wrote is shown as it is, never as markup, a link, or a change of direction", () => {
   const evil = '<img src=x onerror=alert(1)>\u202Eev\uFE0Fil\u2800\u0000\n\r"><script>';
   const words = signupMail("https://c.example", { to: "", org_name: evil, token: "t&<" });

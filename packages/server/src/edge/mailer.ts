@@ -54,7 +54,10 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
   return {
     async send(mail) {
-      const { message } = await transport.sendMail(messageOf(mail, from));
+      const { message } = await transport.sendMail({
+        ...messageOf(mail, from),
+        text: { raw: readablePart(mail.text) },
+      });
       await makeDirectory(dir);
       const name = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(4).toString("hex")}`;
       const unfinished = join(dir, `.${name}.tmp`);
@@ -71,6 +74,15 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
     },
     close: () => transport.close(),
   };
+}
+
+/**
+ * The plain text as it is: whoever opens the file in an editor copies the link from there, and in quoted-printable, which
+ * nodemailer picks for these lines, it is broken in two and has `=3D` for `=`.
+ */
+function readablePart(text: string): string {
+  const head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit";
+  return `${head}\r\n\r\n${text.replaceAll("\n", "\r\n")}`;
 }
 
 function messageOf({ to, subject, text, html, unsubscribe_url }: Mail, from: string) {
