@@ -3,7 +3,7 @@ import { ApiError, type Client, ConnectionError, createClient, type TransportOpt
 import { InvalidArgumentError } from "commander";
 
 /** How a key reaches a command, for whoever gave none or one that is not good enough. */
-export const keyHint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
+const keyHint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
 
 /** The value of `--url`: where a service answers. */
 export function serviceUrl(text: string): string {
@@ -30,7 +30,7 @@ export function refusalText(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null;
   const hint = error.status === 401 || error.status === 403 ? ` ${keyHint}` : "";
   const places = error.details.flatMap(({ path, message }) =>
-    message === undefined ? [] : [`\n  ${String(path)}: ${String(message)}`],
+    message === undefined ? [] : [`\n  ${path === "" ? "" : `${String(path)}: `}${String(message)}`],
   );
   return `${error.message}${hint}${places.join("")}`;
 }

@@ -63,7 +63,7 @@ export const errorCodes = {
   forbidden: {
     status: 403,
     meaning: "The key is valid, but its role or scope does not permit this operation.",
-    advice: "Use a key with one of the roles that the operation asks for.",
+    advice: "Use a key that may: `details` names the roles, or who else it has to be.",
   },
   self_review: {
     status: 403,

@@ -3,7 +3,7 @@
 import { type BatchAnswer, limits, type Verdict } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
 import { CommandFailed } from "../command-failed.ts";
-import { keyHint } from "../service.ts";
+import { refusalText } from "../service.ts";
 import type { RecordedCall } from "./recording.ts";
 
 /** What became of one call. */
@@ -113,7 +113,7 @@ function reasonOf(error: unknown): { code: string; message: string } {
   if (error instanceof ConnectionError) return { code: "no_answer", message: error.message };
   if (!(error instanceof ApiError)) throw error;
   if (error.status === 401 || error.status === 403) {
-    throw new CommandFailed(`${error.code}: ${error.message} ${keyHint}`);
+    throw new CommandFailed(`${error.code}: ${refusalText(error)}`);
   }
   if (error.status === 404 || error.code.startsWith("http_")) {
     throw new CommandFailed(`that address does not answer like Countersign: ${error.status} ${error.message}`);

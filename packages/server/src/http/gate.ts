@@ -9,7 +9,7 @@
  * Source: api.md §2 "Order of refusals" and "Rate windows"; contract §5 and §8.
  */
 import type { IncomingMessage } from "node:http";
-import { type Operation, rateCategories, roleMeets } from "@countersign/contract";
+import { type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { clientIp, clientNetwork, Fault, faultAt, type ProxyTrust } from "@countersign/core";
 import type { Caller } from "../operations/caller.ts";
 import type { RateWindows } from "../store/rate-windows.ts";
@@ -167,8 +167,14 @@ function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolea
 
 /** Why a caller that is known may not do this; null: it may. */
 function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
-  if (!roleMeets(caller.role, operation.auth)) return new Fault("forbidden");
-  if (operation.auth === "session" && caller.user_id === null) return new Fault("forbidden");
+  if (!roleMeets(caller.role, operation.auth)) {
+    const able = roleNames.filter((role) => roleMeets(role, operation.auth));
+    return faultAt("forbidden", "", "not_allowed", `Roles that may: ${able.join(", ")}.`);
+  }
+  if (operation.auth === "session" && caller.user_id === null) {
+    const message = "Only people who are signed in may; no API key does, whatever its role.";
+    return faultAt("forbidden", "", "not_allowed", message);
+  }
   // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough: there the page that
   // a browser writes for has to be ours.
   if (caller.key_id !== null) return null;

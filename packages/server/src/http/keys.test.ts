@@ -221,6 +221,7 @@ describe("POST /v1/api-keys/{key_id}/rotate", () => {
     for (const id of [own.key_id, foreign.key_id, "key_01K00000000000000000000000"]) {
       const answer = await call(node.url, "POST", `/v1/api-keys/${id}/rotate`, { key: api_key });
       expect(answer.status).toBe(403);
+      expect(answer.json.error.details[0].message).toMatch(/^A key is rotated with itself only/);
       bodies.push(JSON.stringify(withoutId(answer.json)));
     }
     expect(new Set(bodies).size).toBe(1);
@@ -292,6 +293,7 @@ describe("who may", () => {
     const { api_key } = await org.key({ role });
     const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body: "{broken" });
     expect([answer.status, answer.json.error.code]).toEqual([403, "forbidden"]);
+    expect(answer.json.error.details).toEqual([{ path: "", code: "not_allowed", message: "Roles that may: admin." }]);
   });
 });
 

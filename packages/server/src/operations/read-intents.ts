@@ -1,6 +1,6 @@
 /** Reading intents and decisions. Keys of agents see their own only; what others own answers like what does not exist. */
 import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
-import { Fault, formatTimestampUs, listFacts, type MergedFacts, redacted_text } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, listFacts, type MergedFacts, redacted_text } from "@countersign/core";
 import { readAuditPage } from "../store/audit.ts";
 import { decodeCursor, idPlace, type Page, page } from "../store/cursor.ts";
 import {
@@ -37,7 +37,12 @@ export async function listOwnIntents(
   cursor: string | undefined,
 ): Promise<Page<IntentListItem>> {
   if (caller.agent_id !== null && filter.agent_id !== undefined && filter.agent_id !== caller.agent_id)
-    throw new Fault("forbidden");
+    throw faultAt(
+      "forbidden",
+      "/agent_id",
+      "agent",
+      `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
+    );
   const before = decodeCursor(cursor, isIntent);
   const own: IntentFilter = {
     ...filter,

@@ -1,5 +1,13 @@
 import { type ApiKeyRotated, limits } from "@countersign/contract";
-import { Fault, formatTimestampUs, hashApiKey, keyState, newApiKey, parseTimestampUs } from "@countersign/core";
+import {
+  Fault,
+  faultAt,
+  formatTimestampUs,
+  hashApiKey,
+  keyState,
+  newApiKey,
+  parseTimestampUs,
+} from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { countOtherAdmins, insertKey, lockKey, markRevoked } from "../store/keys.ts";
@@ -21,7 +29,10 @@ export async function rotateKey(
   caller: Caller,
   key_id: string,
 ): Promise<ApiKeyRotated> {
-  if (caller.key_id !== key_id) throw new Fault("forbidden");
+  if (caller.key_id !== key_id) {
+    const message = "A key is rotated with itself only. Without it, create a new key and revoke this one.";
+    throw faultAt("forbidden", "", "not_allowed", message);
+  }
   const { org_id, actor } = caller;
   const new_key_id = runtime.ids.next("api_key");
   return runtime.db.tenant(org_id, async (query) => {

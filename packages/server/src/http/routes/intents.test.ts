@@ -156,6 +156,8 @@ describe("POST /v1/intents", () => {
     const foreign = await submit(api_key, { intent: { ...intent, agent: { id: "agent-2" } } });
     expect(foreign.status).toBe(403);
     expect(foreign.json.error.code).toBe("forbidden");
+    const listed = await call(url, "GET", "/v1/intents?agent_id=agent-2", { key: api_key });
+    expect([listed.status, listed.json.error.details[0].code]).toEqual([403, "agent"]);
   });
 
   test("404 for a membrane that does not exist and for another organization's, alike", async () => {

@@ -202,8 +202,13 @@ describe("registering", () => {
       ["POST", "/v1/auth/passkeys/registration", { credential: {} }],
       ["GET", "/v1/auth/passkeys"],
       ["DELETE", "/v1/auth/passkeys/x"],
-    ] as const)
-      expect((await send(method, path, { headers: { "X-API-Key": api_key }, body })).code, path).toBe("forbidden");
+    ] as const) {
+      const { code, json } = await send(method, path, { headers: { "X-API-Key": api_key }, body });
+      expect([code, json.error.details[0].message], path).toEqual([
+        "forbidden",
+        "Only people who are signed in may; no API key does, whatever its role.",
+      ]);
+    }
   });
 });
 
