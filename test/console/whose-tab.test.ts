@@ -6,6 +6,9 @@ import { type Person, password } from "./people.ts";
 import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
+let people = 0;
+/** An address that nobody has, also when a test is repeated. */
+const fresh = (name: string) => `${name}-${++people}@example.com`;
 
 inBrowser("whose a tab is", () => {
   let seeded: Seeded;
@@ -62,7 +65,7 @@ inBrowser("whose a tab is", () => {
   test("when the session has become somebody else's without a word, it notices once it is looked at again", {
     timeout: test_timeout_ms,
   }, async () => {
-    ann = await console_.join(seeded.admin, "anna@example.com", "admin");
+    ann = await console_.join(seeded.admin, fresh("anna"), "admin");
     const watched = await annAtDecisions();
     const [name = "", value = ""] = bob.session.split("=");
     await watched.context.addCookies([{ name, value, url: console_.url, httpOnly: true, sameSite: "Lax" }]);
@@ -75,8 +78,8 @@ inBrowser("whose a tab is", () => {
   test("what a page goes on to write is nobody else's word: it is refused, and the page becomes whose the session is", {
     timeout: test_timeout_ms,
   }, async () => {
-    const agnes = await console_.join(seeded.admin, "agnes@example.com", "admin");
-    const arthur = await console_.join(seeded.admin, "arthur@example.com", "admin");
+    const agnes = await console_.join(seeded.admin, fresh("agnes"), "admin");
+    const arthur = await console_.join(seeded.admin, fresh("arthur"), "admin");
     const watched = await console_.open({ session: agnes.session });
     const { page } = watched;
     await page.goto("/keys");
@@ -85,7 +88,9 @@ inBrowser("whose a tab is", () => {
     const [name = "", value = ""] = arthur.session.split("=");
     await watched.context.addCookies([{ name, value, url: console_.url, httpOnly: true, sameSite: "Lax" }]);
     await page.getByRole("dialog").getByRole("button", { name: "Create", exact: true }).click();
-    await page.getByText("This page is not yours any more").waitFor();
+    const messages = page.getByRole("region", { name: "Messages" });
+    await messages.getByText("This page is not yours any more").waitFor();
+    await messages.getByText("Nothing was done").waitFor();
     await page.getByText("Another person is signed in").waitFor();
     const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(
       console_.url,
@@ -100,7 +105,7 @@ inBrowser("whose a tab is", () => {
   test("a sign-out that failed says so and keeps what was being written; one that works forgets it", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { session } = await console_.join(seeded.admin, "andy@example.com", "admin");
+    const { session } = await console_.join(seeded.admin, fresh("andy"), "admin");
     const { page, wrongs, context } = await console_.open({ session });
     await page.goto("/policies/new");
     const editor = page.locator("[data-editor]");

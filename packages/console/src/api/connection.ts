@@ -62,7 +62,7 @@ function unansweredKeys() {
  * A fetch for one caller: what it remembers is never another's, and what it writes is nobody's else, whoever has signed in in
  * another tab meanwhile. `onRefused` hears of every 401 and 403.
  */
-function callerFetch(name: string | null, onRefused: () => void): typeof globalThis.fetch {
+function callerFetch(name: string | null, onRefused: (refusal: Response) => void): typeof globalThis.fetch {
   const known = new Map<string, Remembered>();
   const keys = unansweredKeys();
   const under_way = new Map<string, Promise<Response>>();
@@ -86,7 +86,7 @@ function callerFetch(name: string | null, onRefused: () => void): typeof globalT
     // A proxy that answers for a service that is down.
     setConnection(response.status === 502 || response.status === 504 ? "down" : "up");
     if (key !== null && response.status < 500) keys.answered(request);
-    if (response.status === 401 || response.status === 403) onRefused();
+    if (response.status === 401 || response.status === 403) onRefused(response.clone());
     if (response.status === 304 && before !== undefined) {
       return new Response(before.text, { status: 200, headers: { "content-type": "application/json" } });
     }
@@ -120,7 +120,7 @@ function callerFetch(name: string | null, onRefused: () => void): typeof globalT
  * A client of the service that this page came from. `api_key`, null: the browser's session or open mode speaks; `name`: whom
  * it speaks for then, a user_id or `open_mode`, null where that is not known.
  */
-export function connect(api_key: string | null, name: string | null, onRefused: () => void): Client {
+export function connect(api_key: string | null, name: string | null, onRefused: (refusal: Response) => void): Client {
   return createClient({
     base_url: location.origin,
     ...(api_key === null ? {} : { api_key }),

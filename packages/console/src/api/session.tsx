@@ -40,6 +40,17 @@ export function callerName({ org_id, type, id }: CallerInfo): string {
   return `${org_id} ${type} ${id}`;
 }
 
+/** The error of a write that was refused because the session is another's by now; null: of any other refusal. */
+async function asAnother(refusal: Response): Promise<ApiError | null> {
+  try {
+    const { error } = (await refusal.json()) as { error: Omit<ConstructorParameters<typeof ApiError>[0], "status"> };
+    if (error.details[0]?.["code"] !== "another_caller") return null;
+    return new ApiError({ ...error, status: refusal.status, retry_after_seconds: null });
+  } catch {
+    return null; // not an answer of the service, which whoever asked tells
+  }
+}
+
 /** What this tab goes by: its key, or without one the browser's session; numbered, because what one is told is not the next one's. */
 interface Used {
   readonly apiKey: string | null;
@@ -53,7 +64,14 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const { apiKey } = used;
   /** The last caller that this tab was used as; null: nobody yet, or the change is this tab's own doing. */
   const last = useRef<CallerInfo | null>(null);
-  const onRefused = useCallback(() => void queries.invalidateQueries({ queryKey: ["caller"] }), [queries]);
+  const onRefused = useCallback(
+    (refusal: Response) => {
+      void queries.invalidateQueries({ queryKey: ["caller"] });
+      // Told here: the page that asked may be gone before it can, as soon as it is known whose the session is.
+      void asAnother(refusal).then((error) => error !== null && toasts.failed(error));
+    },
+    [queries, toasts],
+  );
   const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
 
   /** Who we are by what is used; null: nobody. */
