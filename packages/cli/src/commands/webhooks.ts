@@ -87,10 +87,12 @@ async function listen(options: ListenOptions): Promise<void> {
       unregister = () => deleted(client, webhook.id);
       console.error(`registered ${webhook.id} with ${options.url}`);
     }
-    console.error(`listening on ${receiver_url}; Ctrl-C ends`);
-    await new Promise<void>((resolve) =>
+    const ended = new Promise<void>((resolve) =>
       process.once("SIGINT", resolve).once("SIGTERM", resolve).once("SIGHUP", resolve),
     );
+    // Whoever reads this may end it in the same moment, and the webhook has to go then, too.
+    console.error(`listening on ${receiver_url}; Ctrl-C ends`);
+    await ended;
   } catch (error) {
     throw told(error);
   } finally {
