@@ -96,6 +96,10 @@ test.each([
   [line({ id: 1, method: "tools/call", params: [] }), -32_600],
   [callOf(1, 7), -32_602],
   [callOf(1, "pay", [1]), -32_602],
+  [line({ id: 1, method: "ping", Method: "tools/call", params: { name: "pay" } }), -32_600],
+  [line({ id: 1, method: "ping", "param\u017f": {} }), -32_600],
+  [line({ id: 1, method: "tools/call", params: { name: "look", NAME: "pay" } }), -32_602],
+  [line({ id: 1, method: "tools/call", params: { name: "pay", arguments: {}, Arguments: { n: 1 } } }), -32_602],
 ])("what is no message or no call is refused: %s", (text, code) => {
   const { governor, toServer, toClient } = governed();
   governor.fromClient(text);

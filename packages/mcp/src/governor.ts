@@ -17,6 +17,7 @@ import { type Answered, type CallDeps, Cancelled, governCall, StillPending } fro
 import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
 import {
   error_codes,
+  hasLookAlike,
   idKey,
   isMessage,
   isObject,
@@ -128,7 +129,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (id === undefined) return void note("a call of a tool without an id was dropped: nobody hears what comes of it");
     const key = idKey(id);
     const refuse = (code: number, text: string) => send(refusal(id, code, text));
-    if (typeof name !== "string" || !isObject(given))
+    if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments"]))
       return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
     if (calls.has(key)) return void refuse(error_codes.invalid_request, "A call with this id is under way.");
     const made: Call = { deciding: new AbortController(), answered: null };

@@ -27,9 +27,21 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/**
+ * Whether a member is spelled almost as one of these. Servers in some languages (encoding/json of Go) read names in any case, and
+ * the last one counts: `Method` would be the method.
+ */
+export function hasLookAlike(object: JsonObject, names: readonly string[]): boolean {
+  // By way of the upper case, which also folds what has no other: U+017F is an s.
+  const folded = (name: string) => name.toUpperCase().toLowerCase();
+  return Object.keys(object).some((name) => !names.includes(name) && names.includes(folded(name)));
+}
+
+const members = ["jsonrpc", "id", "method", "params", "result", "error"];
+
 /** A message that both sides read alike; what is left out of it is what JSON-RPC has no place for. */
 export function isMessage(value: unknown): value is Message {
-  if (!isObject(value) || value["jsonrpc"] !== "2.0") return false;
+  if (!isObject(value) || value["jsonrpc"] !== "2.0" || hasLookAlike(value, members)) return false;
   const { id, method, params } = value;
   if (id !== undefined && typeof id !== "string" && typeof id !== "number") return false;
   if (params !== undefined && !isObject(params)) return false;
