@@ -9,7 +9,16 @@ import {
   carryOutDecided,
   type DecidingClient,
 } from "@countersign/sdk";
-import { answer, changed, type JsonObject, type Message, notMade, type RequestId } from "./messages.ts";
+import {
+  answer,
+  changed,
+  isObject,
+  type Json,
+  type JsonObject,
+  type Message,
+  notMade,
+  type RequestId,
+} from "./messages.ts";
 
 /** A call as the client made it. */
 export interface AskedCall {
@@ -59,8 +68,10 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
   const { id, submission, review, signal } = call;
   let pending: string | null = null;
   let endWait = (): void => undefined;
+  let made = false;
   const run = async (approved: ActionContent, decision: Decision) => {
     endWait();
+    made = true;
     return { ...(await deps.forward(approved as JsonObject)), approved: approved as JsonObject, decision };
   };
   const terms = {
@@ -80,8 +91,9 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
         : await carryOutDecided(client, await client.getDecision(review, { signal }), content, run, terms);
     if (!signal.aborted) toClient(lineFor(done));
   } catch (error) {
-    if (pending !== null && signal.aborted) deps.leave(pending);
-    if (!(error instanceof Cancelled)) toClient(JSON.stringify(answer(id, whyNotMade(error, pending, deps.note))));
+    if (pending !== null && signal.aborted && !made) deps.leave(pending);
+    const result = () => (made ? noAnswer(error, deps.note) : whyNotMade(error, pending, deps.note));
+    if (!(error instanceof Cancelled)) toClient(JSON.stringify(answer(id, result())));
   } finally {
     endWait();
   }
@@ -90,14 +102,27 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
 /** The server's answer, as it came unless the call was changed. */
 function lineFor(done: Answered & { readonly approved: JsonObject; readonly decision: Decision }): string {
   const { message, line, approved, decision } = done;
-  if (decision.outcome !== "approve_modified" || message.result === undefined) return line;
+  if (decision.outcome !== "approve_modified" || !isObject(message.result)) return line;
   return JSON.stringify({ ...message, result: changed(message.result, approved, decision.intent_id) });
 }
 
 /** What the server says of a call that failed; null: it did not. */
 function failureOf({ message: { error, result } }: Answered): string | null {
-  if (error !== undefined) return `error of the server: ${error["message"]}`;
+  if (error !== undefined) return `error of the server: ${textIn(error)}`;
   return result?.["isError"] === true ? "the tool says that it failed" : null;
+}
+
+/** Servers say all sorts of things; what they did stays done, whatever they say. */
+function textIn(error: Json): string {
+  const message = isObject(error) ? error["message"] : null;
+  return typeof message === "string" ? message : "it does not say which";
+}
+
+/** For a model that must not believe that nothing was done. */
+function noAnswer(error: unknown, note: (text: string) => void): JsonObject {
+  const text = `The call was made, but its answer cannot be handed on: ${errorText(error)}`;
+  note(text);
+  return notMade(text, null);
 }
 
 function whyNotMade(error: unknown, pending: string | null, note: (text: string) => void): JsonObject {

@@ -107,6 +107,21 @@ test.each([
   expect(toServer).toEqual([]);
 });
 
+test.each([
+  ["approve", '"error":null'],
+  ["approve", '"error":{"message":{"toString":1}}'],
+  ["approve_modified", '"result":null'],
+  ["approve_modified", `"result":{"content":[${"[".repeat(50_000)}${"]".repeat(50_000)}]}`],
+] as const)("no answer of a server makes a call that was made (%s) one that was not", async (outcome, said) => {
+  const { governor, toServer, toClient, observed } = governed(() => ({ outcome, modified_content: { n: 0 } }));
+  governor.fromClient(callOf(1));
+  await soon(() => expect(toServer).toHaveLength(1));
+  governor.fromServer(`{"jsonrpc":"2.0","id":1,${said}}`);
+  await soon(() => expect(toClient).toHaveLength(1));
+  expect(toClient[0]).not.toContain("nothing was done");
+  expect(observed).toMatchObject([{ status: said.startsWith('"error"') ? "failed" : "executed" }]);
+});
+
 test("the calls of a batch are decided one by one", async () => {
   const { governor, toServer, toClient } = governed(({ intent }) => ({
     outcome: intent.action.verb === "pay" ? "block" : "approve",
