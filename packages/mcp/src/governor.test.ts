@@ -122,6 +122,30 @@ test.each([
   expect(observed).toMatchObject([{ status: said.startsWith('"error"') ? "failed" : "executed" }]);
 });
 
+test.each(["9007199254740993", "-9007199254740992", "1e400"])(
+  "a call with a number that would be another one at the server is not made: %s",
+  (number) => {
+    const { governor, toClient, submitted } = governed();
+    governor.fromClient(callOf(1, "pay", { to: [{ n: 0 }] }).replace('"n":0', `"n":${number}`));
+    expect(JSON.parse(toClient[0] ?? "")).toMatchObject({ id: 1, result: { isError: true } });
+    expect(submitted).toEqual([]);
+  },
+);
+
+test("what is nested too deep to be written is refused, and the next message is heard", async () => {
+  const { governor, toServer, toClient, submitted } = governed();
+  const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+  for (const text of [line({ id: 1, method: "x", params: { n: 0 } }), callOf(2, "pay", { n: 0 })])
+    governor.fromClient(text.replace('"n":0', `"n":${deep}`));
+  expect(toClient.map((each) => JSON.parse(each)).map(({ id, error }) => [id, error.code])).toEqual([
+    [1, -32_600],
+    [2, -32_600],
+  ]);
+  expect(submitted).toEqual([]);
+  governor.fromClient(callOf(2));
+  await soon(() => expect(toServer).toEqual([callOf(2)]));
+});
+
 test("the calls of a batch are decided one by one", async () => {
   const { governor, toServer, toClient } = governed(({ intent }) => ({
     outcome: intent.action.verb === "pay" ? "block" : "approve",

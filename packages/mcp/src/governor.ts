@@ -16,14 +16,17 @@ import type { ContextDocument, IntentSubmission } from "@countersign/contract";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
 import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
 import {
+  answer,
   error_codes,
   hasLookAlike,
   idKey,
   isMessage,
   isObject,
   type JsonObject,
+  losesDigits,
   type Message,
   messageIn,
+  notMade,
   refusal,
 } from "./messages.ts";
 
@@ -132,9 +135,10 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments"]))
       return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
     if (calls.has(key)) return void refuse(error_codes.invalid_request, "A call with this id is under way.");
+    if (losesDigits(given)) return void send(answer(id, notMade(too_large, null)));
+    const asked = JSON.stringify([name, given]);
     const made: Call = { deciding: new AbortController(), answered: null };
     calls.set(key, made);
-    const asked = JSON.stringify([name, given]);
     const review = reviews.get(asked) ?? null;
     reviews.delete(asked);
     const deps: CallDeps = {
@@ -206,8 +210,16 @@ export function createGovernor(options: GovernorOptions): Governor {
         return void send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
       }
       for (const each of Array.isArray(read) ? read : [read]) {
-        if (isMessage(each)) take(each);
-        else send(refusal(null, error_codes.invalid_request, "This is no message of JSON-RPC 2.0."));
+        const refuse = (text: string) =>
+          send(refusal(isMessage(each) ? (each.id ?? null) : null, error_codes.invalid_request, text));
+        try {
+          if (isMessage(each)) take(each);
+          else refuse("This is no message of JSON-RPC 2.0.");
+        } catch (error) {
+          // What can be read cannot always be written.
+          if (!(error instanceof RangeError)) throw error;
+          refuse("This is nested too deep.");
+        }
       }
     },
 
@@ -233,6 +245,9 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
   };
 }
+
+const too_large =
+  "Nothing was done: a number in the arguments is too large to be handed on as it is. Numbers from 2^53 on can only be given as texts.";
 
 /** In place of an answer that does not come, for the record. */
 function ended(message: string): Answered {
