@@ -47,8 +47,10 @@ export async function carryOut<Result>(
   options: CarryOutOptions<Result> & { readonly mode?: "shadow" | undefined } = {},
 ): Promise<Result> {
   const { mode, signal } = options;
+  // A copy: whoever changes the object while people look at it changes nothing of what is done.
+  const content = structuredClone(submission.intent.payload?.content ?? {});
   const { decision } = await client.submitIntent(submission, { mode, signal });
-  return carryOutDecided(client, decision, submission.intent.payload?.content ?? {}, run, options);
+  return carryOutDecided(client, decision, content, run, options);
 }
 
 /** The same for an action that was submitted before, with the `content` it was submitted with. */

@@ -65,6 +65,22 @@ test("what else is known of a call goes along with it", async () => {
   ]);
 });
 
+test("a call runs with what was asked about, whatever becomes of its parameters while it waits", async () => {
+  const { client, submitted } = answering({ outcome: null, status: "pending" }, { outcome: "approve" });
+  const params = { usd: 5, to: { name: "ann" } };
+  const context = async () => {
+    params.usd = 500;
+    return { contract_version: "1", facts: {} } as const;
+  };
+  const guard = guardOf(client, { context, onPending: () => Object.assign(params.to, { name: "eve" }) });
+  const ran = await guard.fn("pay", (given: typeof params) => structuredClone(given))(params);
+  expect(ran).toEqual({ usd: 5, to: { name: "ann" } });
+  expect(submitted[0]?.intent.payload?.content).toEqual(ran);
+  const submission = { intent: { agent: { id: "bot" }, action: { verb: "pay" }, payload: { content: params } } };
+  const onPending = () => Object.assign(params, { usd: 9_000 });
+  expect(await carryOut(client, submission, ({ usd }) => usd, { onPending })).toBe(500);
+});
+
 test("a changed call runs as it was changed", async () => {
   const { client } = answering({ outcome: "approve_modified", modified_content: { usd: 1 } });
   expect(await guardOf(client).fn("pay", ({ usd }: { usd: number }) => usd)({ usd: 5 })).toBe(1);

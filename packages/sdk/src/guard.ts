@@ -55,7 +55,8 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
     if (/^Async(?:Generator)Function$|^GeneratorFunction$/.test(run.constructor.name))
       throw new TypeError(`${verb} gives its result in parts: what it does could not be told from what it says`);
     return async (params, ...rest) => {
-      const content = params as ActionContent;
+      // As it was when it was called: `context` may take its time.
+      const content = structuredClone(params) as ActionContent;
       const { type, target, summary, ...said } = describe?.(verb, content) ?? {};
       const known = await context?.(verb, content);
       const submission = {
