@@ -46,7 +46,16 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
     timers.push(setTimeout(() => server.kill("SIGTERM"), patience_ms));
     timers.push(setTimeout(() => server.kill("SIGKILL"), 2 * patience_ms));
   };
-  const stop = (): void => void server.kill("SIGTERM");
+  const stop = (): void => {
+    server.kill("SIGTERM");
+    timers.push(setTimeout(() => server.kill("SIGKILL"), patience_ms));
+  };
+  // Its output ends when all have gone that it started: they are not waited for, but whoever reads slowly is.
+  const leave = (): void => {
+    if (output.writableNeedDrain) timers.push(setTimeout(leave, patience_ms));
+    else server.stdout.destroy();
+  };
+  server.once("exit", () => timers.push(setTimeout(leave, patience_ms).unref()));
   signal.addEventListener("abort", stop);
   const fromServer = pass(server.stdout, governor.fromServer, output);
   const fromClient = pass(input, governor.fromClient, server.stdin);
@@ -61,6 +70,7 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
     signal.removeEventListener("abort", stop);
     for (const timer of timers) clearTimeout(timer);
     server.kill("SIGKILL");
+    server.stdout.destroy();
     input.destroy();
   }
 }
@@ -70,9 +80,20 @@ async function pass(from: Readable, take: (line: string) => void, to: Writable):
   try {
     for await (const line of readLines(from, message_chars_max)) {
       take(line);
-      if (to.writableNeedDrain) await Promise.race([once(to, "drain"), once(to, "close")]);
+      if (to.writableNeedDrain) await drained(to);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
   }
+}
+
+/** Resolves when it takes more, or never will. Not `once`: that leaves a listener each time, and rejects where nobody reads any more. */
+function drained(to: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      to.off("drain", over).off("close", over);
+      resolve();
+    };
+    to.on("drain", over).on("close", over);
+  });
 }

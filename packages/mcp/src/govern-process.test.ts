@@ -1,0 +1,66 @@
+/** Servers and clients that do not read, do not end or leave others behind. */
+import { PassThrough } from "node:stream";
+import { afterEach, expect, test } from "vitest";
+import { governProcess } from "./govern-process.ts";
+
+const never = () => new Promise<never>(() => undefined);
+
+/** A governed server that is a program of Node. */
+function serving(program: string) {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const ending = new AbortController();
+  const code = governProcess({
+    client: { submitIntent: never, getDecision: never, waitForOutcome: never, recordObservation: never },
+    ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },
+    ...{ command: process.execPath, args: ["-e", program], env: { PATH: process.env["PATH"] } },
+    ...{ input, output, signal: ending.signal, note: () => undefined },
+  });
+  return { input, output, ending, code };
+}
+
+const large = `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/x", params: { text: "x".repeat(500_000) } })}\n`;
+
+const warnings: Error[] = [];
+const hear = (warning: Error) => warnings.push(warning);
+afterEach(() => void process.off("warning", hear));
+
+test("a server that ends while the client still has much to say is told by its exit code", async () => {
+  const { input, output, code } = serving('console.log("{}"); setTimeout(() => process.exit(7), 300)');
+  output.once("data", () => input.write(large));
+  expect(await code).toBe(7);
+});
+
+test("a server that is slow to read leaves nothing behind for each time that it was waited for", async () => {
+  process.on("warning", hear);
+  const { input, code } = serving("process.stdin.resume().on('end', () => process.exit(0))");
+  for (let n = 0; n < 30; n++) input.write(large);
+  input.end();
+  expect(await code).toBe(0);
+  expect(warnings).toEqual([]);
+});
+
+test("a server that will not end when it is told to is ended", async () => {
+  const { output, ending, code } = serving(
+    "process.on('SIGTERM', () => 0); setInterval(() => 0, 1000); console.log('{}')",
+  );
+  output.once("data", () => ending.abort());
+  expect(await code).toBe(128 + 9);
+}, 15_000);
+
+test("a server that ends is heard of, also where another process has its output still", async () => {
+  const { output, code } = serving(`
+    const { spawn } = require("node:child_process");
+    const { pid } = spawn(process.execPath, ["-e", "setTimeout(() => 0, 60000)"], { stdio: "inherit" });
+    console.log(JSON.stringify({ pid }));
+    setTimeout(() => process.exit(3), 200);`);
+  let pid = 0;
+  output.once("data", (chunk) => {
+    pid = JSON.parse(String(chunk)).pid;
+  });
+  try {
+    expect(await code).toBe(3);
+  } finally {
+    process.kill(pid, "SIGKILL");
+  }
+}, 15_000);
