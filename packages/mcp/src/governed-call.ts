@@ -66,7 +66,7 @@ export class Cancelled extends Error {}
 export async function governCall(deps: CallDeps, call: AskedCall): Promise<void> {
   const { client, mode, toClient } = deps;
   const { id, submission, review, signal } = call;
-  let pending: string | null = null;
+  let pending = review;
   let endWait = (): void => undefined;
   let made = false;
   const run = async (approved: ActionContent, decision: Decision) => {
@@ -91,12 +91,17 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
         : await carryOutDecided(client, await client.getDecision(review, { signal }), content, run, terms);
     if (!signal.aborted) toClient(lineFor(done));
   } catch (error) {
-    if (pending !== null && signal.aborted && !made) deps.leave(pending);
+    if (pending !== null && !made && !isOver(error)) deps.leave(pending);
     const result = () => (made ? noAnswer(error, deps.note) : whyNotMade(error, pending, deps.note));
     if (!(error instanceof Cancelled)) toClient(JSON.stringify(answer(id, result())));
   } finally {
     endWait();
   }
+}
+
+/** Whether there is nothing more to hear of a review: of a service that is away there is, when it is back. */
+function isOver(error: unknown): boolean {
+  return error instanceof ActionBlocked || (error instanceof ApiError && error.status === 404);
 }
 
 /** The server's answer, as it came unless the call was changed. */

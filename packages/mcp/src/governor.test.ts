@@ -196,6 +196,28 @@ test("what was waited for and left is remembered for the last thousand calls", a
   await governor.end();
 });
 
+test("a review is gone on with also after a service that was away, and its approval serves once", async () => {
+  const pending = { intent_id: "int_1", outcome: null, status: "pending" } as unknown as Decision;
+  const approved = { ...pending, outcome: "approve", status: "final" } as Decision;
+  const submitIntent = vi.fn(async () => ({ intent_id: "int_1", decision: pending }) as never);
+  const getDecision = vi.fn().mockRejectedValueOnce(new Error("away")).mockResolvedValue(approved);
+  const waitForOutcome = () => Promise.reject(new Error("away"));
+  const client = { submitIntent, getDecision, waitForOutcome, recordObservation: async () => ({}) as never };
+  const { governor, toServer, toClient } = governed(undefined, { client });
+  for (const id of [1, 2]) {
+    governor.fromClient(callOf(id));
+    await soon(() => expect(toClient[id - 1]).toContain("away"));
+  }
+  governor.fromClient(callOf(3));
+  await soon(() => expect(toServer).toEqual([callOf(3)]));
+  expect(submitIntent).toHaveBeenCalledTimes(1);
+  governor.fromServer(line({ id: 3, result: {} }));
+  governor.fromClient(callOf(4));
+  await soon(() => expect(submitIntent).toHaveBeenCalledTimes(2));
+  await soon(() => expect(toClient).toHaveLength(4));
+  expect(toServer).toHaveLength(1);
+});
+
 test("a long name of a client is cut to what an agent's may be, and tools of several pages are known", async () => {
   const { governor, submitted } = governed(undefined, { trust_annotations: true });
   governor.fromClient(line({ id: 0, method: "initialize", params: { clientInfo: { name: "c".repeat(500) } } }));
