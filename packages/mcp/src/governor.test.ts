@@ -175,6 +175,19 @@ test("a call without an id, one with the id of another, and an answer before its
   await soon(() => expect(toClient[1]).toBe(line({ id: 1, result: { content: [] } })));
 });
 
+test("no other request has the id of a call under way: its answer would be recorded as the call's", async () => {
+  const { governor, toServer, toClient, observed } = governed();
+  governor.fromClient(callOf(1));
+  await soon(() => expect(toServer).toEqual([callOf(1)]));
+  governor.fromClient(line({ id: 1, method: "ping" }));
+  expect(toServer).toHaveLength(1);
+  expect(JSON.parse(toClient[0] ?? "")).toMatchObject({ id: 1, error: { code: -32_600 } });
+  governor.fromClient(line({ id: 1, result: {} }));
+  expect(toServer).toHaveLength(2);
+  governor.fromServer(line({ id: 1, result: { isError: true } }));
+  await soon(() => expect(observed).toMatchObject([{ status: "failed" }]));
+});
+
 test("an approval without changes hands the server's line on as it came, and a call without arguments has none", async () => {
   const { governor, toServer, toClient } = governed();
   governor.fromClient(line({ id: "x", method: "tools/call", params: { name: "look", _meta: { a: 1 } } }));

@@ -101,6 +101,8 @@ export function createGovernor(options: GovernorOptions): Governor {
 
   function take(message: Message): void {
     const { id, method, params = {} } = message;
+    if (id !== undefined && method !== undefined && calls.has(idKey(id)))
+      return void send(refusal(id, error_codes.invalid_request, "A call with this id is under way."));
     if (method === "tools/call") return void call(message, params);
     if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
     if (method === "initialize" && options.agent_id === null) agent_id = nameIn(params["clientInfo"]) ?? agent_id;
@@ -134,7 +136,6 @@ export function createGovernor(options: GovernorOptions): Governor {
     const refuse = (code: number, text: string) => send(refusal(id, code, text));
     if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments"]))
       return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
-    if (calls.has(key)) return void refuse(error_codes.invalid_request, "A call with this id is under way.");
     if (losesDigits(given)) return void send(answer(id, notMade(too_large, null)));
     const asked = JSON.stringify([name, given]);
     const made: Call = { deciding: new AbortController(), answered: null };
