@@ -184,6 +184,47 @@ inBrowser("interruptions", () => {
     await context.close();
   });
 
+  test("what had no answer and is asked for again after a login of the same person in another tab is done once", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { email, session } = await console_.join(seeded.admin, "iris@example.com", "admin");
+    const { page, context } = await console_.open({ session });
+    let lost = 0;
+    await page.route("**/v1/api-keys", async (route) => {
+      if (route.request().method() !== "POST" || lost === 2) return route.continue();
+      lost += 1;
+      await route.fetch();
+      await route.abort("connectionreset");
+    });
+    await page.goto("/keys");
+    const create = async () => {
+      await page.getByRole("button", { name: "Create a key" }).click();
+      await page.getByLabel("Name").fill("made once by iris");
+      await page.getByRole("button", { name: "Create", exact: true }).click();
+    };
+    await create();
+    await page.getByRole("dialog").getByText("The service does not answer").waitFor();
+    const other = await context.newPage();
+    await other.goto("/");
+    await other.getByRole("button", { name: "Sign out", exact: true }).click();
+    await other.getByLabel("E-mail", { exact: true }).fill(email);
+    await other.getByLabel("Password").fill(password);
+    await other.getByRole("button", { name: "Sign in", exact: true }).click();
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.bringToFront();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await create();
+    await page.getByText("It is shown only here.").waitFor();
+    const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(
+      console_.url,
+      seeded.admin,
+      "GET",
+      "/v1/api-keys?limit=200",
+    );
+    expect(api_keys.filter(({ name }) => name === "made once by iris")).toHaveLength(1);
+    await context.close();
+  });
+
   test("a ruling whose answers are lost is told to be one's own", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -58,18 +58,20 @@ function unansweredKeys() {
   };
 }
 
+/** Of all clients of this page: whoever signs in again has a new one, and goes on with what had no answer. */
+const keys = unansweredKeys();
+
 /**
  * A fetch for one caller: what it remembers is never another's, and what it writes is nobody's else, whoever has signed in in
  * another tab meanwhile. `onRefused` hears of every 401 and 403.
  */
 function callerFetch(name: string | null, onRefused: (refusal: Response) => void): typeof globalThis.fetch {
   const known = new Map<string, Remembered>();
-  const keys = unansweredKeys();
   const under_way = new Map<string, Promise<Response>>();
 
   const ask = async (url: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
-    const request = `${url} ${init.body ?? ""}`;
+    const request = `${headers.get("x-api-key") ?? name} ${url} ${init.body ?? ""}`;
     const key = headers.get("idempotency-key");
     if (key !== null) headers.set("idempotency-key", keys.keyOf(request, key));
     if (name !== null && init.method !== "GET") headers.set("x-service-caller", name);
