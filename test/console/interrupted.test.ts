@@ -158,8 +158,10 @@ inBrowser("interruptions", () => {
     const { page, context } = await console_.open({ api_key: seeded.admin });
     let lost = 0;
     await page.route("**/v1/api-keys", async (route) => {
-      if (route.request().method() !== "POST" || lost === 2) return route.continue();
+      if (route.request().method() !== "POST" || lost === 3) return route.continue();
       lost += 1;
+      // Refused at the gate, which says nothing of what was sent before.
+      if (lost === 3) return route.fulfill({ status: 429, headers: { "retry-after": "40" }, body: "" });
       await route.fetch();
       await route.abort("connectionreset");
     });
@@ -169,10 +171,12 @@ inBrowser("interruptions", () => {
     await page.getByRole("button", { name: "Create", exact: true }).click();
     await page.getByRole("dialog").getByText("The service does not answer").waitFor();
     await page.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByRole("dialog").getByText("Try again in 40 seconds").waitFor();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
     await page.getByText("It is shown only here.").waitFor();
     const made = (await page.locator("dialog .secret code").textContent()) ?? "";
     await page.getByRole("button", { name: "I have stored it" }).click();
-    expect(lost).toBe(2);
+    expect(lost).toBe(3);
     expect((await submit(console_.url, made, intent("other.thing", {}))).decision.verdict).toBe("approve");
     const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(
       console_.url,

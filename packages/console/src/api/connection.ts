@@ -39,6 +39,9 @@ const remembered_max = 60;
 /** How long a request that had no answer is waited for to be sent again. */
 const unanswered_ms = 10 * 60_000;
 
+/** Whoever is refused before the body is read hears nothing of what became of the same request when it had no answer. */
+const refused_unread = [401, 403, 429];
+
 /**
  * The idempotency keys of requests that had no answer. The service may have done what they asked for: sent again by the
  * same person with the same words, they are the same request, not another one.
@@ -87,7 +90,7 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
     learnTime(response.headers.get("date"));
     // A proxy that answers for a service that is down.
     setConnection(response.status === 502 || response.status === 504 ? "down" : "up");
-    if (key !== null && response.status < 500) keys.answered(request);
+    if (key !== null && response.status < 500 && !refused_unread.includes(response.status)) keys.answered(request);
     if (response.status === 401 || response.status === 403) onRefused(response.clone());
     if (response.status === 304 && before !== undefined) {
       return new Response(before.text, { status: 200, headers: { "content-type": "application/json" } });
