@@ -167,6 +167,15 @@ function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolea
 
 /** Why a caller that is known may not do this; null: it may. */
 function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
+  // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough.
+  const unasked = caller.key_id === null && operation.method !== "GET";
+  // A login in another tab changes the cookie under a page: what it goes on to write would be another person's word. Looked at
+  // first: what the other person's role allows is no answer to whoever wrote.
+  const page_of = request.headers[caller_header];
+  if (unasked && page_of !== undefined && page_of !== caller.actor) {
+    const message = "Somebody else has signed in in this browser since this page was opened. Nothing was done.";
+    return faultAt("forbidden", "/X-Service-Caller", "another_caller", message);
+  }
   if (!roleMeets(caller.role, operation.auth)) {
     const able = roleNames.filter((role) => roleMeets(role, operation.auth));
     return faultAt("forbidden", "", "not_allowed", `Roles that may: ${able.join(", ")}.`);
@@ -175,19 +184,10 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
     const message = "Only people who are signed in may; no API key does, whatever its role.";
     return faultAt("forbidden", "", "not_allowed", message);
   }
-  // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough: there the page that
-  // a browser writes for has to be ours.
-  if (caller.key_id !== null) return null;
-  if (operation.method === "GET") return null;
-  if (!isSameOrigin(request.headers, deps.public_url())) {
-    const message = "Without an API key a browser may write for the service's own pages only.";
-    return faultAt("forbidden", "/Origin", "cross_origin", message);
-  }
-  // A login in another tab changes the cookie under a page: what it goes on to write would be another person's word.
-  const page_of = request.headers[caller_header];
-  if (page_of === undefined || page_of === caller.actor) return null;
-  const message = "Somebody else has signed in in this browser since this page was opened. Nothing was done.";
-  return faultAt("forbidden", "/X-Service-Caller", "another_caller", message);
+  // The page that a browser writes for has to be ours.
+  if (!unasked || isSameOrigin(request.headers, deps.public_url())) return null;
+  const message = "Without an API key a browser may write for the service's own pages only.";
+  return faultAt("forbidden", "/Origin", "cross_origin", message);
 }
 
 function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {

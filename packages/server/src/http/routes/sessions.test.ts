@@ -222,6 +222,9 @@ describe("sessions", () => {
     expect(
       (await nodes.send("GET", "/v1/me", { cookie: bob.cookie, headers: { "x-service-caller": id } })).status,
     ).toBe(200);
+    // Also where the other one's role would not do: what it may is no answer to whoever wrote.
+    const { cookie } = await nodes.joined(ann.cookie, "reviewer");
+    expect((await write(id, cookie)).json.error.details).toMatchObject([{ code: "another_caller" }]);
     // A key says whom it speaks for.
     const org = await testOrganization(database.db);
     const { api_key } = await org.key({ role: "admin" });
