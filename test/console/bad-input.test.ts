@@ -185,6 +185,10 @@ inBrowser("bad input", () => {
       ),
     ).toBe(true);
     expect(await page.getByRole("dialog").count()).toBe(1);
+    // A field of one line keeps the line separators that a text was copied with.
+    await name.fill("of two\u2028lines");
+    await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
 
     await page.goto("/backtest?days=abc");
     expect(await page.getByLabel("Actions of").inputValue()).toBe("7");

@@ -38,7 +38,7 @@ function described(id: string, { hint, wrong }: Common) {
 }
 
 /** The browser takes spaces for a text, the service does not: said where it is typed, it says of which field. */
-const not_blank = { pattern: String.raw`.*\S.*`, title: "Something other than spaces" } as const;
+const not_blank = { pattern: String.raw`[\s\S]*\S[\s\S]*`, title: "Something other than spaces" } as const;
 
 export function TextField({ label, hint, wrong, ...input }: Common & ComponentProps<"input">) {
   const id = useId();
