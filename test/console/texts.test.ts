@@ -52,6 +52,14 @@ describe("texts of strangers", () => {
     }
   });
 
+  test("show the spaces of a text of nothing else, which would be a link that nobody sees, as escapes", () => {
+    const shown = (text: string, lines = false) => textParts(text, lines).map((part) => part.text);
+    expect(shown("  ")).toEqual(["\\u0020", "\\u0020"]);
+    expect(shown(" \n ", true)).toEqual(["\\u0020", "\n", "\\u0020"]);
+    expect(shown("  a  b ")).toEqual(["  a  b "]);
+    expect(shown("")).toEqual([]);
+  });
+
   test.each([
     ["a heart in colour", "\u2764\ufe0f"],
     ["a key", "1\ufe0f\u20e3"],

@@ -16,6 +16,7 @@ export interface TextPart {
 const emojiStyle = /(?<=(?![\p{Emoji_Presentation}\p{ASCII}])\p{Emoji})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)/uy;
 
 const names: Readonly<Record<string, string>> = {
+  " ": "space, in a text of nothing else",
   "\u001b": "escape: begins a terminal command",
   "\u0000": "null character",
   "\u00ad": "soft hyphen",
@@ -77,11 +78,13 @@ export function textParts(text: string, lines: boolean, written: (char: string) 
   let plain = "";
   let marks = 0;
   let at = 0;
+  // As the name of an agent or the title of a policy it would be a link that nobody sees and no screen reader names.
+  const blank = text.trim() === "";
   for (const char of text) {
     marks = /\p{M}/u.test(char) ? marks + 1 : 0;
     emojiStyle.lastIndex = at;
     at += char.length;
-    const shows = !hiddenCharacter.test(char) || emojiStyle.test(text);
+    const shows = char === " " ? !blank : !hiddenCharacter.test(char) || emojiStyle.test(text);
     const kept = (lines && (char === "\n" || char === "\t")) || (shows && marks <= marks_max);
     if (kept) {
       plain += char;
