@@ -248,3 +248,16 @@ test("a long name of a client is cut to what an agent's may be, and tools of sev
   expect(submitted[0]?.intent.agent.id).toBe("c".repeat(128));
   await governor.end();
 });
+
+test.each([[{ n: 1, N: 5_000 }], [{ a: [{ to: "ann", "\u212a": 1, k: 2 }] }], [{ s: 1, "\u017f": 2 }]])(
+  "names that differ in capitals only are not decided on, as the server may take the other one: %j",
+  async (given) => {
+    const { governor, toServer, toClient, submitted } = governed();
+    governor.fromClient(callOf(1, "pay", given));
+    expect(JSON.parse(toClient[0] ?? "{}").result).toMatchObject({ isError: true });
+    expect([...toServer, ...submitted]).toEqual([]);
+    governor.fromClient(callOf(2, "pay", { n: 1, m: [{ n: 1 }, { N: 2 }] }));
+    await soon(() => expect(toServer).toHaveLength(1));
+    await governor.end();
+  },
+);

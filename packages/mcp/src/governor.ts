@@ -19,6 +19,7 @@ import {
   answer,
   error_codes,
   hasLookAlike,
+  hasTwins,
   idKey,
   isMessage,
   isObject,
@@ -137,6 +138,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments"]))
       return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
     if (losesDigits(given)) return void send(answer(id, notMade(too_large, null)));
+    if (hasTwins(given)) return void send(answer(id, notMade(twins, null)));
     const asked = JSON.stringify([name, given]);
     const made: Call = { deciding: new AbortController(), answered: null };
     calls.set(key, made);
@@ -249,6 +251,9 @@ export function createGovernor(options: GovernorOptions): Governor {
 
 const too_large =
   "Nothing was done: a number in the arguments is too large to be handed on as it is. Numbers from 2^53 on can only be given as texts.";
+
+const twins =
+  "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";
 
 /** In place of an answer that does not come, for the record. */
 function ended(message: string): Answered {

@@ -32,9 +32,17 @@ export function isObject(value: unknown): value is JsonObject {
  * the last one counts: `Method` would be the method.
  */
 export function hasLookAlike(object: JsonObject, names: readonly string[]): boolean {
-  // By way of the upper case, which also folds what has no other: U+017F is an s.
-  const folded = (name: string) => name.toUpperCase().toLowerCase();
   return Object.keys(object).some((name) => !names.includes(name) && names.includes(folded(name)));
+}
+
+/** One spelling for those that differ in case only. By way of the upper case, which also folds what has no other: U+017F is an s. */
+const folded = (name: string): string => name.normalize("NFKC").toUpperCase().toLowerCase();
+
+/** Whether two members of one object, at any depth, are one to whoever reads names in any case: what was decided on may be the other. */
+export function hasTwins(value: Json | undefined): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const names = Array.isArray(value) ? [] : Object.keys(value).map(folded);
+  return new Set(names).size < names.length || Object.values(value).some(hasTwins);
 }
 
 const members = ["jsonrpc", "id", "method", "params", "result", "error"];
