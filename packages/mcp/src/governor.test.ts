@@ -256,7 +256,7 @@ test.each([[{ n: 1, N: 5_000 }], [{ a: [{ to: "ann", "\u212a": 1, k: 2 }] }], [{
     governor.fromClient(callOf(1, "pay", given));
     expect(JSON.parse(toClient[0] ?? "{}").result).toMatchObject({ isError: true });
     expect([...toServer, ...submitted]).toEqual([]);
-    governor.fromClient(callOf(2, "pay", { n: 1, m: [{ n: 1 }, { N: 2 }] }));
+    governor.fromClient(callOf(2, "pay", { n: 1, m: [{ n: 1 }, { N: 2 }], m2: 1, "m²": 2 }));
     await soon(() => expect(toServer).toHaveLength(1));
     await governor.end();
   },

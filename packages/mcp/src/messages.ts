@@ -36,7 +36,7 @@ export function hasLookAlike(object: JsonObject, names: readonly string[]): bool
 }
 
 /** One spelling for those that differ in case only. By way of the upper case, which also folds what has no other: U+017F is an s. */
-const folded = (name: string): string => name.normalize("NFKC").toUpperCase().toLowerCase();
+const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
 /** Whether two members of one object, at any depth, are one to whoever reads names in any case: what was decided on may be the other. */
 export function hasTwins(value: Json | undefined): boolean {
@@ -47,7 +47,7 @@ export function hasTwins(value: Json | undefined): boolean {
 
 const members = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/** A message that both sides read alike; what is left out of it is what JSON-RPC has no place for. */
+/** A message that both sides read alike. Members that JSON-RPC has no place for are let be. */
 export function isMessage(value: unknown): value is Message {
   if (!isObject(value) || value["jsonrpc"] !== "2.0" || hasLookAlike(value, members)) return false;
   const { id, method, params } = value;
