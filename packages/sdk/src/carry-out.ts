@@ -1,9 +1,7 @@
 /** From the question to the deed: an action is done only as it was let through, and what came of it is recorded. */
 import type { Decision, IntentSubmission, ObservationInput } from "@countersign/contract";
 import type { Client } from "./client.ts";
-
-/** The parameters of an action: `payload.content` of its intent. */
-export type ActionContent = Readonly<Record<string, unknown>>;
+import { type ActionContent, plainContent } from "./plain-content.ts";
 
 /** The part of the client that carrying out needs. */
 export type DecidingClient = Pick<Client, "submitIntent" | "waitForOutcome" | "recordObservation">;
@@ -37,8 +35,8 @@ export class ActionBlocked extends Error {
 /**
  * Asks whether an action may be done, waits for people where they have to look at it, and runs it as it was let through: with
  * the content that was submitted, or with what policies or a reviewer made of it. Records what came of it without keeping the
- * result waiting. Throws `ActionBlocked`, what `run` throws, the signal's reason, and what the client throws: then there is no
- * decision and nothing is run.
+ * result waiting. Throws `ActionBlocked`, what `run` throws, the signal's reason, a TypeError for content that JSON cannot write,
+ * and what the client throws: then there is no decision and nothing is run.
  */
 export async function carryOut<Result>(
   client: DecidingClient,
@@ -48,7 +46,7 @@ export async function carryOut<Result>(
 ): Promise<Result> {
   const { mode, signal } = options;
   // A copy: whoever changes the object while people look at it changes nothing of what is done.
-  const content = structuredClone(submission.intent.payload?.content ?? {});
+  const content = plainContent(submission.intent.payload?.content ?? {});
   const { decision } = await client.submitIntent(submission, { mode, signal });
   return carryOutDecided(client, decision, content, run, options);
 }
@@ -63,7 +61,10 @@ export async function carryOutDecided<Result>(
 ): Promise<Result> {
   const { intent_id } = asked;
   const record = (observation: ObservationInput): void =>
-    void client.recordObservation(intent_id, observation).catch((error: unknown) => onUnrecorded(error, intent_id));
+    void client
+      .recordObservation(intent_id, observation)
+      .catch((error: unknown) => onUnrecorded(error, intent_id))
+      .catch((error: unknown) => warn(error, intent_id));
   let decision = asked;
   if (decision.status === "pending") {
     onPending?.(decision);

@@ -81,6 +81,39 @@ test("a call runs with what was asked about, whatever becomes of its parameters 
   expect(await carryOut(client, submission, ({ usd }) => usd, { onPending })).toBe(500);
 });
 
+test.each([
+  [{ to: new Set(["eve"]) }, "params.to is an instance of Set"],
+  [{ at: [{ when: new Date(0) }] }, "params.at[0].when is an instance of Date"],
+  [{ usd: Number.POSITIVE_INFINITY }, "params.usd is Infinity"],
+  [{ usd: 5n }, "params.usd is 5"],
+  [{ to: ["ann", undefined] }, "params.to[1] is undefined"],
+  [{ sendNotification: () => null }, "params.sendNotification is a function"],
+  [{ signal: AbortSignal.abort() }, "params.signal is an instance of AbortSignal"],
+  [["ann"], "an object with its parameters"],
+  ["ann", "an object with its parameters"],
+] as [object, string][])("nobody is asked about parameters that JSON would change: %o", async (params, told) => {
+  const { client, submitted } = answering({ outcome: "approve" });
+  const run = vi.fn();
+  const refused = expect.objectContaining({ name: "TypeError", message: expect.stringContaining(told) });
+  await expect(guardOf(client).fn("pay", run)(params)).rejects.toEqual(refused);
+  const submission = { intent: { agent: { id: "bot" }, action: { verb: "pay" }, payload: { content: params } } };
+  await expect(carryOut(client, submission as IntentSubmission, run)).rejects.toEqual(refused);
+  expect(submitted).toEqual([]);
+  expect(run).not.toHaveBeenCalled();
+});
+
+test("parameters that hold themselves are refused; those named twice and those left out are not", async () => {
+  const { client } = answering({ outcome: "approve" });
+  const guarded = guardOf(client).fn("pay", (given: object) => given);
+  const ann = { name: "ann" };
+  const params = { from: ann, to: [ann], cc: undefined, ["__proto__"]: 1 };
+  expect(JSON.stringify(await guarded(params))).toBe('{"from":{"name":"ann"},"to":[{"name":"ann"}],"__proto__":1}');
+  expect(await guarded(undefined as unknown as object)).toEqual({});
+  const round: Record<string, unknown> = {};
+  round["self"] = [round];
+  await expect(guarded(round)).rejects.toThrow("params.self[0] holds itself");
+});
+
 test("a changed call runs as it was changed", async () => {
   const { client } = answering({ outcome: "approve_modified", modified_content: { usd: 1 } });
   expect(await guardOf(client).fn("pay", ({ usd }: { usd: number }) => usd)({ usd: 5 })).toBe(1);
@@ -183,6 +216,10 @@ test("a result that tells of a failure is given and recorded as one; what cannot
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   await carryOut(deaf, submission, () => "");
   await vi.waitFor(() => expect(warned).toHaveBeenCalledWith(expect.stringContaining("int_1"), lost));
+  const wrong = new Error("onUnrecorded itself");
+  onUnrecorded.mockThrow(wrong);
+  await carryOut(deaf, submission, () => "", { onUnrecorded });
+  await vi.waitFor(() => expect(warned).toHaveBeenCalledWith(expect.stringContaining("int_1"), wrong));
   warned.mockRestore();
 });
 
@@ -203,6 +240,33 @@ test("tools of a framework keep what they are, with their functions guarded, `th
   expect(submitted[0]?.intent.action.verb).toBe("pay");
   expect(await tools.pay.execute({ usd: 5 })).toBe(6);
   expect(submitted).toHaveLength(1);
+});
+
+test("a tool that is an instance of a class keeps its methods", async () => {
+  class Tool {
+    fee = 1;
+    execute({ usd }: { usd: number }) {
+      return usd + this.fee;
+    }
+    needsApproval() {
+      return this.fee > 0;
+    }
+  }
+  const { pay } = guardOf(answering({ outcome: "approve" }).client).tools({ pay: new Tool() });
+  expect(pay.needsApproval()).toBe(true);
+  expect(pay).toBeInstanceOf(Tool);
+  expect(await pay.execute({ usd: 5 })).toBe(6);
+});
+
+test("a function that turns out to give its result in parts has failed, before its first part", async () => {
+  const { client, observed } = answering({ outcome: "approve" });
+  const begun = vi.fn();
+  async function* parts() {
+    yield begun();
+  }
+  await expect(guardOf(client).fn("pay", () => parts())({})).rejects.toThrow("pay gives its result in parts");
+  expect(begun).not.toHaveBeenCalled();
+  expect(observed).toEqual([{ status: "failed", detail: expect.stringContaining("in parts") }]);
 });
 
 test("a tool that cannot be guarded is refused, not let be", () => {

@@ -1,6 +1,7 @@
 /** Puts the service between an agent's framework and its tools. No framework is needed here: tools are told by their shape. */
 import type { ContextDocument, Intent } from "@countersign/contract";
-import { type ActionContent, type CarryOutOptions, carryOut, type DecidingClient } from "./carry-out.ts";
+import { type CarryOutOptions, carryOut, type DecidingClient } from "./carry-out.ts";
+import { type ActionContent, plainContent } from "./plain-content.ts";
 
 /** What is asked about every call of a guarded tool. */
 export interface GuardOptions extends Pick<CarryOutOptions<unknown>, "onPending" | "onUnrecorded"> {
@@ -29,9 +30,10 @@ export interface ExecutableTool {
 /** Guards tools. */
 export interface Guard {
   /**
-   * The same function, asked about before each call. Its first argument is an object with the parameters; the rest is handed on,
-   * and where one of them has an AbortSignal as `signal` or `abortSignal`, that ends the waiting. Throws `ActionBlocked` in
-   * place of a call that may not be made, and what the client throws where there is no decision.
+   * The same function, asked about before each call. Its first argument is an object with the parameters, as JSON can write them;
+   * the rest is handed on, and where one of them has an AbortSignal as `signal` or `abortSignal`, that ends the waiting. Throws
+   * `ActionBlocked` in place of a call that may not be made, a TypeError for parameters that would be decided on as others, and
+   * what the client throws where there is no decision.
    */
   fn<Params extends object, Rest extends unknown[], Result>(
     verb: string,
@@ -52,11 +54,10 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
     verb: string,
     run: (params: Params, ...rest: Rest) => Result | Promise<Result>,
   ): (params: Params, ...rest: Rest) => Promise<Result> {
-    if (/^Async(?:Generator)Function$|^GeneratorFunction$/.test(run.constructor.name))
-      throw new TypeError(`${verb} gives its result in parts: what it does could not be told from what it says`);
+    if (/^(?:Async)?GeneratorFunction$/.test(run.constructor.name)) throw inParts(verb);
     return async (params, ...rest) => {
       // As it was when it was called: `context` may take its time.
-      const content = structuredClone(params) as ActionContent;
+      const content = plainContent(params ?? {});
       const { type, target, summary, ...said } = describe?.(verb, content) ?? {};
       const known = await context?.(verb, content);
       const submission = {
@@ -70,7 +71,12 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
         ...(membrane_id !== undefined && { membrane_id }),
       };
       const signal = rest.map(signalIn).find((each) => each !== undefined);
-      return carryOut(client, submission, async (approved) => run(approved as Params, ...rest), {
+      const once = async (approved: ActionContent) => {
+        const result = await run(approved as Params, ...rest);
+        if (/^\[object (?:Async)?Generator\]$/.test(Object.prototype.toString.call(result))) throw inParts(verb);
+        return result;
+      };
+      return carryOut(client, submission, once, {
         ...{ mode, signal },
         ...(onPending !== undefined && { onPending }),
         ...(onUnrecorded !== undefined && { onUnrecorded }),
@@ -85,11 +91,19 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
         const { execute } = tool;
         if (typeof execute !== "function")
           throw new TypeError(`${verb} has no function to guard: it is carried out elsewhere`);
-        return [verb, { ...tool, execute: fn(verb, execute.bind(tool)) }];
+        // With its prototype: tools that are instances of a class have methods, too.
+        const same = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool));
+        const own = { value: fn(verb, execute.bind(tool)), writable: true, enumerable: true, configurable: true };
+        return [verb, Object.defineProperty(same, "execute", own)];
       });
       return Object.fromEntries(guarded) as typeof tools;
     },
   };
+}
+
+/** What such a function does, it does after it was called: neither asked about nor recorded could it be. */
+function inParts(verb: string): TypeError {
+  return new TypeError(`${verb} gives its result in parts: what it does could not be told from what it says`);
 }
 
 /** Of the options that a framework hands to a tool. */

@@ -1,7 +1,6 @@
 /** The typed client of Countersign. It needs `fetch` and nothing else. */
 export {
   ActionBlocked,
-  type ActionContent,
   type CarryOutOptions,
   carryOut,
   carryOutDecided,
@@ -17,6 +16,7 @@ export type { DecisionOptions, IntentQuery, SubmitOptions } from "./intents.ts";
 export type { AuditQuery, OverviewOptions } from "./organization.ts";
 export type { OverrideQuery } from "./overrides.ts";
 export type { Page, PageQuery } from "./page.ts";
+export type { ActionContent } from "./plain-content.ts";
 export type { TransportOptions } from "./transport.ts";
 export { type ContextRequest, verifyContextRequest } from "./verify-context-request.ts";
 export { type VerifiedWebhook, type VerifyOptions, verifyWebhook, WebhookRejected } from "./verify-webhook.ts";
