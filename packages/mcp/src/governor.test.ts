@@ -66,6 +66,14 @@ test("the server reads what was decided: a name that stands twice, in a call or 
   expect(toServer).toEqual([callOf(1, "b", { n: 2 })]);
 });
 
+test("a call has what JSON-RPC has a place for and nothing else: a strict server never answers one with more", async () => {
+  const { governor, toServer } = governed();
+  governor.fromClient(JSON.stringify({ ...JSON.parse(callOf(1)), tenant: "other", result: {}, error: {} }));
+  const bare = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "look" } };
+  governor.fromClient(JSON.stringify({ ...bare, trace: 1 }));
+  await soon(() => expect(toServer).toEqual([callOf(1), JSON.stringify(bare)]));
+});
+
 test("no line of a client brings a call to the server that was not approved", async () => {
   const odd = fc.oneof(fc.jsonValue(), fc.constantFrom("tools/call", "Tools/Call", "tools/call ", "2.0", "pay", null));
   const message = fc.record(

@@ -129,8 +129,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     return cancelled.answered === null;
   }
 
-  function call(message: Message, params: JsonObject): void {
-    const { id } = message;
+  function call({ id, method }: Message, params: JsonObject): void {
     const { name, arguments: given = {} } = params;
     if (id === undefined) return void note("a call of a tool without an id was dropped: nobody hears what comes of it");
     const key = idKey(id);
@@ -151,7 +150,8 @@ export function createGovernor(options: GovernorOptions): Governor {
         new Promise((resolve) => {
           made.answered = resolve;
           const none = params["arguments"] === undefined && Object.keys(content).length === 0;
-          toServer(JSON.stringify(none ? message : { ...message, params: { ...params, arguments: content } }));
+          const made_with = none ? params : { ...params, arguments: content };
+          toServer(JSON.stringify({ jsonrpc: "2.0", id, method, params: made_with }));
         }),
       wait: () => keepWaiting(made, params),
       leave: (intent_id) => remember(asked, intent_id),
