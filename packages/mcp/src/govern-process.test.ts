@@ -1,17 +1,18 @@
 /** Servers and clients that do not read, do not end or leave others behind. */
 import { PassThrough } from "node:stream";
 import { afterEach, expect, test } from "vitest";
-import { governProcess } from "./govern-process.ts";
+import { governProcess, type ProcessOptions } from "./govern-process.ts";
+import { LineTooLong } from "./json-lines.ts";
 
 const never = () => new Promise<never>(() => undefined);
 
 /** A governed server that is a program of Node. */
-function serving(program: string) {
+function serving(program: string, client: Partial<ProcessOptions["client"]> = {}) {
   const input = new PassThrough();
   const output = new PassThrough();
   const ending = new AbortController();
   const code = governProcess({
-    client: { submitIntent: never, getDecision: never, waitForOutcome: never, recordObservation: never },
+    client: { submitIntent: never, getDecision: never, waitForOutcome: never, recordObservation: never, ...client },
     ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },
     ...{ command: process.execPath, args: ["-e", program], env: { PATH: process.env["PATH"] } },
     ...{ input, output, signal: ending.signal, note: () => undefined },
@@ -29,6 +30,20 @@ test("a server that ends while the client still has much to say is told by its e
   const { input, output, code } = serving('console.log("{}"); setTimeout(() => process.exit(7), 300)');
   output.once("data", () => input.write(large));
   expect(await code).toBe(7);
+});
+
+test("a server whose answer is longer than a message may be is given up, and what it was called for is recorded", async () => {
+  const observed: unknown[] = [];
+  const { input, code } = serving(
+    "process.stdin.once('data', () => process.stdout.write('x'.repeat(65 * 1_048_576))); setInterval(() => 0, 1000)",
+    {
+      submitIntent: async () => ({ intent_id: "int_1", decision: { intent_id: "int_1", outcome: "approve" } }) as never,
+      recordObservation: async (_, observation) => observed.push(observation) as never,
+    },
+  );
+  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}\n');
+  await expect(code).rejects.toThrow(LineTooLong);
+  expect(observed).toMatchObject([{ status: "failed" }]);
 });
 
 test("a server that is slow to read leaves nothing behind for each time that it was waited for", async () => {

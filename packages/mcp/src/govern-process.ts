@@ -50,6 +50,11 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
     server.kill("SIGTERM");
     timers.push(setTimeout(() => server.kill("SIGKILL"), patience_ms));
   };
+  // No call begins any more; what came of the others is recorded, however it ended.
+  const settle = async (): Promise<void> => {
+    input.destroy();
+    await Promise.race([governor.end(), new Promise<void>((resolve) => timers.push(setTimeout(resolve, patience_ms)))]);
+  };
   // Its output ends when all have gone that it started: they are not waited for, but whoever reads slowly is.
   const leave = (): void => {
     if (output.writableNeedDrain) timers.push(setTimeout(leave, patience_ms));
@@ -60,8 +65,7 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
   const fromServer = pass(server.stdout, governor.fromServer, output);
   const fromClient = pass(input, governor.fromClient, server.stdin);
   try {
-    await Promise.race([fromClient, Promise.all([exited, fromServer])]);
-    await Promise.race([governor.end(), new Promise<void>((resolve) => timers.push(setTimeout(resolve, patience_ms)))]);
+    await Promise.race([fromClient, Promise.all([exited, fromServer])]).finally(settle);
     endServer();
     const [code, ended_by] = await exited;
     await fromServer;

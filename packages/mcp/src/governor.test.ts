@@ -154,6 +154,13 @@ test("what is nested too deep to be written is refused, and the next message is 
   await soon(() => expect(toServer).toEqual([callOf(2)]));
 });
 
+test("when it is over no call begins: nobody would record what came of it", async () => {
+  const { governor, toServer, toClient, submitted } = governed();
+  await governor.end();
+  governor.fromClient(callOf(1));
+  expect([...submitted, ...toServer, ...toClient]).toEqual([]);
+});
+
 test("the calls of a batch are decided one by one", async () => {
   const { governor, toServer, toClient } = governed(({ intent }) => ({
     outcome: intent.action.verb === "pay" ? "block" : "approve",

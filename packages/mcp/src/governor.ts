@@ -58,7 +58,7 @@ export interface GovernorOptions {
 export interface Governor {
   fromClient(line: string): void;
   fromServer(line: string): void;
-  /** Nothing comes any more: calls that wait end, and those that the server has end as failed. Resolves when all is recorded. */
+  /** The client is not heard any more: calls that wait end, and those that the server has end as failed. Resolves when all is recorded. */
   end(): Promise<void>;
 }
 
@@ -90,6 +90,7 @@ export function createGovernor(options: GovernorOptions): Governor {
   let tools = new Map<string, KnownTool>();
   let agent_id = options.agent_id ?? "mcp-client";
   let server_name: string | null = null;
+  let is_over = false;
 
   const send = (message: JsonObject): void => toClient(JSON.stringify(message));
 
@@ -206,6 +207,7 @@ export function createGovernor(options: GovernorOptions): Governor {
 
   return {
     fromClient(line) {
+      if (is_over) return;
       let read: unknown;
       try {
         read = JSON.parse(line);
@@ -240,6 +242,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
 
     async end() {
+      is_over = true;
       for (const { deciding, answered } of calls.values()) {
         deciding.abort(new Cancelled());
         answered?.(ended("The connection ended while it ran."));
