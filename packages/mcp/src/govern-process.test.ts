@@ -49,11 +49,20 @@ test("a server whose answer is longer than a message may be is given up, and wha
 test("a server that is slow to read leaves nothing behind for each time that it was waited for", async () => {
   process.on("warning", hear);
   const { input, code } = serving("process.stdin.resume().on('end', () => process.exit(0))");
-  for (let n = 0; n < 30; n++) input.write(large);
+  for (let n = 0; n < 100; n++) input.write(large);
   input.end();
   expect(await code).toBe(0);
   expect(warnings).toEqual([]);
 });
+
+test("a client that ends is heard of, also where its server has read nothing of what it said", async () => {
+  const { input, output, code } = serving("setInterval(() => 0, 1000); console.log('{}')");
+  output.once("data", () => {
+    for (let n = 0; n < 8; n++) input.write(large);
+    input.end();
+  });
+  expect(await code).toBe(128 + 15);
+}, 15_000);
 
 test("a server that will not end when it is told to is ended", async () => {
   const { output, ending, code } = serving(
