@@ -9,16 +9,7 @@ import {
   carryOutDecided,
   type DecidingClient,
 } from "@countersign/sdk";
-import {
-  answer,
-  changed,
-  isObject,
-  type Json,
-  type JsonObject,
-  type Message,
-  notMade,
-  type RequestId,
-} from "./messages.ts";
+import { answer, changed, isObject, type Json, type JsonObject, notMade, type RequestId } from "./messages.ts";
 
 /** A call as the client made it. */
 export interface AskedCall {
@@ -46,7 +37,7 @@ export interface CallDeps {
 
 /** An answer of the server, and the line that it stood in. */
 export interface Answered {
-  readonly message: Message;
+  readonly message: JsonObject;
   readonly line: string;
 }
 
@@ -113,12 +104,12 @@ function lineFor(done: Answered & { readonly approved: JsonObject; readonly deci
 
 /** What the server says of a call that failed; null: it did not. */
 function failureOf({ message: { error, result } }: Answered): string | null {
-  if (error !== undefined) return `error of the server: ${textIn(error)}`;
-  return result?.["isError"] === true ? "the tool says that it failed" : null;
+  if (result === undefined || (error ?? null) !== null) return `error of the server: ${textIn(error)}`;
+  return isObject(result) && result["isError"] === true ? "the tool says that it failed" : null;
 }
 
 /** Servers say all sorts of things; what they did stays done, whatever they say. */
-function textIn(error: Json): string {
+function textIn(error: Json | undefined): string {
   const message = isObject(error) ? error["message"] : null;
   return typeof message === "string" ? message : "it does not say which";
 }

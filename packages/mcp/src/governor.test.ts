@@ -212,6 +212,37 @@ test("an approval without changes hands the server's line on as it came, and a c
   await soon(() => expect(toClient).toEqual([spaced]));
 });
 
+const answered =
+  '{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":9007199254740993,"m":1.0,"text":"\\"12345678901234567"}}';
+
+test.each([
+  ["in an array", `[{"jsonrpc":"2.0","method":"notifications/x"},${answered}]`],
+  ["with a method", answered.replace("{", '{"method":"ping",')],
+  ["with a method that is none", answered.replace("{", '{"method":null,')],
+  ["with no error beside its result", answered.replace("{", '{"error":null,')],
+  ["without its version", answered.replace('"jsonrpc":"2.0",', "")],
+])("an answer is one however it comes, and what came of its call is recorded: %s", async (how, said) => {
+  const { governor, toServer, toClient, observed } = governed();
+  governor.fromClient(callOf(1));
+  governor.fromServer(said);
+  expect(toClient.join()).not.toContain("result");
+  await soon(() => expect(toServer).toHaveLength(1));
+  governor.fromServer(said);
+  await soon(() => expect(observed).toEqual([{ status: "executed" }]));
+  expect(toClient.at(-1)).toBe(how === "in an array" ? answered : said);
+  await governor.end();
+  expect(observed).toHaveLength(1);
+});
+
+test("an array of the server that is nested too deep to be written is dropped, and told", () => {
+  const { governor, toClient, notes } = governed();
+  governor.fromServer(`[${answered},[${"[".repeat(50_000)}${"]".repeat(50_000)}]]`);
+  expect(toClient).toEqual([]);
+  expect(notes).toEqual([expect.stringContaining("nested too deep")]);
+  for (const each of ["[]", "[7", " [ ]"]) governor.fromServer(each);
+  expect(toClient).toEqual(["[]", "[7", " [ ]"]);
+});
+
 test("what was waited for and left is remembered for the last thousand calls", async () => {
   const { governor, toClient, submitted } = governed(() => ({ outcome: null, status: "pending" }), { wait_ms: 0 });
   for (let n = 0; n <= 1_000; n++) governor.fromClient(callOf(n, "pay", { n }));

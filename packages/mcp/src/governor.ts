@@ -13,20 +13,22 @@
  * another call in it than the one that was decided.
  */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
+import { elementsIn } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
 import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
 import {
   answer,
+  answerIn,
   error_codes,
   hasLookAlike,
   hasTwins,
   idKey,
+  isId,
   isMessage,
   isObject,
   type JsonObject,
   losesDigits,
   type Message,
-  messageIn,
   notMade,
   refusal,
 } from "./messages.ts";
@@ -123,7 +125,7 @@ export function createGovernor(options: GovernorOptions): Governor {
 
   /** Whether that was all: of a call that the server has it hears itself. */
   function cancel(id: unknown): boolean {
-    const cancelled = typeof id === "string" || typeof id === "number" ? calls.get(idKey(id)) : undefined;
+    const cancelled = isId(id) ? calls.get(idKey(id)) : undefined;
     if (cancelled === undefined) return false;
     cancelled.deciding.abort(new Cancelled());
     cancelled.answered?.(ended("The client cancelled it while it ran."));
@@ -205,6 +207,18 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (reviews.size > reviews_remembered_max) reviews.delete(oldest);
   }
 
+  function hear(line: string): void {
+    const message = answerIn(line);
+    if (message === null) return void toClient(line);
+    const key = idKey(message.id);
+    const made = calls.get(key);
+    if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
+    if (made !== undefined) return void made.answered({ message, line });
+    if (isObject(message["result"])) lessons.get(key)?.(message["result"]);
+    lessons.delete(key);
+    toClient(line);
+  }
+
   return {
     fromClient(line) {
       if (is_over) return;
@@ -229,16 +243,13 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
 
     fromServer(line) {
-      const message = messageIn(line);
-      const id = message?.method === undefined ? message?.id : undefined;
-      if (message === null || id === undefined) return void toClient(line);
-      const key = idKey(id);
-      const made = calls.get(key);
-      if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
-      if (made !== undefined) return void made.answered({ message, line });
-      if (isObject(message.result)) lessons.get(key)?.(message.result);
-      lessons.delete(key);
-      toClient(line);
+      try {
+        const elements = elementsIn(line);
+        for (const each of elements.length === 0 ? [line] : elements) hear(each);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        note("an array of the server was dropped: it is nested too deep");
+      }
     },
 
     async end() {
@@ -260,7 +271,7 @@ const twins =
 
 /** In place of an answer that does not come, for the record. */
 function ended(message: string): Answered {
-  return { message: { jsonrpc: "2.0", error: { message } }, line: "" };
+  return { message: { error: { message } }, line: "" };
 }
 
 /** What somebody calls itself. */

@@ -16,8 +16,11 @@ export interface Message extends JsonObject {
   /** Absent: an answer. */
   readonly method?: string;
   readonly params?: JsonObject;
-  readonly result?: JsonObject;
-  readonly error?: JsonObject;
+}
+
+/** What a server says of a request. */
+export interface Answer extends JsonObject {
+  readonly id: RequestId;
 }
 
 /** Numbers of JSON-RPC. */
@@ -51,20 +54,24 @@ const members = ["jsonrpc", "id", "method", "params", "result", "error"];
 export function isMessage(value: unknown): value is Message {
   if (!isObject(value) || value["jsonrpc"] !== "2.0" || hasLookAlike(value, members)) return false;
   const { id, method, params } = value;
-  if (id !== undefined && typeof id !== "string" && typeof id !== "number") return false;
+  if (id !== undefined && !isId(id)) return false;
   if (params !== undefined && !isObject(params)) return false;
   if (method === undefined) return id !== undefined && "result" in value !== "error" in value;
   return typeof method === "string";
 }
 
-/** The message that stands on a line; null: none that we understand. */
-export function messageIn(line: string): Message | null {
+/** The answer that stands on a line, also one that JSON-RPC would have otherwise: a client may take it for one. Null: none. */
+export function answerIn(line: string): Answer | null {
   try {
     const read: unknown = JSON.parse(line);
-    return isMessage(read) ? read : null;
+    return isObject(read) && isId(read["id"]) && ("result" in read || "error" in read) ? (read as Answer) : null;
   } catch {
     return null;
   }
+}
+
+export function isId(value: unknown): value is RequestId {
+  return typeof value === "string" || typeof value === "number";
 }
 
 /** Whether a number in it is another one when it is written anew: of whole ones from 2^53 on digits are lost when they are read. */
@@ -76,7 +83,7 @@ export function losesDigits(value: Json | undefined): boolean {
 /** One text for one id: `1` and `"1"` are two. */
 export const idKey = (id: RequestId): string => JSON.stringify(id);
 
-export function answer(id: RequestId, result: JsonObject): Message {
+export function answer(id: RequestId, result: JsonObject): JsonObject {
   return { jsonrpc: "2.0", id, result };
 }
 

@@ -1,0 +1,41 @@
+/** JSON that is written anew, with its numbers as they stood: `1.0`, and the digits that are lost from 2^53 on. */
+import { createHash } from "node:crypto";
+import type { Json } from "./messages.ts";
+
+/** What was read of a text. Numbers that would be written otherwise are texts in it, and `write` makes numbers of them again. */
+interface ExactJson {
+  readonly value: Json;
+  readonly write: (value: Json) => string;
+}
+
+/** Throws `SyntaxError`; `write` throws `RangeError` where it is nested too deep. */
+export function readExactly(text: string): ExactJson {
+  // Nothing in a text can be its own hash, however it is escaped.
+  const mark = createHash("sha256").update(text).digest("hex");
+  const marked = new RegExp(`"${mark}(.*?)"`, "g");
+  return {
+    value: JSON.parse(markNumbers(text, mark)),
+    write: (value) => JSON.stringify(value).replaceAll(marked, "$1"),
+  };
+}
+
+/** The elements of the array that stands on a line, each as a line; none where there is none. Throws `RangeError`. */
+export function elementsIn(line: string): string[] {
+  if (!/^\s*\[/.test(line)) return [];
+  try {
+    const { value, write } = readExactly(line);
+    return (value as readonly Json[]).map(write);
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+}
+
+function markNumbers(text: string, mark: string): string {
+  let in_string = false;
+  return text.replaceAll(/\\.|"|-?\d[-+.\deE]*/g, (token) => {
+    if (token === '"') in_string = !in_string;
+    const same = in_string || token === '"' || token.startsWith("\\") || String(Number(token)) === token;
+    return same ? token : `"${mark}${token}"`;
+  });
+}
