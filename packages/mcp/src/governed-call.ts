@@ -9,7 +9,8 @@ import {
   carryOutDecided,
   type DecidingClient,
 } from "@countersign/sdk";
-import { answer, changed, isObject, type Json, type JsonObject, notMade, type RequestId } from "./messages.ts";
+import { changedAnswer } from "./changed-answer.ts";
+import { answer, isObject, type Json, type JsonObject, notMade, type RequestId } from "./messages.ts";
 
 /** A call as the client made it. */
 export interface AskedCall {
@@ -39,6 +40,12 @@ export interface CallDeps {
 export interface Answered {
   readonly message: JsonObject;
   readonly line: string;
+}
+
+/** What a call was made with, and what let it through. */
+interface Approved {
+  readonly approved: JsonObject;
+  readonly decision: Decision;
 }
 
 /** People have not decided in time. The message tells the model what to do. */
@@ -96,10 +103,8 @@ function isOver(error: unknown): boolean {
 }
 
 /** The server's answer, as it came unless the call was changed. */
-function lineFor(done: Answered & { readonly approved: JsonObject; readonly decision: Decision }): string {
-  const { message, line, approved, decision } = done;
-  if (decision.outcome !== "approve_modified" || !isObject(message.result)) return line;
-  return JSON.stringify({ ...message, result: changed(message.result, approved, decision.intent_id) });
+function lineFor({ line, approved, decision }: Answered & Approved): string {
+  return decision.outcome === "approve_modified" ? changedAnswer(line, approved, decision.intent_id) : line;
 }
 
 /** What the server says of a call that failed; null: it did not. */

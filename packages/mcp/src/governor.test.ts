@@ -234,6 +234,17 @@ test.each([
   expect(observed).toHaveLength(1);
 });
 
+test("an answer that tells of a change keeps its numbers as they stood", async () => {
+  const modified = { outcome: "approve_modified", modified_content: { n: 0 } } as const;
+  const { governor, toServer, toClient } = governed(() => modified);
+  governor.fromClient(callOf(1));
+  await soon(() => expect(toServer).toEqual([callOf(1, "pay", { n: 0 })]));
+  governor.fromServer(answered);
+  await soon(() => expect(toClient).toHaveLength(1));
+  expect(JSON.parse(toClient[0] ?? "").result.content[0].text).toContain('{"n":0}');
+  expect(toClient[0]).toContain('"n":9007199254740993,"m":1.0,');
+});
+
 test("an array of the server that is nested too deep to be written is dropped, and told", () => {
   const { governor, toClient, notes } = governed();
   governor.fromServer(`[${answered},[${"[".repeat(50_000)}${"]".repeat(50_000)}]]`);

@@ -99,15 +99,3 @@ export function notMade(text: string, intent_id: string | null): JsonObject {
     ...(intent_id !== null && { _meta: { "countersign/intent_id": intent_id } }),
   };
 }
-
-/** The result of a call whose arguments were changed before it was made: the model is told, or it believes in its own. */
-export function changed(result: JsonObject, content: JsonObject, intent_id: string): JsonObject {
-  const text = `Countersign changed this call before it was made. It was made with: ${JSON.stringify(content)}`;
-  const said = Array.isArray(result["content"]) ? (result["content"] as readonly Json[]) : [];
-  const meta = isObject(result["_meta"]) ? result["_meta"] : {};
-  return {
-    ...result,
-    content: [...said, { type: "text", text }],
-    _meta: { ...meta, "countersign/intent_id": intent_id },
-  };
-}

@@ -1,0 +1,20 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { elementsIn, readExactly } from "./exact-json.ts";
+
+test("what is read and written anew has each number as it stood, and is the same else", () => {
+  const number = fc.constantFrom("1", "-0", "1.0", "1e3", "-12.50E+2", "9007199254740993", "0.1234567890123456789012");
+  const text = fc.string({ unit: fc.constantFrom('"', "\\", "1", "7.0", "-", "é", "\n", "[", "9007199254740993") });
+  const element = fc.oneof(
+    number,
+    text.map((each) => JSON.stringify(each)),
+    fc.tuple(text, number).map(([name, value]) => `{${JSON.stringify(name)}:[${value}]}`),
+  );
+  fc.assert(
+    fc.property(fc.array(element, { minLength: 1 }), (elements) => {
+      const { value, write } = readExactly(`[${elements}]`);
+      expect(write(value)).toBe(`[${elements}]`);
+      expect(elementsIn(` [${elements}] `)).toEqual(elements);
+    }),
+  );
+});
