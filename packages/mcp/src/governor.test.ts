@@ -99,6 +99,7 @@ test("no line of a client brings a call to the server that was not approved", as
 test.each([
   ["{", -32_700],
   ["7", -32_600],
+  ["[]", -32_600],
   [line({ id: {}, method: "ping" }), -32_600],
   [line({ id: 1 }), -32_600],
   [line({ id: 1, method: "tools/call", params: [] }), -32_600],

@@ -228,7 +228,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       } catch {
         return void send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
       }
-      for (const each of Array.isArray(read) ? read : [read]) {
+      for (const each of Array.isArray(read) && read.length > 0 ? read : [read]) {
         const refuse = (text: string) =>
           send(refusal(isMessage(each) ? (each.id ?? null) : null, error_codes.invalid_request, text));
         try {
