@@ -289,6 +289,20 @@ test("a review is gone on with also after a service that was away, and its appro
   expect(toServer).toHaveLength(1);
 });
 
+test("a name that is cut ends in a whole character, and whoever says it first keeps it", async () => {
+  const { governor, submitted } = governed();
+  const begin = (id: number, client: string, server: string) => {
+    governor.fromClient(line({ id, method: "initialize", params: { clientInfo: { name: client } } }));
+    governor.fromServer(line({ id, result: { serverInfo: { name: server } } }));
+  };
+  begin(1, `${"c".repeat(127)}😀`, "bank");
+  begin(2, "another", "safe");
+  governor.fromClient(callOf(3));
+  expect(submitted[0]?.intent.agent.id).toBe("c".repeat(127));
+  expect(submitted[0]?.intent.action.target?.identifier).toBe("bank");
+  await governor.end();
+});
+
 test("a long name of a client is cut to what an agent's may be, and tools of several pages are known", async () => {
   const { governor, submitted } = governed(undefined, { trust_annotations: true });
   governor.fromClient(line({ id: 0, method: "initialize", params: { clientInfo: { name: "c".repeat(500) } } }));

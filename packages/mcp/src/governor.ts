@@ -90,7 +90,7 @@ export function createGovernor(options: GovernorOptions): Governor {
   /** Reviews under way that nobody waits for, by what was asked. */
   const reviews = new Map<string, string>();
   let tools = new Map<string, KnownTool>();
-  let agent_id = options.agent_id ?? "mcp-client";
+  let agent_id = options.agent_id;
   let server_name: string | null = null;
   let is_over = false;
 
@@ -109,11 +109,11 @@ export function createGovernor(options: GovernorOptions): Governor {
       return void send(refusal(id, error_codes.invalid_request, "A call with this id is under way."));
     if (method === "tools/call") return void call(message, params);
     if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
-    if (method === "initialize" && options.agent_id === null) agent_id = nameIn(params["clientInfo"]) ?? agent_id;
+    if (method === "initialize") agent_id ??= nameIn(params["clientInfo"]);
     if (id !== undefined) {
       if (method === "initialize")
         lessons.set(idKey(id), ({ serverInfo }) => {
-          server_name = nameIn(serverInfo);
+          server_name ??= nameIn(serverInfo);
         });
       if (method === "tools/list")
         lessons.set(idKey(id), (result) => {
@@ -171,7 +171,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     const target = server_name === null ? {} : { target: { type: "mcp_server", identifier: server_name } };
     return {
       intent: {
-        agent: { id: agent_id, framework: "mcp", session_id },
+        agent: { id: agent_id ?? "mcp-client", framework: "mcp", session_id },
         action: { verb: name, ...target },
         payload: { content, ...(title !== null && { summary: title }) },
         ...(trust_annotations && { estimated_impact: { reversible: !destroys } }),
@@ -277,7 +277,9 @@ function ended(message: string): Answered {
 /** What somebody calls itself. */
 function nameIn(about: JsonObject[string] | undefined): string | null {
   const name = isObject(about) ? about["name"] : null;
-  return typeof name === "string" && name !== "" ? name.slice(0, agent_id_chars_max) : null;
+  return typeof name === "string" && name !== ""
+    ? name.slice(0, agent_id_chars_max).replace(/[\ud800-\udbff]$/, "")
+    : null;
 }
 
 function withSideEffect(context: ContextDocument | undefined, side_effect: boolean): ContextDocument {
