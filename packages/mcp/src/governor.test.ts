@@ -25,6 +25,7 @@ function governed(answering: Answering = () => ({ outcome: "approve" }), terms: 
       getDecision: async () => decided({ outcome: null, status: "pending" }),
       waitForOutcome: (_, signal) =>
         new Promise((resolve, reject) => {
+          signal?.throwIfAborted();
           rulings.push(resolve);
           signal?.addEventListener("abort", () => reject(signal.reason));
         }),
@@ -257,8 +258,10 @@ test("an array of the server that is nested too deep to be written is dropped, a
 
 test("what was waited for and left is remembered for the last thousand calls", async () => {
   const { governor, toClient, submitted } = governed(() => ({ outcome: null, status: "pending" }), { wait_ms: 0 });
-  for (let n = 0; n <= 1_000; n++) governor.fromClient(callOf(n, "pay", { n }));
-  await soon(() => expect(toClient).toHaveLength(1_001));
+  for (let n = 0; n <= 1_000; n++) {
+    governor.fromClient(callOf(n, "pay", { n }));
+    if (n % 250 === 0) await soon(() => expect(toClient).toHaveLength(n + 1));
+  }
   governor.fromClient(callOf("again", "pay", { n: 1_000 }));
   await soon(() => expect(toClient).toHaveLength(1_002));
   expect(submitted).toHaveLength(1_001);
@@ -300,6 +303,20 @@ test("a name that is cut ends in a whole character, and whoever says it first ke
   governor.fromClient(callOf(3));
   expect(submitted[0]?.intent.agent.id).toBe("c".repeat(127));
   expect(submitted[0]?.intent.action.target?.identifier).toBe("bank");
+  await governor.end();
+});
+
+test("more calls under way than a client can mean are refused, until some of them end", async () => {
+  const { governor, toClient, submitted, rule } = governed(() => ({ outcome: null, status: "pending" }));
+  for (let n = 0; n <= 256; n++) governor.fromClient(callOf(n, "pay", { n }));
+  expect(toClient.map((each) => JSON.parse(each))).toMatchObject([{ id: 256, error: { code: -32_010 } }]);
+  await soon(() => expect(submitted).toHaveLength(256));
+  await soon(() => {
+    rule({ outcome: "block" });
+    expect(toClient.length).toBeGreaterThan(1);
+  });
+  governor.fromClient(callOf("one more"));
+  expect(submitted).toHaveLength(257);
   await governor.end();
 });
 

@@ -71,6 +71,8 @@ interface Call {
   answered: ((answer: Answered) => void) | null;
 }
 
+/** So many are decided on or made at once. */
+const calls_max = 256;
 const reviews_remembered_max = 1_000;
 /** `limits.agent_id_chars_max` */
 const agent_id_chars_max = 128;
@@ -141,6 +143,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
     if (losesDigits(given)) return void send(answer(id, notMade(too_large, null)));
     if (hasTwins(given)) return void send(answer(id, notMade(twins, null)));
+    if (calls.size >= calls_max) return void refuse(error_codes.not_made, too_many);
     const asked = JSON.stringify([name, given]);
     const made: Call = { deciding: new AbortController(), answered: null };
     calls.set(key, made);
@@ -268,6 +271,8 @@ const too_large =
 
 const twins =
   "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";
+
+const too_many = `Nothing was done: ${calls_max} calls are under way. Call again when some of them have ended.`;
 
 /** In place of an answer that does not come, for the record. */
 function ended(message: string): Answered {

@@ -23,8 +23,11 @@ export interface Answer extends JsonObject {
   readonly id: RequestId;
 }
 
-/** Numbers of JSON-RPC. */
-export const error_codes = { parse_error: -32_700, invalid_request: -32_600, invalid_params: -32_602 } as const;
+/** Numbers of JSON-RPC, and of its free ones one of ours for a call that was well asked for. */
+export const error_codes = {
+  ...{ parse_error: -32_700, invalid_request: -32_600, invalid_params: -32_602 },
+  not_made: -32_010,
+} as const;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
