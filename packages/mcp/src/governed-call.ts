@@ -62,8 +62,13 @@ export class Cancelled extends Error {}
 
 /** Has a call decided, made where it may be, and answered. Never rejects. */
 export async function governCall(deps: CallDeps, call: AskedCall): Promise<void> {
-  const { client, mode, toClient } = deps;
+  const { mode, toClient } = deps;
   const { id, submission, review, signal } = call;
+  const client: CallDeps["client"] = {
+    ...deps.client,
+    getDecision: (...given) => inTime(deps.client.getDecision(...given), signal),
+    waitForOutcome: (...given) => inTime(deps.client.waitForOutcome(...given), signal),
+  };
   let pending = review;
   let endWait = (): void => undefined;
   let made = false;
@@ -95,6 +100,13 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
   } finally {
     endWait();
   }
+}
+
+/** A decision that comes when nobody waits any more is for the same call, made again. */
+async function inTime(asked: Promise<Decision>, signal: AbortSignal): Promise<Decision> {
+  const decision = await asked;
+  signal.throwIfAborted();
+  return decision;
 }
 
 /** Whether there is nothing more to hear of a review: of a service that is away there is, when it is back. */

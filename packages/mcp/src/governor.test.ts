@@ -292,6 +292,30 @@ test("a review is gone on with also after a service that was away, and its appro
   expect(toServer).toHaveLength(1);
 });
 
+test("an approval that comes as the waiting ends is not recorded as left: the same call carries it out", async () => {
+  const pending = { intent_id: "int_1", outcome: null, status: "pending" } as unknown as Decision;
+  const approved = { ...pending, outcome: "approve", status: "final" } as Decision;
+  const recordObservation = vi.fn(async () => ({}) as never);
+  const client = {
+    submitIntent: async () => ({ intent_id: "int_1", decision: pending }) as never,
+    getDecision: async () => approved,
+    waitForOutcome: (_: string, signal?: AbortSignal) =>
+      new Promise<Decision>((resolve) => signal?.addEventListener("abort", () => resolve(approved))),
+    recordObservation,
+  };
+  const { governor, toServer, toClient } = governed(undefined, { client, wait_ms: 0 });
+  governor.fromClient(callOf(1));
+  await soon(() => expect(toClient[0]).toContain("Call the tool again"));
+  governor.fromClient(callOf(2));
+  governor.fromClient(line({ method: "notifications/cancelled", params: { requestId: 2 } }));
+  governor.fromClient(callOf(3));
+  await soon(() => expect(toClient[1]).toContain("Call the tool again"));
+  governor.fromClient(callOf(4));
+  await soon(() => expect(toServer).toEqual([callOf(4)]));
+  expect(recordObservation).not.toHaveBeenCalled();
+  await governor.end();
+});
+
 test("a name that is cut ends in a whole character, and whoever says it first keeps it", async () => {
   const { governor, submitted } = governed();
   const begin = (id: number, client: string, server: string) => {
