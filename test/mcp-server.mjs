@@ -1,5 +1,6 @@
 // A server of the Model Context Protocol for tests, on the protocol's own library: what it did stands in the file that it is given.
 import { appendFileSync } from "node:fs";
+import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
@@ -7,7 +8,9 @@ import { z } from "zod";
 const [, , done_file] = process.argv;
 const done = (name, given) => appendFileSync(done_file, `${JSON.stringify([name, given])}\n`);
 
-const server = new McpServer({ name: "bank", version: "1.0.0" });
+const capabilities = { tasks: { requests: { tools: { call: {} } } } };
+const taskStore = new InMemoryTaskStore();
+const server = new McpServer({ name: "bank", version: "1.0.0" }, { capabilities, taskStore });
 const money = { amount_usd: z.number(), to: z.string() };
 server.registerTool("send_money", { title: "Send money", inputSchema: money }, (given) => {
   done("send_money", given);
@@ -18,6 +21,21 @@ server.registerTool("balance", { annotations: { readOnlyHint: true } }, () => {
   done("balance", null);
   return { content: [{ type: "text", text: JSON.stringify({ usd: 900, env: Object.keys(process.env) }) }] };
 });
+server.experimental.tasks.registerToolTask(
+  "send_later",
+  { inputSchema: money },
+  {
+    async createTask(given, { taskStore }) {
+      done("send_later", given);
+      const task = await taskStore.createTask({ ttl: 60_000, pollInterval: 20 });
+      const content = [{ type: "text", text: `sent ${given.amount_usd} to ${given.to}` }];
+      await taskStore.storeTaskResult(task.taskId, "completed", { content });
+      return { task };
+    },
+    getTask: (_given, { taskId, taskStore }) => taskStore.getTask(taskId),
+    getTaskResult: (_given, { taskId, taskStore }) => taskStore.getTaskResult(taskId),
+  },
+);
 server.registerTool("hang", {}, () => {
   done("hang", null);
   return new Promise(() => undefined);

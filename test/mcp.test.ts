@@ -26,7 +26,7 @@ for (const [name, spec] of Object.entries({
     message: "Petty cash gets 50 USD.",
   },
 })) {
-  const matched = { match: { verbs: ["send_money"] }, ...spec };
+  const matched = { match: { verbs: ["send_money", "send_later"] }, ...spec };
   const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name, title: name }, spec: matched };
   await admin.activatePolicy((await admin.createPolicy({ policy })).policy_id, "live");
 }
@@ -78,7 +78,7 @@ const openReview = async () => (await reviewer.listEscalations({ status: "pendin
 test("what may be done is done, told as the intent of the client's own name, and recorded", async () => {
   const { client, send, done } = await governed();
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(["send_money", "balance", "hang"]);
+  expect(tools.map(({ name }) => name)).toEqual(["send_money", "balance", "send_later", "hang"]);
   expect(await send(20)).toEqual({ texts: ["sent 20 to ann"], failed: false, meta: undefined });
   expect(done()).toEqual([["send_money", { amount_usd: 20, to: "ann" }]]);
   const intent = await latest();
@@ -108,6 +108,24 @@ test("what policies change is made as they changed it, and the model is told wit
   expect(failed).toBe(false);
   expect(texts).toEqual(["sent 50 to petty cash", expect.stringContaining('{"amount_usd":50,"to":"petty cash"}')]);
   expect(done()).toEqual([["send_money", { amount_usd: 50, to: "petty cash" }]]);
+});
+
+test("a call that is made as a task is held back by an error that says why, and its result tells of a change", async () => {
+  const { client, done } = await governed();
+  await client.listTools();
+  const later = async (amount_usd: number) => {
+    const call = { name: "send_later", arguments: { amount_usd, to: "petty cash" } };
+    for await (const heard of client.experimental.tasks.callToolStream(call)) {
+      if (heard.type === "error") return heard.error.message;
+      if (heard.type === "result") return (heard.result.content as { text: string }[]).map(({ text }) => text);
+    }
+    return null;
+  };
+  expect(await later(5000)).toContain("no-large-sums: More than");
+  expect(done()).toEqual([]);
+  expect(await later(20)).toEqual(["sent 20 to petty cash"]);
+  expect(await later(80)).toEqual(["sent 50 to petty cash", expect.stringContaining('"amount_usd":50')]);
+  expect(done()).toHaveLength(2);
 });
 
 test("a call waits for people, with signs of life, and goes on as they let it through", async () => {

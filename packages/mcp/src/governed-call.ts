@@ -10,11 +10,10 @@ import {
   type DecidingClient,
 } from "@countersign/sdk";
 import { changedAnswer } from "./changed-answer.ts";
-import { answer, isObject, type Json, type JsonObject, notMade, type RequestId } from "./messages.ts";
+import { type Asked, isObject, type Json, type JsonObject, noResult } from "./messages.ts";
 
 /** A call as the client made it. */
-export interface AskedCall {
-  readonly id: RequestId;
+export interface AskedCall extends Asked {
   readonly submission: IntentSubmission;
   /** An intent about the same call, made before, on which people were still deciding; null: this is a new one. */
   readonly review: string | null;
@@ -29,6 +28,8 @@ export interface CallDeps {
   /** Hands the call to the server with this content; resolves to its answer. */
   readonly forward: (content: JsonObject) => Promise<Answered>;
   readonly toClient: (line: string) => void;
+  /** What the answer to the call would tell is told with the result of the task that it became. */
+  readonly tellLater: (task_id: string, tell: (line: string) => string) => void;
   /** People look at it: the client is kept waiting from now on. Gives what ends that. */
   readonly wait: (decision: Decision) => () => void;
   /** Nobody waits for these people's decision any more; the same call may ask for it again. */
@@ -63,7 +64,7 @@ export class Cancelled extends Error {}
 /** Has a call decided, made where it may be, and answered. Never rejects. */
 export async function governCall(deps: CallDeps, call: AskedCall): Promise<void> {
   const { mode, toClient } = deps;
-  const { id, submission, review, signal } = call;
+  const { submission, review, signal } = call;
   const client: CallDeps["client"] = {
     ...deps.client,
     getDecision: (...given) => inTime(deps.client.getDecision(...given), signal),
@@ -92,11 +93,11 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
       review === null
         ? await carryOut(client, submission, run, terms)
         : await carryOutDecided(client, await client.getDecision(review, { signal }), content, run, terms);
-    if (!signal.aborted) toClient(lineFor(done));
+    if (!signal.aborted) toClient(lineFor(done, call, deps.tellLater));
   } catch (error) {
     if (pending !== null && !made && !isOver(error)) deps.leave(pending);
-    const result = () => (made ? noAnswer(error, deps.note) : whyNotMade(error, pending, deps.note));
-    if (!(error instanceof Cancelled)) toClient(JSON.stringify(answer(id, result())));
+    const told = () => (made ? noAnswer(call, error, deps.note) : whyNotMade(call, error, pending, deps.note));
+    if (!(error instanceof Cancelled)) toClient(JSON.stringify(told()));
   } finally {
     endWait();
   }
@@ -115,8 +116,21 @@ function isOver(error: unknown): boolean {
 }
 
 /** The server's answer, as it came unless the call was changed. */
-function lineFor({ line, approved, decision }: Answered & Approved): string {
-  return decision.outcome === "approve_modified" ? changedAnswer(line, approved, decision.intent_id) : line;
+function lineFor(done: Answered & Approved, { as_task }: Asked, tellLater: CallDeps["tellLater"]): string {
+  const { message, line, approved, decision } = done;
+  if (decision.outcome !== "approve_modified") return line;
+  const tell = (said: string) => changedAnswer(said, approved, decision.intent_id);
+  const task_id = as_task ? taskIn(message["result"]) : null;
+  if (task_id === null) return tell(line);
+  tellLater(task_id, tell);
+  return line;
+}
+
+/** The task that a call became; null: it was answered. */
+function taskIn(result: Json | undefined): string | null {
+  const task = isObject(result) ? result["task"] : null;
+  const task_id = isObject(task) ? task["taskId"] : null;
+  return typeof task_id === "string" ? task_id : null;
 }
 
 /** What the server says of a call that failed; null: it did not. */
@@ -132,18 +146,18 @@ function textIn(error: Json | undefined): string {
 }
 
 /** For a model that must not believe that nothing was done. */
-function noAnswer(error: unknown, note: (text: string) => void): JsonObject {
+function noAnswer(call: Asked, error: unknown, note: CallDeps["note"]): JsonObject {
   const text = `The call was made, but its answer cannot be handed on: ${errorText(error)}`;
   note(text);
-  return notMade(text, null);
+  return noResult(call, text);
 }
 
-function whyNotMade(error: unknown, pending: string | null, note: (text: string) => void): JsonObject {
-  if (error instanceof ActionBlocked) return notMade(error.message, error.intent_id);
-  if (error instanceof StillPending) return notMade(`${error.message} (${pending})`, pending);
+function whyNotMade(call: Asked, error: unknown, pending: string | null, note: CallDeps["note"]): JsonObject {
+  if (error instanceof ActionBlocked) return noResult(call, error.message, error.intent_id);
+  if (error instanceof StillPending) return noResult(call, `${error.message} (${pending})`, pending);
   const text = `Not decided, so nothing was done: ${errorText(error)}`;
   note(text);
-  return notMade(text, pending);
+  return noResult(call, text, pending);
 }
 
 function errorText(error: unknown): string {

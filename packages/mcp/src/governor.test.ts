@@ -1,50 +1,8 @@
 /** What a governor makes of lines, whatever stands on them. */
-import type { Decision, IntentSubmission } from "@countersign/contract";
+import type { Decision } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { createGovernor, type GovernorOptions } from "./governor.ts";
-
-type Answering = (submission: IntentSubmission) => Partial<Decision>;
-
-/** A governor whose service gives what `answering` says; without it every call is approved. */
-function governed(answering: Answering = () => ({ outcome: "approve" }), terms: Partial<GovernorOptions> = {}) {
-  const toServer: string[] = [];
-  const toClient: string[] = [];
-  const notes: string[] = [];
-  const observed: unknown[] = [];
-  const submitted: IntentSubmission[] = [];
-  const decided = (given: Partial<Decision>) =>
-    ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
-  const rulings: ((decision: Decision) => void)[] = [];
-  const governor = createGovernor({
-    client: {
-      async submitIntent(submission) {
-        submitted.push(submission);
-        return { intent_id: "int_1", decision: decided(answering(submission)) };
-      },
-      getDecision: async () => decided({ outcome: null, status: "pending" }),
-      waitForOutcome: (_, signal) =>
-        new Promise((resolve, reject) => {
-          signal?.throwIfAborted();
-          rulings.push(resolve);
-          signal?.addEventListener("abort", () => reject(signal.reason));
-        }),
-      recordObservation: async (_, observation) => observed.push(observation) as never,
-    },
-    ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },
-    toServer: (line) => toServer.push(line),
-    toClient: (line) => toClient.push(line),
-    note: (text) => notes.push(text),
-    ...terms,
-  });
-  const rule = (given: Partial<Decision>) => rulings.shift()?.(decided(given));
-  return { governor, toServer, toClient, notes, observed, submitted, rule };
-}
-
-const line = (message: object) => JSON.stringify({ jsonrpc: "2.0", ...message });
-const callOf = (id: unknown, name: unknown = "pay", given: unknown = { n: 1 }) =>
-  line({ id, method: "tools/call", params: { name, arguments: given } });
-const soon = (holds: () => void) => vi.waitFor(holds);
+import { callOf, governed, line, soon } from "./testing/governed.ts";
 
 test("whatever else the client and the server say passes as it is", () => {
   const { governor, toServer, toClient, submitted } = governed();
@@ -115,21 +73,6 @@ test.each([
   governor.fromClient(text);
   expect(toClient.map((each) => JSON.parse(each).error.code)).toEqual([code]);
   expect(toServer).toEqual([]);
-});
-
-test.each([
-  ["approve", '"error":null'],
-  ["approve", '"error":{"message":{"toString":1}}'],
-  ["approve_modified", '"result":null'],
-  ["approve_modified", `"result":{"content":[${"[".repeat(50_000)}${"]".repeat(50_000)}]}`],
-] as const)("no answer of a server makes a call that was made (%s) one that was not", async (outcome, said) => {
-  const { governor, toServer, toClient, observed } = governed(() => ({ outcome, modified_content: { n: 0 } }));
-  governor.fromClient(callOf(1));
-  await soon(() => expect(toServer).toHaveLength(1));
-  governor.fromServer(`{"jsonrpc":"2.0","id":1,${said}}`);
-  await soon(() => expect(toClient).toHaveLength(1));
-  expect(toClient[0]).not.toContain("nothing was done");
-  expect(observed).toMatchObject([{ status: said.startsWith('"error"') ? "failed" : "executed" }]);
 });
 
 test.each(["9007199254740993", "-9007199254740992", "1e400"])(
@@ -212,48 +155,6 @@ test("an approval without changes hands the server's line on as it came, and a c
   const spaced = '{ "id": "x", "jsonrpc": "2.0", "result": { "content": [], "n": 1.0 } }';
   governor.fromServer(spaced);
   await soon(() => expect(toClient).toEqual([spaced]));
-});
-
-const answered =
-  '{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":9007199254740993,"m":1.0,"text":"\\"12345678901234567"}}';
-
-test.each([
-  ["in an array", `[{"jsonrpc":"2.0","method":"notifications/x"},${answered}]`],
-  ["with a method", answered.replace("{", '{"method":"ping",')],
-  ["with a method that is none", answered.replace("{", '{"method":null,')],
-  ["with no error beside its result", answered.replace("{", '{"error":null,')],
-  ["without its version", answered.replace('"jsonrpc":"2.0",', "")],
-])("an answer is one however it comes, and what came of its call is recorded: %s", async (how, said) => {
-  const { governor, toServer, toClient, observed } = governed();
-  governor.fromClient(callOf(1));
-  governor.fromServer(said);
-  expect(toClient.join()).not.toContain("result");
-  await soon(() => expect(toServer).toHaveLength(1));
-  governor.fromServer(said);
-  await soon(() => expect(observed).toEqual([{ status: "executed" }]));
-  expect(toClient.at(-1)).toBe(how === "in an array" ? answered : said);
-  await governor.end();
-  expect(observed).toHaveLength(1);
-});
-
-test("an answer that tells of a change keeps its numbers as they stood", async () => {
-  const modified = { outcome: "approve_modified", modified_content: { n: 0 } } as const;
-  const { governor, toServer, toClient } = governed(() => modified);
-  governor.fromClient(callOf(1));
-  await soon(() => expect(toServer).toEqual([callOf(1, "pay", { n: 0 })]));
-  governor.fromServer(answered);
-  await soon(() => expect(toClient).toHaveLength(1));
-  expect(JSON.parse(toClient[0] ?? "").result.content[0].text).toContain('{"n":0}');
-  expect(toClient[0]).toContain('"n":9007199254740993,"m":1.0,');
-});
-
-test("an array of the server that is nested too deep to be written is dropped, and told", () => {
-  const { governor, toClient, notes } = governed();
-  governor.fromServer(`[${answered},[${"[".repeat(50_000)}${"]".repeat(50_000)}]]`);
-  expect(toClient).toEqual([]);
-  expect(notes).toEqual([expect.stringContaining("nested too deep")]);
-  for (const each of ["[]", "[7", " [ ]"]) governor.fromServer(each);
-  expect(toClient).toEqual(["[]", "[7", " [ ]"]);
 });
 
 test("what was waited for and left is remembered for the last thousand calls", async () => {

@@ -4,7 +4,8 @@
  *
  *   approve             the call goes on as it is, and its answer comes back as it is
  *   approve_modified    the call goes on with the arguments that policies or a reviewer made of it, and the answer says so
- *   block               the client gets a result that is an error and says why; the server hears nothing
+ *   block               the client gets a result that is an error and says why (where it asked for a task: an error); the
+ *                       server hears nothing
  *   escalate            the client waits, and hears of it by progress; after `wait_ms` it gets a result that says to call
  *                       again, and the same call goes on waiting for the same review
  *   no decision         the client gets a result that is an error; the server hears nothing
@@ -17,7 +18,6 @@ import { elementsIn } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
 import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
 import {
-  answer,
   answerIn,
   error_codes,
   hasLookAlike,
@@ -29,7 +29,7 @@ import {
   type JsonObject,
   losesDigits,
   type Message,
-  notMade,
+  noResult,
   refusal,
 } from "./messages.ts";
 
@@ -73,7 +73,8 @@ interface Call {
 
 /** So many are decided on or made at once. */
 const calls_max = 256;
-const reviews_remembered_max = 1_000;
+/** Of reviews, and of tasks. */
+const remembered_max = 1_000;
 /** `limits.agent_id_chars_max` */
 const agent_id_chars_max = 128;
 
@@ -89,6 +90,9 @@ export function createGovernor(options: GovernorOptions): Governor {
   const calls = new Map<string, Call>();
   /** What is to be learned from answers of the server, by the id of their request. */
   const lessons = new Map<string, (result: JsonObject) => void>();
+  /** What is told with results of the server: by the id of their request, and of tasks by theirs. */
+  const additions = new Map<string, (line: string) => string>();
+  const task_additions = new Map<string, (line: string) => string>();
   /** Reviews under way that nobody waits for, by what was asked. */
   const reviews = new Map<string, string>();
   let tools = new Map<string, KnownTool>();
@@ -113,6 +117,8 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
     if (method === "initialize") agent_id ??= nameIn(params["clientInfo"]);
     if (id !== undefined) {
+      const addition = method === "tasks/result" ? task_additions.get(String(params["taskId"])) : undefined;
+      if (addition !== undefined) additions.set(idKey(id), addition);
       if (method === "initialize")
         lessons.set(idKey(id), ({ serverInfo }) => {
           server_name ??= nameIn(serverInfo);
@@ -139,11 +145,12 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (id === undefined) return void note("a call of a tool without an id was dropped: nobody hears what comes of it");
     const key = idKey(id);
     const refuse = (code: number, text: string) => send(refusal(id, code, text));
-    if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments"]))
+    if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments", "task"]))
       return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
-    if (losesDigits(given)) return void send(answer(id, notMade(too_large, null)));
-    if (hasTwins(given)) return void send(answer(id, notMade(twins, null)));
-    if (calls.size >= calls_max) return void refuse(error_codes.not_made, too_many);
+    const as = { id, as_task: isObject(params["task"]) };
+    if (losesDigits(given)) return void send(noResult(as, too_large));
+    if (hasTwins(given)) return void send(noResult(as, twins));
+    if (calls.size >= calls_max) return void refuse(error_codes.no_result, too_many);
     const asked = JSON.stringify([name, given]);
     const made: Call = { deciding: new AbortController(), answered: null };
     calls.set(key, made);
@@ -160,10 +167,11 @@ export function createGovernor(options: GovernorOptions): Governor {
           toServer(JSON.stringify({ jsonrpc: "2.0", id, method, params: made_with }));
         }),
       wait: () => keepWaiting(made, params),
-      leave: (intent_id) => remember(asked, intent_id),
+      tellLater: (task_id, tell) => remember(task_additions, task_id, tell),
+      leave: (intent_id) => remember(reviews, asked, intent_id),
     };
     const submission = submissionOf(name, given);
-    const governed = governCall(deps, { id, submission, review, signal: made.deciding.signal });
+    const governed = governCall(deps, { ...as, submission, review, signal: made.deciding.signal });
     hold(governed.finally(() => calls.delete(key)));
   }
 
@@ -204,12 +212,6 @@ export function createGovernor(options: GovernorOptions): Governor {
     };
   }
 
-  function remember(asked: string, intent_id: string): void {
-    reviews.set(asked, intent_id);
-    const [oldest = asked] = reviews.keys();
-    if (reviews.size > reviews_remembered_max) reviews.delete(oldest);
-  }
-
   function hear(line: string): void {
     const message = answerIn(line);
     if (message === null) return void toClient(line);
@@ -218,8 +220,9 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
     if (made !== undefined) return void made.answered({ message, line });
     if (isObject(message["result"])) lessons.get(key)?.(message["result"]);
+    toClient(additions.get(key)?.(line) ?? line);
     lessons.delete(key);
-    toClient(line);
+    additions.delete(key);
   }
 
   return {
@@ -251,7 +254,7 @@ export function createGovernor(options: GovernorOptions): Governor {
         for (const each of elements.length === 0 ? [line] : elements) hear(each);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        note("an array of the server was dropped: it is nested too deep");
+        note("what the server said was dropped: it is nested too deep");
       }
     },
 
@@ -273,6 +276,13 @@ const twins =
   "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";
 
 const too_many = `Nothing was done: ${calls_max} calls are under way. Call again when some of them have ended.`;
+
+/** The oldest goes where there are too many. */
+function remember<Value>(memory: Map<string, Value>, key: string, value: Value): void {
+  memory.set(key, value);
+  const [oldest = key] = memory.keys();
+  if (memory.size > remembered_max) memory.delete(oldest);
+}
 
 /** In place of an answer that does not come, for the record. */
 function ended(message: string): Answered {

@@ -18,6 +18,13 @@ export interface Message extends JsonObject {
   readonly params?: JsonObject;
 }
 
+/** How a call was asked for. */
+export interface Asked {
+  readonly id: RequestId;
+  /** As a task, which is begun now and asked for its result later: what answers it is a task, or an error. */
+  readonly as_task: boolean;
+}
+
 /** What a server says of a request. */
 export interface Answer extends JsonObject {
   readonly id: RequestId;
@@ -26,7 +33,7 @@ export interface Answer extends JsonObject {
 /** Numbers of JSON-RPC, and of its free ones one of ours for a call that was well asked for. */
 export const error_codes = {
   ...{ parse_error: -32_700, invalid_request: -32_600, invalid_params: -32_602 },
-  not_made: -32_010,
+  no_result: -32_010,
 } as const;
 
 export function isObject(value: unknown): value is JsonObject {
@@ -86,19 +93,13 @@ export function losesDigits(value: Json | undefined): boolean {
 /** One text for one id: `1` and `"1"` are two. */
 export const idKey = (id: RequestId): string => JSON.stringify(id);
 
-export function answer(id: RequestId, result: JsonObject): JsonObject {
-  return { jsonrpc: "2.0", id, result };
+export function refusal(id: RequestId | null, code: number, message: string, data?: JsonObject): JsonObject {
+  return { jsonrpc: "2.0", id, error: { code, message, data } };
 }
 
-export function refusal(id: RequestId | null, code: number, message: string): JsonObject {
-  return { jsonrpc: "2.0", id, error: { code, message } };
-}
-
-/** The result of a call that was not made, in words that a model can use. */
-export function notMade(text: string, intent_id: string | null): JsonObject {
-  return {
-    content: [{ type: "text", text }],
-    isError: true,
-    ...(intent_id !== null && { _meta: { "countersign/intent_id": intent_id } }),
-  };
+/** The answer to a call that has no result to hand on, in words that a model can use. */
+export function noResult({ id, as_task }: Asked, text: string, intent_id: string | null = null): JsonObject {
+  const about = intent_id === null ? undefined : { "countersign/intent_id": intent_id };
+  if (as_task) return refusal(id, error_codes.no_result, text, about);
+  return { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }], isError: true, _meta: about } };
 }

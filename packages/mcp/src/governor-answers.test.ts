@@ -1,0 +1,90 @@
+/** What a governor makes of what a server answers, and of what it tells a client itself. */
+import { expect, test } from "vitest";
+import { callOf, governed, line, soon } from "./testing/governed.ts";
+
+test.each([
+  ["approve", '"error":null'],
+  ["approve", '"error":{"message":{"toString":1}}'],
+  ["approve_modified", '"result":null'],
+  ["approve_modified", `"result":{"content":[${"[".repeat(50_000)}${"]".repeat(50_000)}]}`],
+] as const)("no answer of a server makes a call that was made (%s) one that was not", async (outcome, said) => {
+  const { governor, toServer, toClient, observed } = governed(() => ({ outcome, modified_content: { n: 0 } }));
+  governor.fromClient(callOf(1));
+  await soon(() => expect(toServer).toHaveLength(1));
+  governor.fromServer(`{"jsonrpc":"2.0","id":1,${said}}`);
+  await soon(() => expect(toClient).toHaveLength(1));
+  expect(toClient[0]).not.toContain("nothing was done");
+  expect(observed).toMatchObject([{ status: said.startsWith('"error"') ? "failed" : "executed" }]);
+});
+
+const answered =
+  '{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":9007199254740993,"m":1.0,"text":"\\"12345678901234567"}}';
+
+test.each([
+  ["in an array", `[{"jsonrpc":"2.0","method":"notifications/x"},${answered}]`],
+  ["with a method", answered.replace("{", '{"method":"ping",')],
+  ["with a method that is none", answered.replace("{", '{"method":null,')],
+  ["with no error beside its result", answered.replace("{", '{"error":null,')],
+  ["without its version", answered.replace('"jsonrpc":"2.0",', "")],
+])("an answer is one however it comes, and what came of its call is recorded: %s", async (how, said) => {
+  const { governor, toServer, toClient, observed } = governed();
+  governor.fromClient(callOf(1));
+  governor.fromServer(said);
+  expect(toClient.join()).not.toContain("result");
+  await soon(() => expect(toServer).toHaveLength(1));
+  governor.fromServer(said);
+  await soon(() => expect(observed).toEqual([{ status: "executed" }]));
+  expect(toClient.at(-1)).toBe(how === "in an array" ? answered : said);
+  await governor.end();
+  expect(observed).toHaveLength(1);
+});
+
+test("an answer that tells of a change keeps its numbers as they stood", async () => {
+  const modified = { outcome: "approve_modified", modified_content: { n: 0 } } as const;
+  const { governor, toServer, toClient } = governed(() => modified);
+  governor.fromClient(callOf(1));
+  await soon(() => expect(toServer).toEqual([callOf(1, "pay", { n: 0 })]));
+  governor.fromServer(answered);
+  await soon(() => expect(toClient).toHaveLength(1));
+  expect(JSON.parse(toClient[0] ?? "").result.content[0].text).toContain('{"n":0}');
+  expect(toClient[0]).toContain('"n":9007199254740993,"m":1.0,');
+});
+
+test("an array of the server that is nested too deep to be written is dropped, and told", () => {
+  const { governor, toClient, notes } = governed();
+  governor.fromServer(`[${answered},[${"[".repeat(50_000)}${"]".repeat(50_000)}]]`);
+  expect(toClient).toEqual([]);
+  expect(notes).toEqual([expect.stringContaining("nested too deep")]);
+  for (const each of ["[]", "[7", " [ ]"]) governor.fromServer(each);
+  expect(toClient).toEqual(["[]", "[7", " [ ]"]);
+});
+
+test("whoever asks for a task gets an error where there is none, and hears of a change with each result of it", async () => {
+  const { governor, toServer, toClient } = governed(({ intent }) =>
+    intent.action.verb === "pay" ? { outcome: "block" } : { outcome: "approve_modified", modified_content: { n: 0 } },
+  );
+  const task = (id: number, name: string, given: object = { n: 1 }) =>
+    line({ id, method: "tools/call", params: { name, arguments: given, task: {} } });
+  governor.fromClient(task(1, "pay"));
+  await soon(() => expect(toClient).toHaveLength(1));
+  governor.fromClient(task(2, "pay", { n: 1, N: 2 }));
+  for (const each of toClient)
+    expect(JSON.parse(each).error).toMatchObject({
+      code: -32_010,
+      message: expect.stringContaining("othing was done"),
+    });
+  expect(JSON.parse(toClient[0] ?? "").error.data).toEqual({ "countersign/intent_id": "int_1" });
+  governor.fromClient(task(3, "look"));
+  await soon(() => expect(toServer).toHaveLength(1));
+  const said = [line({ id: 3, result: { task: { taskId: "t" } } })];
+  governor.fromServer(said[0] ?? "");
+  await soon(() => expect(toClient.slice(2)).toEqual(said));
+  for (const id of [4, 5]) {
+    governor.fromClient(line({ id, method: "tasks/result", params: { taskId: "t" } }));
+    governor.fromServer(line({ id, result: { content: [] } }));
+    expect(toClient.at(-1)).toContain("Countersign changed this call");
+  }
+  governor.fromClient(line({ id: 6, method: "tasks/result", params: { taskId: "other" } }));
+  governor.fromServer(line({ id: 6, result: { content: [] } }));
+  expect(toClient.at(-1)).toBe(line({ id: 6, result: { content: [] } }));
+});

@@ -1,0 +1,46 @@
+/** A governor whose both sides, and whose service, are the test's. */
+import type { Decision, IntentSubmission } from "@countersign/contract";
+import { vi } from "vitest";
+import { createGovernor, type GovernorOptions } from "../governor.ts";
+
+type Answering = (submission: IntentSubmission) => Partial<Decision>;
+
+/** A governor whose service gives what `answering` says; without it every call is approved. */
+export function governed(answering: Answering = () => ({ outcome: "approve" }), terms: Partial<GovernorOptions> = {}) {
+  const toServer: string[] = [];
+  const toClient: string[] = [];
+  const notes: string[] = [];
+  const observed: unknown[] = [];
+  const submitted: IntentSubmission[] = [];
+  const decided = (given: Partial<Decision>) =>
+    ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
+  const rulings: ((decision: Decision) => void)[] = [];
+  const governor = createGovernor({
+    client: {
+      async submitIntent(submission) {
+        submitted.push(submission);
+        return { intent_id: "int_1", decision: decided(answering(submission)) };
+      },
+      getDecision: async () => decided({ outcome: null, status: "pending" }),
+      waitForOutcome: (_, signal) =>
+        new Promise((resolve, reject) => {
+          signal?.throwIfAborted();
+          rulings.push(resolve);
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+      recordObservation: async (_, observation) => observed.push(observation) as never,
+    },
+    ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },
+    toServer: (line) => toServer.push(line),
+    toClient: (line) => toClient.push(line),
+    note: (text) => notes.push(text),
+    ...terms,
+  });
+  const rule = (given: Partial<Decision>) => rulings.shift()?.(decided(given));
+  return { governor, toServer, toClient, notes, observed, submitted, rule };
+}
+
+export const line = (message: object) => JSON.stringify({ jsonrpc: "2.0", ...message });
+export const callOf = (id: unknown, name: unknown = "pay", given: unknown = { n: 1 }) =>
+  line({ id, method: "tools/call", params: { name, arguments: given } });
+export const soon = (holds: () => void) => vi.waitFor(holds);
