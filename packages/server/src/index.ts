@@ -10,7 +10,7 @@ export {
 } from "@countersign/core";
 export { type Config, readConfig } from "./edge/config.ts";
 export { type Instance, openInstance } from "./edge/instance.ts";
-export { readMasterKeys, replaceMasterKeyFile } from "./edge/master-key.ts";
+export { MasterKeyMissing, readMasterKeys, replaceMasterKeyFile } from "./edge/master-key.ts";
 export { loadPacks } from "./edge/pack-files.ts";
 export { createSealer, type MasterKeys, masterKeyId } from "./edge/sealer.ts";
 export { readValue } from "./edge/setting-values.ts";

@@ -54,8 +54,19 @@ export function addSecrets(program: Command): void {
 
 async function openRing(): Promise<KeyRing> {
   const { createSealer, readConfig, readMasterKeys } = await import("@countersign/server");
-  const { master_key, other_master_keys } = await readMasterKeys(readConfig(process.env));
+  const { master_key, other_master_keys } = await orAdvice(readMasterKeys(readConfig(process.env)));
   return createSealer(master_key, other_master_keys);
+}
+
+/** The keys. Throws CommandFailed that says where one may be, when there is none. */
+function orAdvice(keys: Promise<MasterKeys>): Promise<MasterKeys> {
+  return keys.catch(async (error: unknown) => {
+    const { MasterKeyMissing } = await import("@countersign/server");
+    if (!(error instanceof MasterKeyMissing)) throw error;
+    throw new CommandFailed(
+      `${error.message}: set COUNTERSIGN_DATA_DIR to the data directory of the service, or COUNTERSIGN_MASTER_KEY to its key; for a service that never ran, the first \`countersign serve\` makes one`,
+    );
+  });
 }
 
 async function status(json: boolean): Promise<void> {
@@ -117,7 +128,7 @@ async function replaceKeyFile(stopped: boolean): Promise<void> {
     if ((await attachEmbedded(config.data_dir)) !== null)
       throw new CommandFailed(`the service runs on ${config.data_dir}: stop it first`);
   }
-  const { master_key, other_master_keys }: MasterKeys = await replaceMasterKeyFile(config);
+  const { master_key, other_master_keys }: MasterKeys = await orAdvice(replaceMasterKeyFile(config));
   const others = other_master_keys.map(masterKeyId).join(", ");
   console.log(`The master key is now ${masterKeyId(master_key)}; ${others} still open what they sealed.`);
   console.log("Start the service, then: countersign secrets reseal");

@@ -43,11 +43,17 @@ export async function openMasterKeys(config: MasterKeySettings): Promise<OpenedK
   return withOthers(config, await openMasterKey(config));
 }
 
-/** Like `openMasterKeys`, but never makes a key: for whom what is sealed already matters. Throws `StartRefused`. */
+/** There is no key yet, or none here. What is to be done depends on who asks: after a restore a new one would open nothing. */
+export class MasterKeyMissing extends StartRefused {}
+
+/**
+ * Like `openMasterKeys`, but never makes a key: for whom what is sealed already matters. Throws `StartRefused`; where there is
+ * none, `MasterKeyMissing`.
+ */
 export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedKeys> {
   const master_key = config.master_key ?? (await readKey(keyFile(config.data_dir)));
   if (master_key !== null) return withOthers(config, master_key);
-  throw new StartRefused(
+  throw new MasterKeyMissing(
     `there is no master key: COUNTERSIGN_MASTER_KEY is not set, and there is no ${keyFile(config.data_dir)}`,
   );
 }
@@ -100,7 +106,7 @@ function keyOf(text: string, file: string): Buffer {
 /** Null: there is no such file. */
 async function readSecret(file: string): Promise<string | null> {
   const handle = await open(file, "r").catch((error) => {
-    if (error.code === "ENOENT") return null;
+    if (["ENOENT", "ENOTDIR"].includes(error.code)) return null;
     throw new StartRefused(
       `${file} cannot be read (${error.code}): start as the user who owns it, or set COUNTERSIGN_MASTER_KEY`,
     );

@@ -1,0 +1,31 @@
+/** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { runCli } from "../packages/cli/src/testing/run-cli.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "cli-advice-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+/** Runs a command that has to fail, and gives what it said: nothing on standard output. */
+async function refusalOf(args: readonly string[], env: Readonly<Record<string, string>> = {}, code = 1) {
+  const result = await runCli(args, env, folder);
+  expect(result).toMatchObject({ code, stdout: "" });
+  return result.stderr;
+}
+
+describe("without a master key", () => {
+  test.each([[["status"]], [["reseal"]], [["replace-key-file"]]])(
+    "secrets %j says where the key of a service is, and what makes one",
+    async (command) => {
+      writeFileSync(join(folder, "a-file"), "");
+      for (const COUNTERSIGN_DATA_DIR of [join(folder, "none"), join(folder, "a-file")]) {
+        const said = await refusalOf(["secrets", ...command], { COUNTERSIGN_DATA_DIR });
+        expect(said).toBe(
+          `countersign: there is no master key: COUNTERSIGN_MASTER_KEY is not set, and there is no ${COUNTERSIGN_DATA_DIR}/master.key: set COUNTERSIGN_DATA_DIR to the data directory of the service, or COUNTERSIGN_MASTER_KEY to its key; for a service that never ran, the first \`countersign serve\` makes one\n`,
+        );
+      }
+    },
+  );
+});
