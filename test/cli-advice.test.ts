@@ -29,3 +29,12 @@ describe("without a master key", () => {
     },
   );
 });
+
+test("restore into a database in use says so once, and where it would go", async () => {
+  const env = { COUNTERSIGN_DATA_DIR: join(folder, "used") };
+  expect((await runCli(["keys", "create"], env, folder)).code).toBe(0);
+  expect((await runCli(["export", "--out", "used.sql"], env, folder)).code).toBe(0);
+  expect(await refusalOf(["restore", "used.sql"], env)).toBe(
+    "countersign: the database is not empty, and nothing was restored: name a new data directory with COUNTERSIGN_DATA_DIR, or a new database with DATABASE_URL\n",
+  );
+});

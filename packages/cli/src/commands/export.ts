@@ -71,12 +71,20 @@ function report({ rows }: { readonly rows: number }, where: string): void {
   console.error(`${rows.toLocaleString("en-US")} rows written to ${where}`);
 }
 
+/** What a statement failed of is told as the reason why nothing was restored: the embedded server need not say it, too. */
+const restoreLog: Instance["log"] = {
+  ...instanceLog,
+  warn: (fields, message) => {
+    if (!("postgres" in fields && String(fields.postgres).startsWith("ERROR"))) instanceLog.warn(fields, message);
+  },
+};
+
 async function restore(file: string): Promise<void> {
   const { readConfig, restoreDump, startDatabase } = await import("@countersign/server");
   const { checkContents } = await import("../doctor/contents.ts");
   const config = readConfig(process.env);
   const input = await openText(file);
-  const database = await startDatabase({ ...config, search: { path: config.path } }, instanceLog);
+  const database = await startDatabase({ ...config, search: { path: config.path } }, restoreLog);
   let taken: string;
   try {
     taken = await restoreDump(database.connection, input, instanceLog);

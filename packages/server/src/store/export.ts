@@ -89,6 +89,9 @@ ${guard(schema.version, tables)}
   yield "\ncommit;\n";
 }
 
+/** Dumps that were written hold it: it stays. */
+const not_empty = "the database is not empty";
+
 /** One statement on one line that stops a restore into the wrong schema or on top of other rows. */
 function guard(version: number, tables: readonly Table[]): string {
   const empty = tables
@@ -97,7 +100,7 @@ function guard(version: number, tables: readonly Table[]): string {
   return [
     "do $$ begin",
     `if (select max(version) from schema_migrations) is distinct from ${version} then raise exception 'this dump is of schema ${version}: migrate an empty database to exactly that first'; end if;`,
-    `if ${empty.join(" or ")} then raise exception 'the database is not empty'; end if;`,
+    `if ${empty.join(" or ")} then raise exception '${not_empty}'; end if;`,
     "end $$;",
   ].join(" ");
 }
@@ -232,7 +235,11 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
   };
   const run = (statement: string) =>
     client.query(statement).catch(({ message }: Error) => {
-      if (/^(this dump is of|the database is not empty)/.test(message)) throw new StartRefused(message);
+      if (message.startsWith("this dump is of")) throw new StartRefused(message);
+      if (message === not_empty)
+        throw new StartRefused(
+          `${message}, and nothing was restored: name a new data directory with COUNTERSIGN_DATA_DIR, or a new database with DATABASE_URL`,
+        );
       throw new StartRefused(
         `the database does not take what ends in line ${read} of this dump (${message}): nothing was restored`,
       );
