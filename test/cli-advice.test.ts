@@ -1,5 +1,5 @@
 /** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -37,4 +37,17 @@ test("restore into a database in use says so once, and where it would go", async
   expect(await refusalOf(["restore", "used.sql"], env)).toBe(
     "countersign: the database is not empty, and nothing was restored: name a new data directory with COUNTERSIGN_DATA_DIR, or a new database with DATABASE_URL\n",
   );
+});
+
+test("export says what is the matter with the file that it was to write", async () => {
+  const env = { COUNTERSIGN_DATA_DIR: join(folder, "exported") };
+  mkdirSync(join(folder, "a-folder"));
+  writeFileSync(join(folder, "a-file"), "");
+  expect(await refusalOf(["export", "--out", "a-folder"], env)).toBe(
+    "countersign: a-folder is a folder: give the name of a file\n",
+  );
+  expect(await refusalOf(["export", "--out", "no/such/a.sql"], env)).toBe(
+    "countersign: no/such/a.sql cannot be written: there is no folder no/such, make it first\n",
+  );
+  expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], env)).toContain("there is no folder a-file/b,");
 });

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Instance } from "@countersign/server";
 import type { Command } from "commander";
+import { unwritable } from "../file-fault.ts";
 import { instanceLog, withInstance } from "../instance.ts";
 import { openText } from "../open-text.ts";
 
@@ -61,9 +62,9 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
     await written;
     report(await dumped, out);
   } catch (error) {
-    // A file that was there before is not ours to remove.
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") await rm(out, { force: true });
-    throw error;
+    // One that we did not open is not ours to remove.
+    if (!file.pending) await rm(out, { force: true });
+    throw unwritable(out, error);
   }
 }
 
