@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { runCli } from "../packages/cli/src/testing/run-cli.ts";
+import { refusal, startFakeService } from "../packages/cli/src/testing/fake-service.ts";
+import { runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
 import { testDatabase } from "../packages/server/src/testing/database.ts";
 import { call } from "../packages/server/src/testing/http-node.ts";
 import { type Reviewed, reviewedOrganization } from "../packages/server/src/testing/review.ts";
@@ -145,5 +146,32 @@ spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
     expect(stderr).toMatch(said);
     expect(stdout).toBe("");
     expect(code).toBe(2);
+  });
+});
+
+describe("while the rate budget is used up", () => {
+  const limited = (seconds: string) => refusal(429, "rate_limit_exceeded", { "retry-after": seconds });
+  const asking = (service: { readonly url: string }) =>
+    startCli(["policies", "backtest", "--url", service.url, "--json"]);
+
+  test("says for how long it waits, and goes on", async () => {
+    const service = await startFakeService((_, number) =>
+      number === 1 ? limited("2") : { status: 200, body: { backtest: { evaluated: 7 } } },
+    );
+    const { code, stdout, stderr } = await asking(service).finished;
+    await service.stop();
+    expect(stderr).toBe("waiting 2 s for the rate limit\n");
+    expect(JSON.parse(stdout).backtest).toEqual({ evaluated: 7 });
+    expect(code).toBe(0);
+  });
+
+  test("ends at once when interrupted", async () => {
+    const service = await startFakeService(() => limited("50"));
+    const cli = asking(service);
+    await cli.printed(/waiting 50 s/);
+    cli.process.kill("SIGINT");
+    const { code, stderr } = await cli.finished;
+    await service.stop();
+    expect([code, stderr]).toEqual([130, "waiting 50 s for the rate limit\ncountersign: interrupted\n"]);
   });
 });

@@ -3,9 +3,13 @@ import { SingleBar } from "cli-progress";
 
 const lineEvery_ms = 5_000;
 
-/** Call `told` with the share of 1 that is done and what to say of it, and `end` when it is done. */
+/**
+ * Call `told` with the share of 1 that is done and what to say of it, `waiting` with what is waited for (null: going on), and
+ * `end` when it is done.
+ */
 export function startPercentProgress(stream: NodeJS.WriteStream): {
   told(done: number, text: string): void;
+  waiting(text: string | null): void;
   end(): void;
 } {
   if (!stream.isTTY) {
@@ -16,6 +20,7 @@ export function startPercentProgress(stream: NodeJS.WriteStream): {
         printed_ms = performance.now();
         stream.write(`${Math.floor(done * 100)} %, ${text}\n`);
       },
+      waiting: (text) => void (text === null || stream.write(`${text}\n`)),
       end: () => undefined,
     };
   }
@@ -24,6 +29,7 @@ export function startPercentProgress(stream: NodeJS.WriteStream): {
   drawn.start(100, 0, { text: "" });
   return {
     told: (done, text) => drawn.update(Math.floor(done * 100), { text }),
+    waiting: (text) => drawn.update({ text: text ?? "" }),
     end: () => drawn.stop(),
   };
 }

@@ -15,7 +15,7 @@ export function serviceUrl(text: string): string {
 /** A client with the key of `--api-key`, else of COUNTERSIGN_API_KEY; where both are empty without any, as in open mode. */
 export function serviceClient(
   { url, apiKey }: { readonly url: string; readonly apiKey?: string },
-  options: Pick<TransportOptions, "retries_max"> = {},
+  options: Pick<TransportOptions, "retries_max" | "fetch" | "wait"> = {},
 ): Client {
   const api_key = apiKey ?? process.env["COUNTERSIGN_API_KEY"];
   return createClient({ base_url: url, ...(api_key === undefined || api_key === "" ? {} : { api_key }), ...options });

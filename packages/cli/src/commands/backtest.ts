@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Backtest, BacktestInput } from "@countersign/contract";
 import type { Command } from "commander";
 import { failOnGrammar, parseFailOn } from "../backtest/fail-on.ts";
@@ -72,8 +73,9 @@ export function addBacktest(policies: Command): void {
         process.exitCode = await backtest(files, options);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
-        console.error(`countersign: ${refusalText(error) ?? error.message}`);
-        process.exitCode = error.name === "AbortError" ? 130 : 2;
+        const interrupted = error.name === "AbortError";
+        console.error(`countersign: ${interrupted ? "interrupted" : (refusalText(error) ?? error.message)}`);
+        process.exitCode = interrupted ? 130 : 2;
       }
     });
 }
@@ -84,8 +86,21 @@ async function backtest(files: readonly string[], options: Options): Promise<num
   const interrupt = new AbortController();
   const onInterrupt = () => interrupt.abort();
   process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
-  const client = serviceClient(options);
   const progress = startBacktestProgress(process.stderr);
+  let limited = false;
+  const client = serviceClient(options, {
+    fetch: async (...request) => {
+      limited = false;
+      const response = await fetch(...request);
+      limited = response.status === 429;
+      return response;
+    },
+    wait: async (wait_ms, signal) => {
+      if (limited) progress.waiting(Math.ceil(wait_ms / 1000));
+      await sleep(wait_ms, undefined, signal === undefined ? {} : { signal });
+      progress.waiting(null);
+    },
+  });
   let result: Backtest;
   try {
     result = await client.backtest(input, { on_progress: (each) => progress.told(each), signal: interrupt.signal });
