@@ -167,9 +167,10 @@ test("keys limit changes the limit of the key's next request, and none takes it 
   expect(await limit()).toBe("600");
   await cli("keys", "limit", key_id, "none");
   expect(await limit()).toBe("120");
-  expect((await cli("keys", "limit", key_id, "general=lots")).stderr).toMatch(
-    /"general=lots" is no agreement: expected category=requests/,
-  );
+  for (const wrong of ["general=lots", "foo=1"])
+    expect((await cli("keys", "limit", key_id, wrong)).stderr).toBe(
+      `countersign: "${wrong}" is no agreement: expected category=requests pairs such as intents=6000,general=600; categories: intents, general, backtest; 1 to 1000000 requests per minute, or none\n`,
+    );
   const unheard = await cli("keys", "limit", key_id, "general=600,onboarding=600");
   expect(unheard.code).toBe(1);
   expect(unheard.stderr).toContain("onboarding is counted by address, not by key");

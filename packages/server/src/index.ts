@@ -13,7 +13,7 @@ export { type Instance, openInstance } from "./edge/instance.ts";
 export { MasterKeyMissing, readMasterKeys, replaceMasterKeyFile } from "./edge/master-key.ts";
 export { loadPacks } from "./edge/pack-files.ts";
 export { createSealer, type MasterKeys, masterKeyId } from "./edge/sealer.ts";
-export { readValue } from "./edge/setting-values.ts";
+export { readRateLimits } from "./edge/setting-values.ts";
 export { compileCheck } from "./http/validate.ts";
 export { changePlan, type Plan } from "./operations/change-plan.ts";
 export { createKey } from "./operations/create-key.ts";

@@ -205,8 +205,8 @@ async function revoke(instance: Instance, key_id: string): Promise<void> {
 }
 
 async function limit(instance: Instance, key_id: string, text: string): Promise<void> {
-  const { readValue, setKeyLimits } = await import("@countersign/server");
-  const reading = text === "none" ? { value: null } : readValue(text, { kind: "rate_limits" });
+  const { readRateLimits, setKeyLimits } = await import("@countersign/server");
+  const reading = text === "none" ? { value: null } : readRateLimits(text, categories_by_key);
   if ("expected" in reading)
     throw new CommandFailed(`"${text}" is no agreement: expected ${reading.expected}, or none`);
   const unheard = Object.keys(reading.value ?? {}).filter((category) => !categories_by_key.includes(category));

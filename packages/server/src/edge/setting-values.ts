@@ -75,9 +75,11 @@ function readCidr(text: string): string | null {
   return ipaddr.isValidCIDR(text) ? text : null;
 }
 
-function readRateLimits(text: string): Reading {
-  const names = Object.keys(rateCategories) as RateCategory[];
-  const expected = `category=requests pairs such as intents=6000,general=600; categories: ${names.join(", ")}; 1 to 1000000 requests per minute`;
+const names = Object.keys(rateCategories) as RateCategory[];
+
+/** Reads limits of any category; `named` are those that a description of what would have been right speaks of. */
+export function readRateLimits(text: string, named: readonly string[] = names): Reading {
+  const expected = `category=requests pairs such as intents=6000,general=600; categories: ${named.join(", ")}; 1 to 1000000 requests per minute`;
   const limits: Partial<Record<RateCategory, number>> = {};
   for (const pair of text.split(",")) {
     const [, name, digits] = /^([a-z_]+)=(\d{1,7})$/.exec(pair.trim()) ?? [];
