@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -192,6 +192,26 @@ test.each([
   expect(stderr).toMatch(message);
   expect(service.seen).toEqual([]);
 });
+
+test.each([[[]], [["--resume"]]])(
+  "--out never writes over the recording, whatever it is called: %j",
+  async (options) => {
+    service = await startFakeService(decide);
+    const file = await recording(1, "calls.jsonl");
+    const before = await readFile(file, "utf8");
+    await symlink(file, join(directory, "link"));
+    for (const out of [file, join(directory, "link")]) {
+      const { code, stdout, stderr } = await runCli(["replay", file, "--url", service.url, "--out", out, ...options]);
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        "",
+        `countersign: ${out} is the recording itself: give another --out for the verdicts\n`,
+      ]);
+    }
+    expect(await readFile(file, "utf8")).toBe(before);
+    expect(service.seen).toEqual([]);
+  },
+);
 
 test.each([
   ["a file that does not exist", "none.jsonl", [], /cannot read .*none\.jsonl.*ENOENT/],

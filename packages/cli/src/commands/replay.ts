@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createWriteStream, existsSync } from "node:fs";
-import { readFile, truncate } from "node:fs/promises";
+import { readFile, stat, truncate } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
@@ -64,6 +64,8 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
   if (options.resume && options.out === undefined)
     throw new CommandFailed("--resume needs --out: it says what is done");
   const inFile = await checkRecording(file);
+  if (options.out !== undefined && (await isSameFile(file, options.out)))
+    throw new CommandFailed(`${options.out} is the recording itself: give another --out for the verdicts`);
   const done = options.resume ? await callsIn(options.out as string) : new Set<number>();
 
   const interrupt = new AbortController();
@@ -119,6 +121,12 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
     return 130;
   }
   return result.failed === 0 ? 0 : 1;
+}
+
+/** Whether both paths lead to one file that is there. */
+async function isSameFile(path: string, other: string): Promise<boolean> {
+  const [one, two] = await Promise.all([path, other].map((each) => stat(each).catch(() => null)));
+  return one != null && two != null && one.dev === two.dev && one.ino === two.ino;
 }
 
 /** The calls that an earlier run wrote a verdict for. A last line that was cut short is cut off: it is not done. */
