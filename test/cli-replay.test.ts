@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -212,6 +213,40 @@ test.each([[[]], [["--resume"]]])(
     expect(service.seen).toEqual([]);
   },
 );
+
+test.skipIf(!existsSync("/dev/full"))("verdicts that --out does not take end the replay, in one line", async () => {
+  service = await startFakeService(decide);
+  const args = ["replay", await recording(100), "--url", service.url, "--out", "/dev/full", "--concurrency", "1"];
+  const { code, stdout, stderr } = await runCli([...args, "--batch", "2"]);
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    "",
+    "countersign: /dev/full takes no more (ENOSPC: no space left on device, write): what has no verdict there yet goes out again with --resume\n",
+  ]);
+});
+
+test.each([[[]], [["--resume"]]])("an --out that cannot be written is told in words: %j", async (options) => {
+  const file = await recording(1);
+  const refused = async (out: string) => {
+    const { code, stdout, stderr } = await runCli(["replay", file, "--out", out, ...options]);
+    expect([code, stdout]).toEqual([1, ""]);
+    return stderr;
+  };
+  expect(await refused(directory)).toBe(`countersign: ${directory} is a folder: give the name of a file\n`);
+  expect(await refused(join(directory, "no/verdicts"))).toBe(
+    `countersign: ${directory}/no/verdicts cannot be written: there is no folder ${directory}/no, make it first\n`,
+  );
+});
+
+test("a recording without a call is refused", async () => {
+  const file = join(directory, "empty.jsonl");
+  await writeFile(file, "\n");
+  const { code, stdout, stderr } = await runCli(["replay", file]);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toBe(
+    `countersign: ${file} holds no call: give a recording, a line of JSON for each call (replay --help shows one)\n`,
+  );
+});
 
 test.each([
   ["a file that does not exist", "none.jsonl", [], /cannot read .*none\.jsonl.*ENOENT/],

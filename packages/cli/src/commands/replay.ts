@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { createWriteStream, existsSync } from "node:fs";
+import { createWriteStream, existsSync, type WriteStream } from "node:fs";
 import { readFile, stat, truncate } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
+import { unwritable } from "../file-fault.ts";
 import { startProgress } from "../replay/progress.ts";
 import { checkRecording, type RecordedCall, readRecording } from "../replay/recording.ts";
 import { type ReplayResult, replay } from "../replay/replay.ts";
@@ -64,6 +65,10 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
   if (options.resume && options.out === undefined)
     throw new CommandFailed("--resume needs --out: it says what is done");
   const inFile = await checkRecording(file);
+  if (inFile === 0)
+    throw new CommandFailed(
+      `${file} holds no call: give a recording, a line of JSON for each call (replay --help shows one)`,
+    );
   if (options.out !== undefined && (await isSameFile(file, options.out)))
     throw new CommandFailed(`${options.out} is the recording itself: give another --out for the verdicts`);
   const done = options.resume ? await callsIn(options.out as string) : new Set<number>();
@@ -72,8 +77,9 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
   const { signal } = interrupt;
   const onInterrupt = () => interrupt.abort();
   process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
-  const out = options.out === undefined ? null : createWriteStream(options.out, { flags: options.resume ? "a" : "w" });
-  if (out !== null) await once(out, "open");
+  const out = options.out === undefined ? null : await openOut(options.out, options.resume ? "a" : "w");
+  // What is decided from here on would be lost.
+  out?.on("error", () => interrupt.abort());
   const progress = startProgress(inFile - done.size, process.stderr);
   const from_ms = performance.now();
   const waiting = stopwatch();
@@ -105,6 +111,10 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
     process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
     if (out !== null) await new Promise((resolve) => out.end(resolve));
   }
+  if (out?.errored != null)
+    throw new CommandFailed(
+      `${options.out} takes no more (${out.errored.message}): what has no verdict there yet goes out again with --resume`,
+    );
   const elapsed_ms = performance.now() - from_ms;
   const about = {
     file: basename(file),
@@ -123,6 +133,14 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
   return result.failed === 0 ? 0 : 1;
 }
 
+async function openOut(path: string, flags: "a" | "w"): Promise<WriteStream> {
+  const out = createWriteStream(path, { flags });
+  await once(out, "open").catch((error: unknown) => {
+    throw unwritable(path, error);
+  });
+  return out;
+}
+
 /** Whether both paths lead to one file that is there. */
 async function isSameFile(path: string, other: string): Promise<boolean> {
   const [one, two] = await Promise.all([path, other].map((each) => stat(each).catch(() => null)));
@@ -132,7 +150,9 @@ async function isSameFile(path: string, other: string): Promise<boolean> {
 /** The calls that an earlier run wrote a verdict for. A last line that was cut short is cut off: it is not done. */
 async function callsIn(path: string): Promise<Set<number>> {
   if (!existsSync(path)) return new Set();
-  const text = await readFile(path, "utf8");
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw unwritable(path, error);
+  });
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
   const calls = whole
     .split("\n")
