@@ -51,3 +51,29 @@ test("export says what is the matter with the file that it was to write", async 
   );
   expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], env)).toContain("there is no folder a-file/b,");
 });
+
+describe("a file that cannot be read", () => {
+  const commands: readonly (readonly [string[], string, number])[] = [
+    [["restore"], "", 1],
+    [["policies", "check"], "", 1],
+    [["policies", "backtest"], "", 2],
+    [["replay"], "", 1],
+    [["mcp", "server", "--context"], "--context ", 1],
+  ];
+  test.each(commands)("%j says so in words", async (command, before, code) => {
+    const said = (file: string) => refusalOf([...command, file], {}, code);
+    mkdirSync(join(folder, "packed"), { recursive: true });
+    expect(await said("none")).toBe(`countersign: ${before}none cannot be read: there is no such file\n`);
+    expect(await said("packed")).toBe(`countersign: ${before}packed cannot be read: it is a folder, name a file\n`);
+  });
+
+  test("one that is not what it should be is told with what it should be", async () => {
+    writeFileSync(join(folder, "empty"), "");
+    expect(await refusalOf(["restore", "empty"])).toBe(
+      "countersign: this file is no Countersign dump: give one that `countersign export` wrote\n",
+    );
+    expect(await refusalOf(["mcp", "server", "--context", "empty"])).toBe(
+      "countersign: --context empty is not JSON: Unexpected end of JSON input\n",
+    );
+  });
+});

@@ -249,7 +249,7 @@ test("a recording without a call is refused", async () => {
 });
 
 test.each([
-  ["a file that does not exist", "none.jsonl", [], /cannot read .*none\.jsonl.*ENOENT/],
+  ["a file that does not exist", "none.jsonl", [], /none\.jsonl cannot be read: there is no such file/],
   ["a batch of 51", "calls.jsonl.gz", ["--batch", "51"], /argument '51' is invalid\. give a whole number from 1 to 50/],
   ["a batch that is no plain number", "calls.jsonl.gz", ["--batch", "0x10"], /argument '0x10' is invalid/],
   ["another mode", "calls.jsonl.gz", ["--mode", "live"], /--mode takes `shadow` only/],

@@ -207,7 +207,11 @@ test("a client that goes leaves no server behind, and calls that hang are record
 
 test("a server that cannot be started, and one that ends, are told by words and exit code", async () => {
   const missing = await runCli(["mcp", "--", "no-such-server"]);
-  expect(missing).toEqual({ code: 1, stdout: "", stderr: "countersign: no-such-server cannot be started: ENOENT\n" });
+  expect(missing).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "countersign: no-such-server cannot be started: there is no such program\n",
+  });
   const ended = await runCli(["mcp", "--", process.execPath, "-e", "process.exit(7)"]);
   expect(ended).toEqual({ code: 7, stdout: "", stderr: "" });
   const mode = await runCli(["mcp", "--mode", "live", "--", "true"]);

@@ -26,6 +26,19 @@ export function unwritable(path: string, error: unknown): unknown {
   }
 }
 
+/** What to throw for an error of opening or reading a file; `shown` is how it was named, `--context FILE`. */
+export function unreadable(shown: string, error: unknown): CommandFailed {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new CommandFailed(`${shown} cannot be read: ${readFaults.get(code) ?? message}`);
+}
+
+const readFaults: ReadonlyMap<unknown, string> = new Map([
+  ["ENOENT", "there is no such file"],
+  ["ENOTDIR", "there is no such file"],
+  ["EISDIR", "it is a folder, name a file"],
+  ["EACCES", "this user may not, see its owner and mode"],
+]);
+
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -1,13 +1,13 @@
 /** Policy documents as files, and what is found in them as lines at a terminal. */
 import { readFile } from "node:fs/promises";
 import type { PolicyDiagnostic } from "@countersign/server";
-import { CommandFailed } from "./command-failed.ts";
+import { unreadable } from "./file-fault.ts";
 import { visible } from "./visible.ts";
 
 /** The text of a document. Throws CommandFailed when the file cannot be read. */
 export function readPolicyFile(file: string): Promise<string> {
-  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`${file} cannot be read: ${error.message}`);
+  return readFile(file, "utf8").catch((error: unknown) => {
+    throw unreadable(file, error);
   });
 }
 

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Instance } from "@countersign/server";
 import type { Command } from "commander";
-import { unwritable } from "../file-fault.ts";
+import { unreadable, unwritable } from "../file-fault.ts";
 import { instanceLog, withInstance } from "../instance.ts";
 import { openText } from "../open-text.ts";
 
@@ -84,7 +84,9 @@ async function restore(file: string): Promise<void> {
   const { readConfig, restoreDump, startDatabase } = await import("@countersign/server");
   const { checkContents } = await import("../doctor/contents.ts");
   const config = readConfig(process.env);
-  const input = await openText(file);
+  const input = await openText(file).catch((error: unknown) => {
+    throw unreadable(file, error);
+  });
   const database = await startDatabase({ ...config, search: { path: config.path } }, restoreLog);
   let taken: string;
   try {

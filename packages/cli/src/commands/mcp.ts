@@ -4,6 +4,7 @@ import type { ContextDocument } from "@countersign/contract";
 import { governProcess, LineTooLong } from "@countersign/mcp";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
+import { unreadable } from "../file-fault.ts";
 import { serviceClient, serviceUrl } from "../service.ts";
 import { visible } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
@@ -93,17 +94,26 @@ async function govern(command: string, args: readonly string[], options: McpOpti
   } catch (error) {
     if (error instanceof LineTooLong) throw new CommandFailed(error.message);
     if ((error as NodeJS.ErrnoException).syscall?.startsWith("spawn") !== true) throw error;
-    throw new CommandFailed(`${visible(command)} cannot be started: ${(error as NodeJS.ErrnoException).code}`);
+    const code = String((error as NodeJS.ErrnoException).code);
+    throw new CommandFailed(`${visible(command)} cannot be started: ${startFaults.get(code) ?? code}`);
   } finally {
     process.off("SIGINT", end).off("SIGTERM", end);
   }
 }
 
+const startFaults: ReadonlyMap<string, string> = new Map([
+  ["ENOENT", "there is no such program"],
+  ["EACCES", "it is no program that this user may run"],
+]);
+
 /** Whether its facts are good is the service's to say. */
 async function contextIn(path: string): Promise<ContextDocument> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw unreadable(`--context ${path}`, error);
+  });
   try {
-    return JSON.parse(await readFile(path, "utf8"));
+    return JSON.parse(text);
   } catch (error) {
-    throw new CommandFailed(`--context ${path}: ${(error as Error).message}`);
+    throw new CommandFailed(`--context ${path} is not JSON: ${(error as Error).message}`);
   }
 }

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import type { IntentSubmission } from "@countersign/contract";
 import { CommandFailed } from "../command-failed.ts";
+import { unreadable } from "../file-fault.ts";
 import { openText } from "../open-text.ts";
 
 /** One recorded call: its number and the body to submit. */
@@ -25,8 +26,7 @@ export async function* readRecording(path: string): AsyncGenerator<RecordedCall>
     }
   } catch (error) {
     if (error instanceof CommandFailed) throw error;
-    const where = line === 0 ? path : `${path} after line ${line}`;
-    throw new CommandFailed(`cannot read ${where}: ${(error as Error).message}`);
+    throw unreadable(line === 0 ? path : `${path} after line ${line}`, error);
   }
 }
 
@@ -35,7 +35,7 @@ export async function checkRecording(path: string): Promise<number> {
   const seen = new Set<number>();
   // What cannot be read is told by the reading.
   const kind = await stat(path).catch(() => null);
-  if (kind !== null && !kind.isFile())
+  if (kind !== null && !kind.isFile() && !kind.isDirectory())
     throw new CommandFailed(`${path} is no file: a recording is read twice, so save what a pipe brings first`);
   for await (const { call } of readRecording(path)) {
     if (seen.has(call)) throw new CommandFailed(`${path}: call ${call} stands there twice`);

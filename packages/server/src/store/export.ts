@@ -165,7 +165,8 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
   const [, schema = Number.NaN, taken = ""] = first_line.exec((await lines.next()).value ?? "") ?? [];
   const version = Number(schema);
   const migrations = await readMigrations();
-  if (Number.isNaN(version)) throw new StartRefused("this file is no Countersign dump");
+  if (Number.isNaN(version))
+    throw new StartRefused("this file is no Countersign dump: give one that `countersign export` wrote");
   if (version > migrations.length) {
     throw new StartRefused(
       `this dump is of schema ${version}, and this version knows ${migrations.length}: restore it with the version that made it or a newer one`,
