@@ -2,7 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startFakeService } from "../packages/cli/src/testing/fake-service.ts";
 import { runCli } from "../packages/cli/src/testing/run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cli-advice-"));
@@ -75,5 +76,31 @@ describe("a file that cannot be read", () => {
     expect(await refusalOf(["mcp", "server", "--context", "empty"])).toBe(
       "countersign: --context empty is not JSON: Unexpected end of JSON input\n",
     );
+  });
+});
+
+describe("an address where the service is not", () => {
+  const commands: readonly (readonly [string[], number])[] = [
+    [["replay", "one.jsonl"], 1],
+    [["replay", "one.jsonl", "--batch", "1"], 1],
+    [["policies", "backtest"], 2],
+    [["webhooks", "listen"], 1],
+  ];
+  beforeAll(() => writeFileSync(join(folder, "one.jsonl"), '{"intent":{"agent":{"id":"a"},"action":{"verb":"v"}}}'));
+
+  test.each(commands)("%j says how to start one where nobody answers", async (command, code) => {
+    const said = await refusalOf([...command, "--url", "http://127.0.0.1:1"], {}, code);
+    expect(said).toMatch(/^countersign: no answer from .*\nIs the service running there\? .* starts it\.\n$/);
+  });
+
+  test.each(commands)("%j says which option to mend where another program answers", async (command, code) => {
+    for (const status of [200, 404, 501]) {
+      const another = await startFakeService(() => ({ status, body: { ok: true } }));
+      const said = await refusalOf([...command, "--url", another.url], {}, code);
+      await another.stop();
+      expect(said).toContain("does not answer like Countersign");
+      expect(said).toContain("give the service's address with --url");
+      expect(said).not.toMatch(/^ {4}at /m);
+    }
   });
 });

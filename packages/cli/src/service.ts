@@ -5,6 +5,18 @@ import { InvalidArgumentError } from "commander";
 /** How a key reaches a command, for whoever gave none or one that is not good enough. */
 const keyHint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
 
+/** For whom nobody answered. */
+export const startHint = "Is the service running there? `npm start` or `countersign serve` starts it.";
+
+/** What to say of an answer that no service gives; `answer` is what it said, empty where it does not tell much. */
+export function strangerText(answer: string): string {
+  const said = answer === "" ? "" : ` (${answer})`;
+  return `that address does not answer like Countersign${said}: give the service's address with --url`;
+}
+
+/** Of proxies before a service that is away. */
+const outages: readonly number[] = [502, 503, 504];
+
 /** The value of `--url`: where a service answers. */
 export function serviceUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -26,8 +38,9 @@ export function serviceClient(
  * that it names. Null for what is no answer of a service.
  */
 export function refusalText(error: unknown): string | null {
-  if (error instanceof ConnectionError) return error.message;
+  if (error instanceof ConnectionError) return `${error.message}\n${startHint}`;
   if (!(error instanceof ApiError)) return null;
+  if (error.code.startsWith("http_") && !outages.includes(error.status)) return strangerText(error.message);
   const hint = error.status === 401 || error.status === 403 ? ` ${keyHint}` : "";
   const places = error.details.flatMap(({ path, message }) =>
     message === undefined ? [] : [`\n  ${path === "" ? "" : `${String(path)}: `}${String(message)}`],

@@ -6,7 +6,7 @@ import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
 import { findingLine, readPolicyFile } from "../policy-file.ts";
-import { refusalText, serviceClient, serviceUrl } from "../service.ts";
+import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
 
 interface Options {
   readonly url: string;
@@ -108,6 +108,7 @@ async function backtest(files: readonly string[], options: Options): Promise<num
     progress.end();
     process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
   }
+  if (result === undefined) throw new CommandFailed(strangerText(""));
   const judged = conditions.map(({ text, judge }) => ({ condition: text, ...judge(result) }));
   if (options.json) console.log(JSON.stringify({ backtest: result, fail_on: judged }, null, 2));
   else {

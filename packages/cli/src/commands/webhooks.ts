@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ApiError, type Client, verifyWebhook, WebhookRejected } from "@countersign/sdk";
+import { ApiError, type Client, ConnectionError, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { refusalText, serviceClient, serviceUrl } from "../service.ts";
+import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
 import { visibleJson } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
 
@@ -83,6 +83,7 @@ async function listen(options: ListenOptions): Promise<void> {
     if (secret === "") {
       const client = serviceClient(options);
       const webhook = await client.registerWebhook({ url: receiver_url, description: "countersign webhooks listen" });
+      if (webhook === undefined) throw new CommandFailed(strangerText(""));
       secret = webhook.secret;
       unregister = () => deleted(client, webhook.id);
       console.error(`registered ${webhook.id} with ${options.url}`);
@@ -108,7 +109,8 @@ async function deleted(client: Client, webhook_id: string): Promise<void> {
     await client.deleteWebhook(webhook_id);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return;
-    const text = refusalText(error);
+    // How a service is started is no help here.
+    const text = error instanceof ConnectionError ? error.message : refusalText(error);
     if (text === null) throw error;
     throw new CommandFailed(`${webhook_id} may still be registered, delete it in the console: ${text}`);
   }

@@ -3,7 +3,7 @@
 import { type BatchAnswer, limits, type Verdict } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
 import { CommandFailed } from "../command-failed.ts";
-import { refusalText } from "../service.ts";
+import { refusalText, startHint, strangerText } from "../service.ts";
 import type { RecordedCall } from "./recording.ts";
 
 /** What became of one call. */
@@ -50,9 +50,7 @@ export async function submitCalls(
     open = open.filter((item) => isWorthRepeating(results.get(item.call)));
     const silent = answers.find((answer) => answer.verdict === null && answer.code === "no_answer");
     if (silent?.verdict === null && (tries === triesMax || !context.isReached())) {
-      throw new CommandFailed(
-        `${silent.message}\nIs the service running there? \`npm start\` or \`countersign serve\` starts it.`,
-      );
+      throw new CommandFailed(`${silent.message}\n${startHint}`);
     }
     if (tries === triesMax) break;
     if (open.length > 0) await context.pause(250 * 2 ** tries, "retry");
@@ -87,11 +85,13 @@ async function send(
         signal,
       });
       context.answered(performance.now() - from_ms);
+      if (decision === undefined) throw new CommandFailed(strangerText(""));
       return [{ call: first.call, verdict: decision.verdict }];
     }
     const bodies = items.map(({ body, idempotency_key }) => ({ ...body, idempotency_key }));
     const { results } = await client.submitIntentBatch(bodies, { mode, signal });
     context.answered(performance.now() - from_ms);
+    if (!Array.isArray(results)) throw new CommandFailed(strangerText(""));
     return items.map((item, n) => ofBatch(item, results[n]));
   } catch (error) {
     if (error instanceof ApiError && error.status === 429) {
@@ -116,7 +116,7 @@ function reasonOf(error: unknown): { code: string; message: string } {
     throw new CommandFailed(`${error.code}: ${refusalText(error)}`);
   }
   if (error.status === 404 || error.code.startsWith("http_")) {
-    throw new CommandFailed(`that address does not answer like Countersign: ${error.status} ${error.message}`);
+    throw new CommandFailed(strangerText(`${error.status} ${error.message}`));
   }
   return { code: error.code, message: error.message };
 }
