@@ -104,3 +104,13 @@ describe("an address where the service is not", () => {
     }
   });
 });
+
+test("webhooks listen says which option to mend where its port is taken", async () => {
+  const another = await startFakeService(() => null);
+  const port = new URL(another.url).port;
+  const said = await refusalOf(["webhooks", "listen", "--secret", "whsec_AA", "--port", port]);
+  await another.stop();
+  expect(said).toBe(
+    `countersign: another program listens on port ${port}: give another --port, or none, and a free one is picked\n`,
+  );
+});

@@ -76,6 +76,11 @@ async function listen(options: ListenOptions): Promise<void> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(options.port, "127.0.0.1", resolve);
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE") throw error;
+    throw new CommandFailed(
+      `another program listens on port ${options.port}: give another --port, or none, and a free one is picked`,
+    );
   });
   const receiver_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   let unregister = async () => {};
