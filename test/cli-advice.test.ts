@@ -1,10 +1,12 @@
 /** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFakeService } from "../packages/cli/src/testing/fake-service.ts";
-import { runCli } from "../packages/cli/src/testing/run-cli.ts";
+import { runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
+import { openClient } from "../packages/server/src/store/connection.ts";
+import { databaseUrl, testDatabase } from "../packages/server/src/testing/database.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cli-advice-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
@@ -113,4 +115,21 @@ test("webhooks listen says which option to mend where its port is taken", async 
   expect(said).toBe(
     `countersign: another program listens on port ${port}: give another --port, or none, and a free one is picked\n`,
   );
+});
+
+test("export that is interrupted leaves no half of a dump, and says so", async () => {
+  const { connection } = await testDatabase();
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table intents in access exclusive mode");
+  const out = join(folder, "half.sql");
+  const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
+  await expect.poll(() => existsSync(out)).toBe(true);
+  cli.process.kill("SIGINT");
+  const { code, stderr } = await cli.finished;
+  await other.end();
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+    130,
+    `countersign: interrupted: ${out} was not complete and is removed`,
+  ]);
+  expect(existsSync(out)).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -54,6 +54,13 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
   if (out === undefined) return report(await exportDump(instance.connection, process.stdout), "standard output");
   const file = createWriteStream(out, { flags: "wx", mode: 0o600 });
   const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
+  // A statement may be under way, and whoever ends this does not want to wait for it.
+  const onInterrupt = () => {
+    if (!file.pending) rmSync(out, { force: true });
+    console.error(`countersign: interrupted: ${out} was not complete and is removed`);
+    process.exit(130);
+  };
+  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
   try {
     const written = pipeline(first, file);
     const dumped = exportDump(instance.connection, first).finally(() => first.end());
@@ -65,6 +72,8 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
     // One that we did not open is not ours to remove.
     if (!file.pending) await rm(out, { force: true });
     throw unwritable(out, error);
+  } finally {
+    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
   }
 }
 
