@@ -133,3 +133,18 @@ test("export that is interrupted leaves no half of a dump, and says so", async (
   ]);
   expect(existsSync(out)).toBe(false);
 });
+
+test("audit verify that is interrupted says so, and gives the terminal its cursor back first", async () => {
+  const { connection } = await testDatabase();
+  const env = { DATABASE_URL: databaseUrl(connection) };
+  expect((await runCli(["keys", "create"], env, folder)).code).toBe(0);
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table audit in access exclusive mode");
+  const cli = startCli(["audit", "verify"], env, folder);
+  const waits = "select from pg_locks where not granted and relation = 'audit'::regclass";
+  await expect.poll(async () => (await other.query(waits)).rows.length).toBeGreaterThan(0);
+  cli.process.kill("SIGINT");
+  const { code, stderr } = await cli.finished;
+  await other.end();
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([130, "countersign: interrupted: not all was looked at"]);
+});

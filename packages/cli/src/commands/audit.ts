@@ -51,6 +51,12 @@ async function verify(instance: Instance, { org, expectRoot, json }: VerifyOptio
     org === undefined ? await readOrganizations(instance) : [await organizationNamed(instance, org)];
   const found: (Verified & { readonly org_id: string })[] = [];
   const progress = startPercentProgress(process.stderr);
+  const onInterrupt = () => {
+    progress.end();
+    console.error("countersign: interrupted: not all was looked at");
+    process.exit(130);
+  };
+  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
   try {
     for (const { org_id } of organizations) {
       const told = (done: number, text: string) => progress.told(done, `${org_id}: ${text}`);
@@ -58,6 +64,7 @@ async function verify(instance: Instance, { org, expectRoot, json }: VerifyOptio
     }
   } finally {
     progress.end();
+    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
   }
   const rows = found.map((each) =>
     each.sound
