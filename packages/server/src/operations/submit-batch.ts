@@ -5,6 +5,7 @@ import pLimit from "p-limit";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 import { type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
+import { createTurns } from "./turns.ts";
 
 /** Throws a Fault, as of a body of its own, for what is no item. */
 export type ItemCheck = (item: unknown, examine: BatchRequest["examine"]) => asserts item is BatchItem;
@@ -32,6 +33,12 @@ export type BatchResult =
 const undecided = pLimit(192);
 
 /**
+ * A commit makes room for 64 items at once. With all of them in one turn of the event loop whoever came meanwhile waited for 20 ms
+ * (99th percentile; 8 with 16 a turn, 11 with 32, and about as many decisions a second).
+ */
+const handOn = createTurns(16);
+
+/**
  * Decides every item; results stand in the order of the items and a bad item fails alone, its places told as those of the
  * whole body. A key or session that stops being valid fails the items that are not decided yet, and the request only where
  * none is: what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults.
@@ -54,7 +61,10 @@ export async function submitBatch(
       come = new Promise((resolve) => {
         over = resolve;
       });
-      return places(() => submitItem(item, index, { come: before, over })).finally(() => before.then(over));
+      return places(async () => {
+        await new Promise<void>(handOn);
+        return submitItem(item, index, { come: before, over });
+      }).finally(() => before.then(over));
     }),
   );
   const refusals = results.flatMap((result) => (result.success ? [] : [result.error]));
