@@ -43,14 +43,14 @@ export interface DeliveryTerms {
 
 /**
  * What a service runs with. A receiver that takes everything at once is claimed for when half of its share is free: the more
- * for one statement, the less of PostgreSQL's time for a delivery (with 128 a fifth less than with 64, with 192 some 7 % less again).
+ * for one statement, the less of PostgreSQL's time for a delivery (with 128 a fifth less than with 64, with 192 and 288 less again).
  */
 export const delivery_terms: DeliveryTerms = {
-  slots: 768,
+  slots: 960,
   reserve: 192,
   few: 4,
-  per_webhook: { first: 8, least: 2, most: 192 },
-  per_organization: 288,
+  per_webhook: { first: 8, least: 2, most: 288 },
+  per_organization: 384,
   lease_ms: limits.delivery_attempt_timeout_ms + 10_000,
 };
 

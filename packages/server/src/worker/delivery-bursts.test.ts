@@ -201,7 +201,7 @@ describe("a burst", () => {
 
   it.each([
     { requests: "come", expecting: true, rest_of_burst: 32, settled_max: 32 },
-    { requests: "do not come", expecting: false, rest_of_burst: 96, settled_max: 600 },
+    { requests: "do not come", expecting: false, rest_of_burst: 144, settled_max: 600 },
   ])("dispatches and settles in small pieces only while requests come: they $requests", async (the) => {
     const org_id = await organization();
     await addEvents(org_id, 600);

@@ -12,7 +12,7 @@
 import type { Timers } from "../ports.ts";
 
 /** At a time, while the rest of a burst waits for places: half of what may be in flight at one receiver. */
-export const events_as_places_come = 96;
+export const events_as_places_come = 144;
 
 const look_ms = 20;
 const looks_max = 2;
