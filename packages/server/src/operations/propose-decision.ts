@@ -65,15 +65,17 @@ export async function proposeDecision(
     attested: attests(caller),
   };
   const first = decide(input);
-  const fingerprint = actionFingerprint({
-    org_id: caller.org_id,
-    membrane_id: deciding.membrane.membrane_id,
-    agent_id: intent.agent.id,
-    type: first.decided_as.type,
-    verb: intent.action.verb,
-    target: intent.action.target ?? null,
-    content: intent.payload?.content ?? null,
-  });
+  const fingerprint = isApproved(first)
+    ? null
+    : actionFingerprint({
+        org_id: caller.org_id,
+        membrane_id: deciding.membrane.membrane_id,
+        agent_id: intent.agent.id,
+        type: first.decided_as.type,
+        verb: intent.action.verb,
+        target: intent.action.target ?? null,
+        content: intent.payload?.content ?? null,
+      });
   const { decided, override_id } = await overridden(runtime, caller.org_id, state, fingerprint, input, first);
   const { content, decided_as } = decided;
 
@@ -151,21 +153,22 @@ async function overridden(
   runtime: Runtime,
   org_id: string,
   state: OrgState,
-  fingerprint: string,
+  fingerprint: string | null,
   input: DecideInput,
   decided: Decided,
 ): Promise<{ readonly decided: Decided; readonly override_id: string | null }> {
   const { mode } = input;
-  const { verdict } = decided.content;
-  if (!state.overrides || mode === "shadow" || verdict === "approve" || verdict === "approve_modified")
-    return { decided, override_id: null };
+  if (!state.overrides || mode === "shadow" || fingerprint === null) return { decided, override_id: null };
   const ready = await runtime.db.tenant(org_id, (query) => readReadyOverrides(query, org_id, fingerprint, mode));
   for (const { override_id, lifts } of ready) {
     const lifted = decide({ ...input, overrides: lifts });
-    if (lifted.content.verdict === "approve" || lifted.content.verdict === "approve_modified")
-      return { decided: lifted, override_id };
+    if (isApproved(lifted)) return { decided: lifted, override_id };
   }
   return { decided, override_id: null };
+}
+
+function isApproved({ content: { verdict } }: Decided): boolean {
+  return verdict === "approve" || verdict === "approve_modified";
 }
 
 function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingMembrane {

@@ -15,8 +15,8 @@ export interface IntentRow {
   readonly verdict: "approve" | "approve_modified" | "escalate" | "block";
   readonly status: "final" | "pending";
   readonly escalation_id: string | null;
-  /** 64 lower-case hex digits. */
-  readonly fingerprint: string;
+  /** 64 lower-case hex digits; null: it was approved, and no override or review of the same action can rest on it. */
+  readonly fingerprint: string | null;
   /** JSON text, as submitted. */
   readonly intent: string;
   /** JSON text, as decided on. */

@@ -62,6 +62,27 @@ describe("an override", () => {
     expect(await audit(org, approved.intent_id)).toEqual(["submitted", "decided", "override_spent"]);
   });
 
+  test("can rest on what was stopped only: of what was approved no fingerprint is kept", async () => {
+    const org = await blocking();
+    const stopped = await blocked(org);
+    const free = await reviewedOrganization(db, urls[0] ?? "", { packs: [] });
+    const { json } = await post("/v1/intents", free.agent, plain);
+    expect(json.decision.verdict).toBe("approve");
+    const fingerprints = await db.system((query) =>
+      query<{ intent_id: string; kept: boolean }>(
+        "select intent_id, fingerprint is not null as kept from intents where intent_id = any ($1)",
+        [[stopped, json.intent_id]],
+      ),
+    );
+    const kept = new Map(fingerprints.map((each) => [each.intent_id, each.kept]));
+    expect(kept).toEqual(
+      new Map([
+        [stopped, true],
+        [json.intent_id, false],
+      ]),
+    );
+  });
+
   test("100 retries at once on two nodes, and two batches of 50: exactly one is approved", async () => {
     for (const batch of [false, true]) {
       const org = await blocking();
