@@ -258,6 +258,13 @@ test("a tool that is an instance of a class keeps its methods", async () => {
   expect(await pay.execute({ usd: 5 })).toBe(6);
 });
 
+test("tools that are frozen are guarded as others", async () => {
+  const { client, submitted } = answering({ outcome: "approve" });
+  const { pay } = guardOf(client).tools({ pay: Object.freeze({ execute: async ({ usd }: { usd: number }) => usd }) });
+  expect(await pay.execute({ usd: 5 })).toBe(5);
+  expect(submitted).toHaveLength(1);
+});
+
 test("a function that turns out to give its result in parts has failed, before its first part", async () => {
   const { client, observed } = answering({ outcome: "approve" });
   const begun = vi.fn();

@@ -92,9 +92,9 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
         if (typeof execute !== "function")
           throw new TypeError(`${verb} has no function to guard: it is carried out elsewhere`);
         // With its prototype: tools that are instances of a class have methods, too.
-        const same = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool));
         const own = { value: fn(verb, execute.bind(tool)), writable: true, enumerable: true, configurable: true };
-        return [verb, Object.defineProperty(same, "execute", own)];
+        const members = { ...Object.getOwnPropertyDescriptors(tool), execute: own };
+        return [verb, Object.create(Object.getPrototypeOf(tool), members)];
       });
       return Object.fromEntries(guarded) as typeof tools;
     },
