@@ -265,16 +265,28 @@ test("tools that are frozen are guarded as others", async () => {
   expect(submitted).toHaveLength(1);
 });
 
-test("a function that turns out to give its result in parts has failed, before its first part", async () => {
-  const { client, observed } = answering({ outcome: "approve" });
-  const begun = vi.fn();
-  async function* parts() {
-    yield begun();
-  }
-  await expect(guardOf(client).fn("pay", () => parts())({})).rejects.toThrow("pay gives its result in parts");
-  expect(begun).not.toHaveBeenCalled();
-  expect(observed).toEqual([{ status: "failed", detail: expect.stringContaining("in parts") }]);
-});
+test.each(["a generator", "what a compiler makes of one"])(
+  "a function that turns out to give its result in parts has failed, before its first part: %s",
+  async (how) => {
+    const { client, observed } = answering({ outcome: "approve" });
+    const begun = vi.fn();
+    async function* parts() {
+      yield begun();
+    }
+    const compiled = () => ({
+      next: async () => ({ done: true, value: begun() }),
+      return: async () => ({ done: true, value: undefined }),
+      throw: async () => ({ done: true, value: undefined }),
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    });
+    const run = (): object => (how === "a generator" ? parts() : compiled());
+    await expect(guardOf(client).fn("pay", run)({})).rejects.toThrow("pay gives its result in parts");
+    expect(begun).not.toHaveBeenCalled();
+    expect(observed).toEqual([{ status: "failed", detail: expect.stringContaining("in parts") }]);
+  },
+);
 
 test("a tool that cannot be guarded is refused, not let be", () => {
   const guard = guardOf(answering({}).client);

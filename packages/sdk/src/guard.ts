@@ -73,7 +73,7 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
       const signal = rest.map(signalIn).find((each) => each !== undefined);
       const once = async (approved: ActionContent) => {
         const result = await run(approved as Params, ...rest);
-        if (/^\[object (?:Async)?Generator\]$/.test(Object.prototype.toString.call(result))) throw inParts(verb);
+        if (isGenerator(result)) throw inParts(verb);
         return result;
       };
       return carryOut(client, submission, once, {
@@ -99,6 +99,14 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
       return Object.fromEntries(guarded) as typeof tools;
     },
   };
+}
+
+/** By its shape: of an older target of a compiler they are objects like others. */
+function isGenerator(result: unknown): boolean {
+  if (typeof result !== "object" || result === null) return false;
+  const made = result as { readonly [name: PropertyKey]: unknown };
+  const methods = [made["next"], made["return"], made["throw"], made[Symbol.asyncIterator] ?? made[Symbol.iterator]];
+  return methods.every((each) => typeof each === "function");
 }
 
 /** What such a function does, it does after it was called: neither asked about nor recorded could it be. */
