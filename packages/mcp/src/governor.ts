@@ -251,7 +251,10 @@ export function createGovernor(options: GovernorOptions): Governor {
     fromServer(line) {
       try {
         const elements = elementsIn(line);
-        for (const each of elements.length === 0 ? [line] : elements) hear(each);
+        // An array in an array is no answer, and taken out of it, it would be one to a client.
+        for (const each of elements.length === 0 ? [line] : elements)
+          if (each.startsWith("[") && elements.length > 0) toClient(`[${each}]`);
+          else hear(each);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
         note("what the server said was dropped: it is nested too deep");
