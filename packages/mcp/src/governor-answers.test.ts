@@ -97,7 +97,32 @@ test("whoever asks for a task gets an error where there is none, and hears of a 
     governor.fromServer(line({ id, result: { content: [] } }));
     expect(toClient.at(-1)).toContain("Countersign changed this call");
   }
+  governor.fromClient(line({ id: 7, method: "tasks/result", params: { taskId: "t" } }));
+  governor.fromServer(`{"jsonrpc":"2.0","id":7,"result":{"content":[${"[".repeat(50_000)}${"]".repeat(50_000)}]}}`);
+  expect(JSON.parse(toClient.at(-1) ?? "")).toMatchObject({ id: 7, error: { code: -32_010 } });
   governor.fromClient(line({ id: 6, method: "tasks/result", params: { taskId: "other" } }));
   governor.fromServer(line({ id: 6, result: { content: [] } }));
   expect(toClient.at(-1)).toBe(line({ id: 6, result: { content: [] } }));
+});
+
+test("an answer with the call's number as a text is its answer: the protocol's own client takes it for one", async () => {
+  const { governor, toServer, toClient, observed } = governed();
+  const said = line({ id: "1", result: { content: [] } });
+  governor.fromClient(callOf(1));
+  governor.fromServer(said);
+  expect(toClient).toEqual([]);
+  await soon(() => expect(toServer).toHaveLength(1));
+  governor.fromServer(said);
+  await soon(() => expect(observed).toEqual([{ status: "executed" }]));
+  expect(toClient).toEqual([said]);
+});
+
+test("a call whose id is a text is not answered by what answers the call with that number", async () => {
+  const { governor, toServer, toClient } = governed();
+  for (const id of [1, "1"]) governor.fromClient(callOf(id));
+  await soon(() => expect(toServer).toHaveLength(2));
+  for (const id of ["1", 1]) {
+    governor.fromServer(line({ id, result: {} }));
+    await soon(() => expect(toClient.at(-1)).toBe(line({ id, result: {} })));
+  }
 });

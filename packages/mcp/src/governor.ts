@@ -216,13 +216,20 @@ export function createGovernor(options: GovernorOptions): Governor {
     const message = answerIn(line);
     if (message === null) return void toClient(line);
     const key = idKey(message.id);
-    const made = calls.get(key);
+    // The protocol's own client makes a number of an id that is a text: then it takes "1" for the answer to 1.
+    const made = calls.get(key) ?? calls.get(idKey(Number(message.id)));
     if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
     if (made !== undefined) return void made.answered({ message, line });
     if (isObject(message["result"])) lessons.get(key)?.(message["result"]);
-    toClient(additions.get(key)?.(line) ?? line);
+    const addition = additions.get(key);
     lessons.delete(key);
     additions.delete(key);
+    try {
+      toClient(addition?.(line) ?? line);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      send(refusal(message.id, error_codes.no_result, not_written));
+    }
   }
 
   return {
@@ -249,16 +256,11 @@ export function createGovernor(options: GovernorOptions): Governor {
     },
 
     fromServer(line) {
-      try {
-        const elements = elementsIn(line);
-        // An array in an array is no answer, and taken out of it, it would be one to a client.
-        for (const each of elements.length === 0 ? [line] : elements)
-          if (each.startsWith("[") && elements.length > 0) toClient(`[${each}]`);
-          else hear(each);
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error;
-        note("what the server said was dropped: it is nested too deep");
-      }
+      const elements = elementsIn(line);
+      // An array in an array is no answer, and taken out of it, it would be one to a client.
+      for (const each of elements.length === 0 ? [line] : elements)
+        if (each.startsWith("[") && elements.length > 0) toClient(`[${each}]`);
+        else hear(each);
     },
 
     async end() {
@@ -277,6 +279,9 @@ const too_large =
 
 const twins =
   "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";
+
+const not_written =
+  "The call was made, with other arguments than were given, but its result cannot be handed on: it is too large or nested too deep.";
 
 const too_many = `Nothing was done: ${calls_max} calls are under way. Call again when some of them have ended.`;
 
