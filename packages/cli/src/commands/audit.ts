@@ -2,6 +2,7 @@ import type { Instance, Verified } from "@countersign/server";
 import { type Command, InvalidArgumentError } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { organizationNamed, readOrganizations, withInstance } from "../instance.ts";
+import { onInterrupt } from "../interrupt.ts";
 import { startPercentProgress } from "../percent-progress.ts";
 import { formatTable } from "../table.ts";
 
@@ -51,12 +52,11 @@ async function verify(instance: Instance, { org, expectRoot, json }: VerifyOptio
     org === undefined ? await readOrganizations(instance) : [await organizationNamed(instance, org)];
   const found: (Verified & { readonly org_id: string })[] = [];
   const progress = startPercentProgress(process.stderr);
-  const onInterrupt = () => {
+  const endInterrupt = onInterrupt(() => {
     progress.end();
     console.error("countersign: interrupted: not all was looked at");
     process.exit(130);
-  };
-  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
+  });
   try {
     for (const { org_id } of organizations) {
       const told = (done: number, text: string) => progress.told(done, `${org_id}: ${text}`);
@@ -64,7 +64,7 @@ async function verify(instance: Instance, { org, expectRoot, json }: VerifyOptio
     }
   } finally {
     progress.end();
-    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
+    endInterrupt();
   }
   const rows = found.map((each) =>
     each.sound

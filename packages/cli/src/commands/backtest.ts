@@ -5,6 +5,7 @@ import { failOnGrammar, parseFailOn } from "../backtest/fail-on.ts";
 import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
+import { onInterrupt } from "../interrupt.ts";
 import { findingLine, readPolicyFile } from "../policy-file.ts";
 import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
 
@@ -84,8 +85,7 @@ async function backtest(files: readonly string[], options: Options): Promise<num
   const conditions = options.failOn.map(parseFailOn);
   const input = await inputOf(files, options);
   const interrupt = new AbortController();
-  const onInterrupt = () => interrupt.abort();
-  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
+  const endInterrupt = onInterrupt(() => interrupt.abort());
   const progress = startBacktestProgress(process.stderr);
   let limited = false;
   const client = serviceClient(options, {
@@ -106,7 +106,7 @@ async function backtest(files: readonly string[], options: Options): Promise<num
     result = await client.backtest(input, { on_progress: (each) => progress.told(each), signal: interrupt.signal });
   } finally {
     progress.end();
-    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
+    endInterrupt();
   }
   if (result === undefined) throw new CommandFailed(strangerText(""));
   const judged = conditions.map(({ text, judge }) => ({ condition: text, ...judge(result) }));

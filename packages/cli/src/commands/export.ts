@@ -7,6 +7,7 @@ import type { Instance } from "@countersign/server";
 import type { Command } from "commander";
 import { unreadable, unwritable } from "../file-fault.ts";
 import { instanceLog, withInstance } from "../instance.ts";
+import { onInterrupt } from "../interrupt.ts";
 import { openText } from "../open-text.ts";
 
 const exportHelp = `
@@ -55,12 +56,11 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
   const file = createWriteStream(out, { flags: "wx", mode: 0o600 });
   const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
   // A statement may be under way, and whoever ends this does not want to wait for it.
-  const onInterrupt = () => {
+  const endInterrupt = onInterrupt(() => {
     if (!file.pending) rmSync(out, { force: true });
     console.error(`countersign: interrupted: ${out} was not complete and is removed`);
     process.exit(130);
-  };
-  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
+  });
   try {
     const written = pipeline(first, file);
     const dumped = exportDump(instance.connection, first).finally(() => first.end());
@@ -73,7 +73,7 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
     if (!file.pending) await rm(out, { force: true });
     throw unwritable(out, error);
   } finally {
-    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
+    endInterrupt();
   }
 }
 

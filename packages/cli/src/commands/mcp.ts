@@ -5,6 +5,7 @@ import { governProcess, LineTooLong } from "@countersign/mcp";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { unreadable } from "../file-fault.ts";
+import { onInterrupt } from "../interrupt.ts";
 import { serviceClient, serviceUrl } from "../service.ts";
 import { visible } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
@@ -73,7 +74,7 @@ async function govern(command: string, args: readonly string[], options: McpOpti
   const context = options.context === undefined ? undefined : await contextIn(options.context);
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  process.once("SIGINT", end).once("SIGTERM", end);
+  const endInterrupt = onInterrupt(end);
   try {
     return await governProcess({
       ...{ command, args, context, mode },
@@ -97,7 +98,7 @@ async function govern(command: string, args: readonly string[], options: McpOpti
     const code = String((error as NodeJS.ErrnoException).code);
     throw new CommandFailed(`${visible(command)} cannot be started: ${startFaults.get(code) ?? code}`);
   } finally {
-    process.off("SIGINT", end).off("SIGTERM", end);
+    endInterrupt();
   }
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { unwritable } from "../file-fault.ts";
+import { onInterrupt } from "../interrupt.ts";
 import { startProgress } from "../replay/progress.ts";
 import { checkRecording, type RecordedCall, readRecording } from "../replay/recording.ts";
 import { type ReplayResult, replay } from "../replay/replay.ts";
@@ -75,8 +76,7 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
 
   const interrupt = new AbortController();
   const { signal } = interrupt;
-  const onInterrupt = () => interrupt.abort();
-  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
+  const endInterrupt = onInterrupt(() => interrupt.abort());
   const out = options.out === undefined ? null : await openOut(options.out, options.resume ? "a" : "w");
   // What is decided from here on would be lost.
   out?.on("error", () => interrupt.abort());
@@ -108,7 +108,7 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
     );
   } finally {
     progress.end();
-    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
+    endInterrupt();
     if (out !== null) await new Promise((resolve) => out.end(resolve));
   }
   if (out?.errored != null)
