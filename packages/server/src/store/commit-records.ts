@@ -1,10 +1,18 @@
 /**
  * The bytes that carry row sets to the commit statement: an array a parameter, of the composite types of migration 0019, in
- * PostgreSQL's binary format (what `array_recv` and `record_recv` read). The server has nothing to cut, to unescape, or to
- * read numbers, times and hashes out of; with text that was a third of its work (decision 0012).
+ * PostgreSQL's binary format (what `array_recv` and `record_recv` read). With text a third of the server's work was to cut,
+ * to unescape and to read it (decision 0012).
  */
-import { parseTimestampUs } from "@countersign/core";
 import type { AuditRow } from "./audit.ts";
+import {
+  arrayHead,
+  type BinaryType,
+  type BinaryValue,
+  bytesAtMost,
+  type_oids,
+  writeInt64,
+  writeValue,
+} from "./binary.ts";
 import type { DecisionRows, EscalationRow, EventRow } from "./commit-writer-rows.ts";
 import type { Epochs } from "./heads.ts";
 
@@ -30,10 +38,7 @@ export interface CommitTerms {
   readonly month: string;
 }
 
-/** What PostgreSQL calls the types of fields: fixed numbers of its `pg_type.dat`. */
-const type_oids = { bytea: 17, bigint: 20, text: 25, json: 114, timestamptz: 1184 } as const;
-
-type Types = readonly (keyof typeof type_oids)[];
+type Types = readonly BinaryType[];
 
 /** As migration 0019 has them; the server refuses records of another make. */
 const row_types: Types = [
@@ -109,10 +114,10 @@ const slab_bytes = 1 << 18;
 let slab: Buffer = Buffer.alloc(0);
 let slab_used = 0;
 
-/** `record_send`: how many fields, then each one's type, length and value; null has the length -1. */
-function record(types: Types, values: readonly (string | number | null)[]): Buffer {
+/** `record_send`: how many fields, then each one's type, length and value. */
+function record(types: Types, values: readonly BinaryValue[]): Buffer {
   let bytes_max = 8;
-  for (const value of values) bytes_max += 16 + (typeof value === "string" ? value.length * 3 : 0);
+  for (const value of values) bytes_max += 4 + bytesAtMost(value);
   if (slab.length - slab_used < bytes_max) {
     slab = Buffer.allocUnsafeSlow(Math.max(slab_bytes, bytes_max));
     slab_used = 0;
@@ -120,58 +125,12 @@ function record(types: Types, values: readonly (string | number | null)[]): Buff
   const start = slab_used;
   let at = slab.writeInt32BE(types.length, start + 4);
   for (let index = 0; index < types.length; index++) {
-    const type = types[index] as keyof typeof type_oids;
-    const value = values[index] as string | number | null;
-    at = slab.writeInt32BE(type_oids[type], at);
-    const end = value === null ? -1 : write(type, value, at + 4);
-    at = slab.writeInt32BE(value === null ? -1 : end - at - 4, at);
-    if (value !== null) at = end;
+    const type = types[index] as BinaryType;
+    at = writeValue(slab, type, values[index] as BinaryValue, slab.writeInt32BE(type_oids[type], at));
   }
   slab.writeInt32BE(at - start - 4, start);
   slab_used = at;
   return slab.subarray(start, at);
-}
-
-/** Writes a value down; answers where it ends. */
-function write(type: keyof typeof type_oids, value: string | number, at: number): number {
-  switch (type) {
-    case "bigint":
-      return writeInt64(Number(value), at);
-    case "timestamptz":
-      return writeInt64(microseconds(String(value)) - postgres_epoch_us, at);
-    case "bytea": {
-      const end = at + slab.write(String(value), at, "hex");
-      if ((end - at) * 2 !== String(value).length) throw new TypeError("a hash is not written in hex digits");
-      return end;
-    }
-    default:
-      return at + slab.write(String(value), at);
-  }
-}
-
-const two_to_32 = 2 ** 32;
-const postgres_epoch_us = Date.UTC(2000, 0, 1) * 1000;
-
-/** A whole number up to 2^53 in the eight bytes from `at` on of the slab, or of `bytes`. */
-function writeInt64(value: number, at: number, bytes: Buffer = slab): number {
-  const high = Math.floor(value / two_to_32);
-  return bytes.writeUInt32BE(value - high * two_to_32, bytes.writeInt32BE(high, at));
-}
-
-/** Most times are of the same second as the one before. */
-let last_second = "";
-let last_second_us = 0;
-
-/** Microseconds since 1970 of a time in our own spelling, with six fractional digits and `Z`. */
-function microseconds(text: string): number {
-  if (text.length !== 27 || text.slice(0, 19) !== last_second) {
-    const at_us = parseTimestampUs(text);
-    if (at_us === null) throw new TypeError(`${text} is no time`);
-    last_second = text.slice(0, 19);
-    last_second_us = Math.floor(at_us / 1_000_000) * 1_000_000;
-    return at_us;
-  }
-  return last_second_us + Number(text.slice(20, 26));
 }
 
 /** Which of the statements is to run, and the records for its parameters. */
@@ -218,7 +177,7 @@ function sameTerms(a: CommitTerms, b: CommitTerms): boolean {
 
 /** Writes the place of its row set in the batch, from 1, into a record's first field: behind length, count, type and length. */
 function placed(record: Buffer, place: number): Buffer {
-  writeInt64(place, 16, record);
+  writeInt64(record, place, 16);
   return record;
 }
 
@@ -243,15 +202,8 @@ export function parametersOf(order: CommitOrder, types: RecordTypes): readonly u
   return [...plain, array(escalations, types.commit_escalation), array(events, types.commit_event), again];
 }
 
-/** `array_send`: one dimension, without nulls, its lower bound 1. */
 function array(records: readonly Buffer[], type: number): Buffer {
-  const head = Buffer.allocUnsafe(20);
-  head.writeInt32BE(1, 0);
-  head.writeInt32BE(0, 4);
-  head.writeUInt32BE(type, 8);
-  head.writeInt32BE(records.length, 12);
-  head.writeInt32BE(1, 16);
-  return Buffer.concat([head, ...records]);
+  return Buffer.concat([arrayHead(type, records.length, false), ...records]);
 }
 
 /** SQL for the row sets of parameter 1; `line_number` is their place in the batch, from 1. */

@@ -8,6 +8,7 @@
 import type { Delivery } from "@countersign/contract";
 import type { Db, QueueStatement } from "../ports.ts";
 import type { AuditRow } from "./audit.ts";
+import { type BinaryType, type BinaryValue, columnOf } from "./binary.ts";
 
 /** An attempt that ended. */
 export type AttemptRecord = Delivery["attempts"][number];
@@ -235,8 +236,8 @@ const settleStatement: QueueStatement = {
   text: `with
   quick as materialized (select set_config('synchronous_commit', 'off', true) as synchronous_commit),
   input as materialized (
-    select * from rows from (json_to_recordset($2::json) as (delivery_id text, attempts integer, status text, outcomes json,
-      wait_ms integer, audit_id text, intent_id text, type text, actor text, at timestamptz, data text, hash text))
+    select * from unnest($2::text[], $3::bigint[], $4::text[], $5::json[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::text[],
+      $11::timestamptz[], $12::json[], $13::bytea[])
       with ordinality as s(delivery_id, attempts, status, outcomes, wait_ms, audit_id, intent_id, type, actor, at, data, hash, n)),
   located as materialized (
     select s.*, l.ctid as place from input s cross join lateral (
@@ -252,12 +253,12 @@ const settleStatement: QueueStatement = {
   chained as materialized (select s.*, row_number() over (order by s.n) as k from settled s where s.audit_id is not null),
   moved as (
     update org_heads h set audit_seq = h.audit_seq + c.added, audit_root = sha256(h.audit_root || c.hashes)
-    from (select count(*) as added, string_agg(decode(hash, 'hex'), ''::bytea order by k) as hashes from chained having count(*) > 0) c
+    from (select count(*) as added, string_agg(hash, ''::bytea order by k) as hashes from chained having count(*) > 0) c
     where h.org_id = $1
     returning h.audit_seq, h.audit_root, h.audit_seq - c.added as seq_before),
   put_audit as (
     insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
-    select $1, m.seq_before + c.k, c.audit_id, c.intent_id, c.type, c.actor, c.at, c.data::json, decode(c.hash, 'hex')
+    select $1, m.seq_before + c.k, c.audit_id, c.intent_id, c.type, c.actor, c.at, c.data, c.hash
     from chained c cross join moved m),
   put_root as (
     insert into audit_heads (org_id, last_seq, root) select $1, audit_seq, audit_root from moved)
@@ -273,6 +274,18 @@ export async function settle(
   org_id: string,
   settlements: readonly Settlement[],
 ): Promise<void> {
-  const input = settlements.map(({ audit, ...settlement }) => ({ ...audit, ...settlement }));
-  await db.queued(settleStatement, [org_id, JSON.stringify(input)]);
+  const column = (type: BinaryType, of: (settlement: Settlement) => BinaryValue) => columnOf(type, settlements.map(of));
+  const ofAudit = (type: BinaryType, member: keyof AuditRow) => column(type, ({ audit }) => audit?.[member] ?? null);
+  await db.queued(settleStatement, [
+    org_id,
+    column("text", ({ delivery_id }) => delivery_id),
+    column("bigint", ({ attempts }) => attempts),
+    column("text", ({ status }) => status),
+    column("json", ({ outcomes }) => JSON.stringify(outcomes)),
+    column("bigint", ({ wait_ms }) => wait_ms),
+    ...(["audit_id", "intent_id", "type", "actor"] as const).map((member) => ofAudit("text", member)),
+    ofAudit("timestamptz", "at"),
+    ofAudit("json", "data"),
+    ofAudit("bytea", "hash"),
+  ]);
 }

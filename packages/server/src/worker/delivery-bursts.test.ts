@@ -60,7 +60,8 @@ function loop({
   const counting: Pick<Db, "queued"> = {
     async queued(statement, params) {
       if (statement.name === "deliveries-dispatch") sizes.dispatch.push(params[9] as number);
-      if (statement.name === "deliveries-settle") sizes.settle.push(JSON.parse(params[1] as string).length);
+      // The length of an array stands behind its dimensions, flags and type.
+      if (statement.name === "deliveries-settle") sizes.settle.push((params[1] as Buffer).readInt32BE(12));
       const rows = await db.queued<{ delivery_id: string | null }>(statement, params);
       if (statement.name === "deliveries-claim") claimed += rows.filter((row) => row.delivery_id !== null).length;
       return rows as never;

@@ -1,0 +1,92 @@
+/**
+ * Values in PostgreSQL's binary format, which the server takes as they are: it has nothing to cut, to unescape, or to read
+ * numbers, times and hashes out of (decision 0012).
+ */
+import { parseTimestampUs } from "@countersign/core";
+
+/** What PostgreSQL calls the types: fixed numbers of its `pg_type.dat`. */
+export const type_oids = { bytea: 17, bigint: 20, text: 25, json: 114, timestamptz: 1184 } as const;
+
+/** A type that can be written. */
+export type BinaryType = keyof typeof type_oids;
+
+/** Numbers are whole, times RFC 3339 UTC with six fractional digits and `Z`, bytes in hex digits. */
+export type BinaryValue = string | number | null;
+
+/** An upper bound of the bytes of a value with the length before it. */
+export function bytesAtMost(value: BinaryValue): number {
+  return 12 + (typeof value === "string" ? value.length * 3 : 0);
+}
+
+/** Writes the value's length, -1 for null, and the value; answers where it ends. Throws TypeError on a time or a hash that is none. */
+export function writeValue(bytes: Buffer, type: BinaryType, value: BinaryValue, at: number): number {
+  if (value === null) return bytes.writeInt32BE(-1, at);
+  const end = write(bytes, type, value, at + 4);
+  bytes.writeInt32BE(end - at - 4, at);
+  return end;
+}
+
+function write(bytes: Buffer, type: BinaryType, value: string | number, at: number): number {
+  switch (type) {
+    case "bigint":
+      return writeInt64(bytes, Number(value), at);
+    case "timestamptz":
+      return writeInt64(bytes, microseconds(String(value)) - postgres_epoch_us, at);
+    case "bytea": {
+      const end = at + bytes.write(String(value), at, "hex");
+      if ((end - at) * 2 !== String(value).length) throw new TypeError("a hash is not written in hex digits");
+      return end;
+    }
+    default:
+      return at + bytes.write(String(value), at);
+  }
+}
+
+const two_to_32 = 2 ** 32;
+const postgres_epoch_us = Date.UTC(2000, 0, 1) * 1000;
+
+/** A whole number up to 2^53 in eight bytes. */
+export function writeInt64(bytes: Buffer, value: number, at: number): number {
+  const high = Math.floor(value / two_to_32);
+  return bytes.writeUInt32BE(value - high * two_to_32, bytes.writeInt32BE(high, at));
+}
+
+/** Most times are of the same second as the one before. */
+let last_second = "";
+let last_second_us = 0;
+
+/** Microseconds since 1970 of a time in our own spelling, with six fractional digits and `Z`. */
+function microseconds(text: string): number {
+  if (text.length !== 27 || text.slice(0, 19) !== last_second) {
+    const at_us = parseTimestampUs(text);
+    if (at_us === null) throw new TypeError(`${text} is no time`);
+    last_second = text.slice(0, 19);
+    last_second_us = Math.floor(at_us / 1_000_000) * 1_000_000;
+    return at_us;
+  }
+  return last_second_us + Number(text.slice(20, 26));
+}
+
+/** The head of an array (`array_send`): one dimension, its lower bound 1. `element_oid` is of the type of its elements. */
+export function arrayHead(element_oid: number, length: number, nulls: boolean): Buffer {
+  const head = Buffer.allocUnsafe(20);
+  head.writeInt32BE(1, 0);
+  head.writeInt32BE(nulls ? 1 : 0, 4);
+  head.writeUInt32BE(element_oid, 8);
+  head.writeInt32BE(length, 12);
+  head.writeInt32BE(1, 16);
+  return head;
+}
+
+/** A column as a parameter: an array of one type. Throws TypeError as `writeValue` does. */
+export function columnOf(type: BinaryType, values: readonly BinaryValue[]): Buffer {
+  let [bytes_max, nulls] = [0, false];
+  for (const value of values) {
+    bytes_max += bytesAtMost(value);
+    nulls ||= value === null;
+  }
+  const body = Buffer.allocUnsafe(bytes_max);
+  let end = 0;
+  for (const value of values) end = writeValue(body, type, value, end);
+  return Buffer.concat([arrayHead(type_oids[type], values.length, nulls), body.subarray(0, end)]);
+}
