@@ -15,7 +15,7 @@ import {
 
 /** Most events that one statement turns into deliveries; as many deliveries are enough for two events of 100 webhooks. */
 export const events_per_statement = 200;
-const deliveries_per_statement = 256;
+export const deliveries_per_statement = 256;
 /** Of events as they are stored, so that few are unpacked to measure them; of deliveries as text. One at least of either. */
 const stored_bytes_per_statement = 2_097_152;
 const bytes_per_statement = 33_554_432;
@@ -144,47 +144,56 @@ export interface Dispatched {
   readonly turn: string;
 }
 
+/** What is to be dispatched, and how. */
+export interface DispatchTerms {
+  /** Makes delivery ids. */
+  readonly next_id: () => string;
+  /** RFC 3339. */
+  readonly created_at: string;
+  /** Absent: as many as a statement may be for. */
+  readonly events_max?: number;
+  /** The last event of an organization that need not be looked for again, nor those before it. Absent: none. */
+  readonly after?: Readonly<Record<string, string>>;
+  /** The organizations after it come first. Absent: all in turn. */
+  readonly turn_after?: string;
+}
+
+/** A line of the answer: a delivery, a receiver that waits, how far an organization has come, or (the last) what is left. */
+export type DispatchLine = DeliveryLine & {
+  readonly last_event_id: string | null;
+  readonly events_left: boolean | null;
+};
+
 /**
  * Turns events that nobody was told of into one delivery for each webhook that is to hear of them (active, registered
  * before the event, watching what it is about), and leases as many of them as there is room for, unless others of the same
  * receiver have been waiting. Round robin over organizations, of each the oldest first: by age alone a burst of 10,000
  * events held up another organization's single one until its end (measured). An event is dispatched once, however many
- * nodes try. `next_id` makes delivery ids; `created_at` is RFC 3339; `after` names the last event of an organization that
- * need not be looked for again, nor those before it. Two events of 100 webhooks fill a statement, so the organizations after
- * `turn_after` come first: with the oldest event first, 20 organizations' bursts held up another's single event for 15 s. Of
- * a receiver that the room lists, the caller knows whether others wait.
+ * nodes try. Two events of 100 webhooks fill a statement, so the organizations after `turn_after` come first: with the oldest
+ * event first, 20 organizations' bursts held up another's single event for 15 s. Of a receiver that the room lists, the
+ * caller knows whether others wait.
  */
 export async function dispatchEvents(
   db: Pick<Db, "queued">,
   terms: Room,
-  {
-    next_id,
-    created_at,
-    events_max = events_per_statement,
-    after = {},
-    turn_after = "",
-  }: {
-    readonly next_id: () => string;
-    readonly created_at: string;
-    readonly events_max?: number;
-    readonly after?: Readonly<Record<string, string>>;
-    readonly turn_after?: string;
-  },
+  { next_id, created_at, events_max = events_per_statement, after = {}, turn_after = "" }: DispatchTerms,
 ): Promise<Dispatched> {
   const ids = Array.from({ length: deliveries_per_statement }, next_id);
-  const lines = await db.queued<DeliveryLine & { last_event_id: string | null; events_left: boolean | null }>(
-    dispatchStatement,
-    [...roomParams(terms), ids, events_max, created_at, JSON.stringify(after), turn_after],
-  );
+  const params = [...roomParams(terms), ids, events_max, created_at, JSON.stringify(after), turn_after];
+  return readDispatched(await db.queued<DispatchLine>(dispatchStatement, params), turn_after);
+}
+
+/** Reads an answer; `turn_before` is whose turn it stays where nobody had one. */
+export function readDispatched(lines: readonly DispatchLine[], turn_before: string): Dispatched {
   const waiting: ReceiverKey[] = [];
   const leased: ClaimedDelivery[] = [];
   const last: Record<string, string> = {};
   let events_left = false;
-  let turn = turn_after;
+  let turn = turn_before;
   for (const line of lines) {
     if (line.events_left !== null) {
       events_left = line.events_left;
-      turn = line.org_id ?? turn_after;
+      turn = line.org_id ?? turn_before;
     } else if (line.last_event_id !== null) last[line.org_id as string] = line.last_event_id;
     else if (line.delivery_id === null) waiting.push(line as ReceiverKey);
     else leased.push(line as unknown as ClaimedDelivery);

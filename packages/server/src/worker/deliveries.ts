@@ -22,7 +22,8 @@ import {
   readGone,
   receiverKey,
 } from "../store/delivery-queue.ts";
-import { type Dispatched, dispatchEvents, events_per_statement } from "../store/dispatch-events.ts";
+import { type Burst, burstOf, dispatchNext } from "../store/dispatch-burst.ts";
+import { type Dispatched, events_per_statement } from "../store/dispatch-events.ts";
 import { createDispatchPace, events_as_places_come } from "./dispatch-pace.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
 import { createSettler } from "./settler.ts";
@@ -108,6 +109,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   /** Where the dispatches of a burst have come to, by organization. What came late with an earlier id is found at its end, or at a look. */
   let passed: Dispatched["last"] = {};
   let turn_after = "";
+  let burst: Burst | null = null;
   let cancelDispatch: (() => void) | null = null;
   const dispatches = createLane(runtime, dispatch);
   const claims = createLane(runtime, claim);
@@ -151,9 +153,12 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
       turn_after,
     };
     // One of the two leases at a time: both would fill the same room.
-    const dispatching = dispatchEvents(db, claiming !== null || stopped ? { ...room(), free: 0 } : newRoom(), made);
+    const offered = claiming !== null || stopped ? { ...room(), free: 0 } : newRoom();
+    const dispatching = dispatchNext(db, offered, made, burst);
     leasing = dispatching.then(({ leased }) => place(leased)).catch(() => undefined);
-    const { leased, waiting: more, events_left, last, turn } = await dispatching;
+    const dispatched = await dispatching;
+    burst = burstOf(dispatched);
+    const { leased, waiting: more, events_left, last, turn } = dispatched;
     turn_after = turn;
     passed = events_left ? last : {};
     await leasing;

@@ -56,10 +56,11 @@ function loop({
   let answered = 0;
   let claimed = 0;
   /** What dispatches and settlements were for. */
-  const sizes = { dispatch: [] as number[], settle: [] as number[] };
+  const sizes = { dispatch: [] as number[], burst: [] as number[], settle: [] as number[] };
   const counting: Pick<Db, "queued"> = {
     async queued(statement, params) {
       if (statement.name === "deliveries-dispatch") sizes.dispatch.push(params[9] as number);
+      if (statement.name === "deliveries-dispatch-burst") sizes.burst.push(params[4] as number);
       // The length of an array stands behind its dimensions, flags and type.
       if (statement.name === "deliveries-settle") sizes.settle.push((params[1] as Buffer).readInt32BE(12));
       const rows = await db.queued<{ delivery_id: string | null }>(statement, params);
@@ -142,11 +143,12 @@ describe("a burst", () => {
   it("is delivered to its end without another look, most of it without a claim", async () => {
     const org_id = await organization();
     await addEvents(org_id, 3_000);
-    const { deliveries, attempted, claimed, looks } = loop({ endless: [pace_ms] });
+    const { deliveries, attempted, claimed, looks, sizes } = loop({ endless: [pace_ms] });
     await expect.poll(() => attempted.length).toBe(3_000);
     await expect.poll(() => left(org_id)).toEqual({ events: 0, pending: 0 });
     expect(looks()).toBeGreaterThan(0); // they were asked for, and did not come
     expect(claimed()).toBeLessThan(1_500);
+    expect(sizes.burst.length).toBeGreaterThan(5);
     await deliveries.stop();
   });
 
@@ -213,6 +215,7 @@ describe("a burst", () => {
     await expect.poll(() => left(org_id)).toEqual({ events: 0, pending: 0 });
     await deliveries.stop();
     expect(new Set(sizes.dispatch)).toEqual(new Set([200, the.rest_of_burst]));
+    expect(sizes.burst.every((size) => size === the.rest_of_burst)).toBe(true);
     expect(sizes.settle.reduce((sum, size) => sum + size)).toBe(600);
     expect(Math.max(...sizes.settle)).toBeLessThanOrEqual(the.settled_max);
     if (!the.expecting) expect(Math.max(...sizes.settle)).toBeGreaterThan(32);
