@@ -28,6 +28,8 @@ export interface CallDeps {
   /** Hands the call to the server with this content; resolves to its answer. */
   readonly forward: (content: JsonObject) => Promise<Answered>;
   readonly toClient: (line: string) => void;
+  /** Tells the client itself, by the id that the call has. */
+  readonly answer: (message: JsonObject) => void;
   /** What the answer to the call would tell is told with the result of the task that it became. */
   readonly tellLater: (task_id: string, tell: (line: string) => string) => void;
   /** People look at it: the client is kept waiting from now on. Gives what ends that. */
@@ -63,7 +65,7 @@ export class Cancelled extends Error {}
 
 /** Has a call decided, made where it may be, and answered. Never rejects. */
 export async function governCall(deps: CallDeps, call: AskedCall): Promise<void> {
-  const { mode, toClient } = deps;
+  const { mode, toClient, answer } = deps;
   const { submission, review, signal } = call;
   const client: CallDeps["client"] = {
     ...deps.client,
@@ -97,7 +99,7 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
   } catch (error) {
     if (pending !== null && !made && !isOver(error)) deps.leave(pending);
     const told = () => (made ? noAnswer(call, error, deps.note) : whyNotMade(call, error, pending, deps.note));
-    if (!(error instanceof Cancelled)) toClient(JSON.stringify(told()));
+    if (!(error instanceof Cancelled)) answer(told());
   } finally {
     endWait();
   }

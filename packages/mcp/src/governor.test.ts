@@ -15,6 +15,21 @@ test("whatever else the client and the server say passes as it is", () => {
   expect(submitted).toEqual([]);
 });
 
+test("what a client says else has its numbers as they stood, and is read one way: names once, and on one line", () => {
+  const { governor, toServer } = governed();
+  const said = [
+    '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}',
+    '{"jsonrpc":"2.0","id":4,"result":{"n":12345678901234567890,"m":0.1234567890123456789012,"k":1.0,"t":"1.0"}}',
+    '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9007199254740993,"progress":1e400}}',
+  ];
+  governor.fromClient(said[0] ?? "");
+  governor.fromClient(`[${said.slice(1)}]`);
+  expect(toServer).toEqual(said);
+  const odd = (said[0] ?? "").replace('"method"', '"method":"tools/call",\r"method"');
+  governor.fromClient(odd);
+  expect(toServer.slice(3)).toEqual(said.slice(0, 1));
+});
+
 test("the server reads what was decided: a name that stands twice, in a call or in its arguments, is written once", async () => {
   const { governor, toServer, submitted } = governed();
   governor.fromClient(
@@ -85,14 +100,43 @@ test.each(["9007199254740993", "-9007199254740992", "1e400"])(
   },
 );
 
+test("a call, and what its client hears of us, have the numbers of its id and its token as they stood", async () => {
+  const large = "9007199254740993";
+  const sent = `{"jsonrpc":"2.0","id":${large},"method":"tools/call","params":{"name":"pay","arguments":{"n":1},"_meta":{"progressToken":${large}}}}`;
+  const { governor, toServer, toClient, rule } = governed(() => ({ outcome: null, status: "pending" }));
+  governor.fromClient(sent);
+  await soon(() => expect(toClient[0]).toContain(`"progressToken":${large},`));
+  governor.fromClient(sent);
+  expect(toClient[1]).toContain(`"id":${large},"error"`);
+  await soon(() => {
+    rule({ outcome: "approve" });
+    expect(toServer).toEqual([sent]);
+  });
+  governor.fromServer(`{"jsonrpc":"2.0","id":${large},"result":{}}`);
+  await soon(() => expect(toClient).toHaveLength(3));
+  governor.fromClient(sent);
+  await soon(() => {
+    rule({ outcome: "block" });
+    expect(toClient.at(-1)).toContain(`"id":${large},"result":{"content"`);
+  });
+  await governor.end();
+});
+
 test("what is nested too deep to be written is refused, and the next message is heard", async () => {
   const { governor, toServer, toClient, submitted } = governed();
   const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
-  for (const text of [line({ id: 1, method: "x", params: { n: 0 } }), callOf(2, "pay", { n: 0 })])
-    governor.fromClient(text.replace('"n":0', `"n":${deep}`));
-  expect(toClient.map((each) => JSON.parse(each)).map(({ id, error }) => [id, error.code])).toEqual([
+  const call = { name: "pay", _meta: { n: 0 } };
+  const said = [
+    { method: "x", params: { n: 0 } },
+    JSON.parse(callOf(2, "pay", { n: 0 })),
+    { method: "tools/call", params: call },
+  ];
+  for (const [at, each] of said.entries())
+    governor.fromClient(line({ ...each, id: at + 1 }).replace('"n":0', `"n":${deep}`));
+  expect(toClient.map((each) => JSON.parse(each)).map(({ id, error }) => [id, error?.code])).toEqual([
     [1, -32_600],
     [2, -32_600],
+    [3, -32_600],
   ]);
   expect(submitted).toEqual([]);
   governor.fromClient(callOf(2));

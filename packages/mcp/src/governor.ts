@@ -10,11 +10,11 @@
  *                       again, and the same call goes on waiting for the same review
  *   no decision         the client gets a result that is an error; the server hears nothing
  *
- * All other messages pass. What comes from the client is written anew from what was read, so that the server cannot read
- * another call in it than the one that was decided.
+ * All other messages pass. What comes from the client is written anew from what was read, its numbers as they stood, so that
+ * the server cannot read another call in it than the one that was decided.
  */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
-import { elementsIn } from "./exact-json.ts";
+import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
 import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
 import {
@@ -30,6 +30,7 @@ import {
   losesDigits,
   type Message,
   noResult,
+  type RequestId,
   refusal,
 } from "./messages.ts";
 
@@ -62,6 +63,15 @@ export interface Governor {
   fromServer(line: string): void;
   /** The client is not heard any more: calls that wait end, and those that the server has end as failed. Resolves when all is recorded. */
   end(): Promise<void>;
+}
+
+/** A message of the client: as it was read, and to be written, when its numbers are as they stood. */
+interface Heard {
+  readonly message: Message;
+  readonly exact: Message;
+  readonly write: (value: JsonObject) => string;
+  /** Tells the client something with parts of `exact`. */
+  readonly answer: (said: JsonObject) => void;
 }
 
 /** A call that is not answered yet. */
@@ -109,11 +119,12 @@ export function createGovernor(options: GovernorOptions): Governor {
     return promise;
   }
 
-  function take(message: Message): void {
+  function take(heard: Heard): void {
+    const { message, exact, write, answer } = heard;
     const { id, method, params = {} } = message;
     if (id !== undefined && method !== undefined && calls.has(idKey(id)))
-      return void send(refusal(id, error_codes.invalid_request, "A call with this id is under way."));
-    if (method === "tools/call") return void call(message, params);
+      return void answer(refusal(exact.id ?? null, error_codes.invalid_request, "A call with this id is under way."));
+    if (method === "tools/call") return void call(heard);
     if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
     if (method === "initialize") agent_id ??= nameIn(params["clientInfo"]);
     if (id !== undefined) {
@@ -128,7 +139,7 @@ export function createGovernor(options: GovernorOptions): Governor {
           tools = new Map([...(params["cursor"] === undefined ? [] : tools), ...toolsIn(result)]);
         });
     }
-    toServer(JSON.stringify(message));
+    toServer(write(exact));
   }
 
   /** Whether that was all: of a call that the server has it hears itself. */
@@ -140,33 +151,37 @@ export function createGovernor(options: GovernorOptions): Governor {
     return cancelled.answered === null;
   }
 
-  function call({ id, method }: Message, params: JsonObject): void {
+  function call({ message, exact, write, answer }: Heard): void {
+    const { method, params = {} } = message;
     const { name, arguments: given = {} } = params;
-    if (id === undefined) return void note("a call of a tool without an id was dropped: nobody hears what comes of it");
-    const key = idKey(id);
-    const refuse = (code: number, text: string) => send(refusal(id, code, text));
+    const { id, params: handed_on = {} } = exact;
+    if (message.id === undefined || id === undefined)
+      return void note("a call of a tool without an id was dropped: nobody hears what comes of it");
+    const key = idKey(message.id);
+    const refuse = (code: number, text: string) => answer(refusal(id, code, text));
     if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments", "task"]))
       return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
     const as = { id, as_task: isObject(params["task"]) };
-    if (losesDigits(given)) return void send(noResult(as, too_large));
-    if (hasTwins(given)) return void send(noResult(as, twins));
+    if (losesDigits(given)) return void answer(noResult(as, too_large));
+    if (hasTwins(given)) return void answer(noResult(as, twins));
     if (calls.size >= calls_max) return void refuse(error_codes.no_result, too_many);
+    write(exact); // or it throws before anything was decided
     const asked = JSON.stringify([name, given]);
     const made: Call = { deciding: new AbortController(), answered: null };
     calls.set(key, made);
     const review = reviews.get(asked) ?? null;
     reviews.delete(asked);
     const deps: CallDeps = {
-      ...{ client, toClient, note },
+      ...{ client, toClient, answer, note },
       mode: options.mode,
       forward: (content) =>
         new Promise((resolve) => {
           made.answered = resolve;
           const none = params["arguments"] === undefined && Object.keys(content).length === 0;
-          const made_with = none ? params : { ...params, arguments: content };
-          toServer(JSON.stringify({ jsonrpc: "2.0", id, method, params: made_with }));
+          const made_with = none ? handed_on : { ...handed_on, arguments: content };
+          toServer(write({ jsonrpc: "2.0", id, method, params: made_with }));
         }),
-      wait: () => keepWaiting(made, params),
+      wait: () => keepWaiting(made, handed_on, answer),
       tellLater: (task_id, tell) => remember(task_additions, task_id, tell),
       leave: (intent_id) => remember(reviews, asked, intent_id),
     };
@@ -193,7 +208,7 @@ export function createGovernor(options: GovernorOptions): Governor {
   }
 
   /** Tells the client now and then that people look at it, and ends that in time. Gives what stops both. */
-  function keepWaiting({ deciding }: Call, params: JsonObject): () => void {
+  function keepWaiting({ deciding }: Call, params: JsonObject, answer: Heard["answer"]): () => void {
     const { progressToken } = isObject(params["_meta"]) ? params["_meta"] : {};
     let told = 0;
     const tell = (): void => {
@@ -201,7 +216,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       told += 1;
       // In thousandths: what the server tells later with the same token has to be more.
       const progress = { progressToken, progress: told / 1000, message: "Waiting for a person to decide." };
-      send({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
+      answer({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
     };
     tell();
     const telling = setInterval(tell, options.progress_ms);
@@ -232,27 +247,30 @@ export function createGovernor(options: GovernorOptions): Governor {
     }
   }
 
+  function listen(text: string): void {
+    let read: unknown;
+    try {
+      read = JSON.parse(text);
+    } catch {
+      return void send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
+    }
+    const refuse = (id: RequestId | null, why: string) => send(refusal(id, error_codes.invalid_request, why));
+    if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
+    try {
+      const { value, write } = readExactly(text);
+      take({ message: read, exact: value as Message, write, answer: (said) => toClient(write(said)) });
+    } catch (error) {
+      // What can be read cannot always be written.
+      if (!(error instanceof RangeError)) throw error;
+      refuse(read.id ?? null, "This is nested too deep, or too large.");
+    }
+  }
+
   return {
     fromClient(line) {
       if (is_over) return;
-      let read: unknown;
-      try {
-        read = JSON.parse(line);
-      } catch {
-        return void send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
-      }
-      for (const each of Array.isArray(read) && read.length > 0 ? read : [read]) {
-        const refuse = (text: string) =>
-          send(refusal(isMessage(each) ? (each.id ?? null) : null, error_codes.invalid_request, text));
-        try {
-          if (isMessage(each)) take(each);
-          else refuse("This is no message of JSON-RPC 2.0.");
-        } catch (error) {
-          // What can be read cannot always be written.
-          if (!(error instanceof RangeError)) throw error;
-          refuse("This is nested too deep.");
-        }
-      }
+      const elements = elementsIn(line);
+      for (const each of elements.length === 0 ? [line] : elements) listen(each);
     },
 
     fromServer(line) {
