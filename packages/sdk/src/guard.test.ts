@@ -114,6 +114,14 @@ test("parameters that hold themselves are refused; those named twice and those l
   await expect(guarded(round)).rejects.toThrow("params.self[0] holds itself");
 });
 
+test("a zero below zero runs as the zero that was decided on: JSON has one zero, and it is equal to both", async () => {
+  const { client, submitted } = answering({ outcome: "approve" });
+  const params = { usd: -0, steps: [-0, 1] };
+  const ran = await guardOf(client).fn("pay", (given: typeof params) => given)(params);
+  expect(ran).toEqual({ usd: 0, steps: [0, 1] });
+  expect(ran).toEqual(JSON.parse(JSON.stringify(submitted[0]?.intent.payload?.content)));
+});
+
 test("a changed call runs as it was changed", async () => {
   const { client } = answering({ outcome: "approve_modified", modified_content: { usd: 1 } });
   expect(await guardOf(client).fn("pay", ({ usd }: { usd: number }) => usd)({ usd: 5 })).toBe(1);

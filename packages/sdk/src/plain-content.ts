@@ -5,7 +5,7 @@ export type ActionContent = Readonly<Record<string, unknown>>;
 
 /**
  * A copy that nobody else holds. Throws a TypeError that names the first place with something JSON would lose or change (a Map,
- * a Date, Infinity, a function): it would be run with what nobody decided on. Members that are undefined are left out.
+ * a Date, Infinity, a function): it would be run with what nobody decided on. Members that are undefined are left out, and -0 is 0.
  */
 export function plainContent(params: unknown): ActionContent {
   if (typeof params !== "object" || params === null || Array.isArray(params))
@@ -14,6 +14,8 @@ export function plainContent(params: unknown): ActionContent {
 }
 
 function plain(value: unknown, place: string, around: readonly object[]): unknown {
+  // Also of -0, which JSON writes as 0: it comes of rounding, is equal to it, and nobody means another one.
+  if (value === 0) return 0;
   if (value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)) return value;
   if (typeof value !== "object" || !(Array.isArray(value) || isRecord(value)))
     throw new TypeError(
