@@ -1,6 +1,6 @@
 /** Servers and clients that do not read, do not end or leave others behind. */
 import { PassThrough } from "node:stream";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { governProcess, type ProcessOptions } from "./govern-process.ts";
 import { LineTooLong } from "./json-lines.ts";
 
@@ -53,6 +53,27 @@ test("a server that is slow to read leaves nothing behind for each time that it 
   input.end();
   expect(await code).toBe(0);
   expect(warnings).toEqual([]);
+});
+
+test("a client that writes and does not read is read no further than what it is told can wait, and then on", async () => {
+  const { input, output, code } = serving("process.stdin.resume().on('end', () => process.exit(0))");
+  const refused = { jsonrpc: "2.0", id: "x".repeat(500_000), method: "tools/call", params: { name: 7 } };
+  for (let n = 0; n < 60; n++) input.write(`${JSON.stringify(refused)}\n`);
+  input.end();
+  let before = -1;
+  await vi.waitFor(() => {
+    const [was, now] = [before, output.writableLength];
+    before = now;
+    expect(now).toBeGreaterThan(0);
+    expect(now).toBe(was);
+  }, 5_000);
+  expect(output.writableLength).toBeLessThan(18 * 1_048_576);
+  let told = 0;
+  output.on("data", (chunk: Buffer) => {
+    told += chunk.toString().split("\n").length - 1;
+  });
+  expect(await code).toBe(0);
+  await vi.waitFor(() => expect(told).toBe(60));
 });
 
 test("a client that ends is heard of, also where its server has read nothing of what it said", async () => {

@@ -19,7 +19,10 @@ export interface ProcessOptions extends Omit<GovernorOptions, "toServer" | "toCl
 }
 
 const message_chars_max = 64 * 1_048_576;
-/** So much is read of a client ahead of its server: the end of one whose server does not read stands behind what it said. */
+/**
+ * So much is read of a client ahead of its server, and of what it takes itself: the end of one whose server does not read
+ * stands behind what it said.
+ */
 const ahead_bytes_max = 16 * 1_048_576;
 /** A server whose input ended has so long to end by itself, and then so long again before it is ended for good. */
 const patience_ms = 5_000;
@@ -64,8 +67,8 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
   };
   server.once("exit", () => timers.push(setTimeout(leave, patience_ms).unref()));
   signal.addEventListener("abort", stop);
-  const fromServer = pass(server.stdout, governor.fromServer, output, 0);
-  const fromClient = pass(input, governor.fromClient, server.stdin, ahead_bytes_max);
+  const fromServer = pass(server.stdout, governor.fromServer, [output], 0);
+  const fromClient = pass(input, governor.fromClient, [server.stdin, output], ahead_bytes_max);
   try {
     await Promise.race([fromClient, Promise.all([exited, fromServer])]).finally(settle);
     endServer();
@@ -81,12 +84,17 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
   }
 }
 
-/** Hands on line by line, so many bytes faster than they are taken. */
-async function pass(from: Readable, take: (line: string) => void, to: Writable, ahead_bytes: number): Promise<void> {
+/** Hands on line by line, so many bytes ahead of whichever takes them slower. */
+async function pass(
+  from: Readable,
+  take: (line: string) => void,
+  to: readonly Writable[],
+  ahead_bytes: number,
+): Promise<void> {
   try {
     for await (const line of readLines(from, message_chars_max)) {
       take(line);
-      if (to.writableNeedDrain && to.writableLength > ahead_bytes) await drained(to);
+      for (const each of to) if (each.writableNeedDrain && each.writableLength > ahead_bytes) await drained(each);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;

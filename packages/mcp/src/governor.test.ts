@@ -163,6 +163,16 @@ test("the calls of a batch are decided one by one", async () => {
   ]);
 });
 
+test("an array with more messages than a client can mean is refused as a whole", () => {
+  const { governor, toServer, toClient } = governed();
+  const ping = line({ id: 1, method: "ping" });
+  governor.fromClient(`[${Array(1_001).fill(ping)}]`);
+  expect(toClient.map((each) => JSON.parse(each))).toMatchObject([{ id: null, error: { code: -32_600 } }]);
+  expect(toServer).toEqual([]);
+  governor.fromClient(`[${Array(1_000).fill(ping)}]`);
+  expect(toServer).toHaveLength(1_000);
+});
+
 test("a call without an id, one with the id of another, and an answer before its call are nobody's", async () => {
   const { governor, toServer, toClient, notes, rule } = governed(() => ({ outcome: null, status: "pending" }));
   governor.fromClient(line({ method: "tools/call", params: { name: "pay" } }));

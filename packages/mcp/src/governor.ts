@@ -83,6 +83,8 @@ interface Call {
 
 /** So many are decided on or made at once. */
 const calls_max = 256;
+/** In one array of the client: of each, as little as it says, it is told more. */
+const messages_max = 1_000;
 /** Of reviews, and of tasks. */
 const remembered_max = 1_000;
 /** `limits.agent_id_chars_max` */
@@ -270,6 +272,7 @@ export function createGovernor(options: GovernorOptions): Governor {
     fromClient(line) {
       if (is_over) return;
       const elements = elementsIn(line);
+      if (elements.length > messages_max) return void send(refusal(null, error_codes.invalid_request, too_long));
       for (const each of elements.length === 0 ? [line] : elements) listen(each);
     },
 
@@ -300,6 +303,8 @@ const twins =
 
 const not_written =
   "The call was made, with other arguments than were given, but its result cannot be handed on: it is too large or nested too deep.";
+
+const too_long = `Nothing was done: this array has more than ${messages_max} messages.`;
 
 const too_many = `Nothing was done: ${calls_max} calls are under way. Call again when some of them have ended.`;
 
