@@ -105,6 +105,32 @@ test("whoever asks for a task gets an error where there is none, and hears of a 
   expect(toClient.at(-1)).toBe(line({ id: 6, result: { content: [] } }));
 });
 
+test("what is told and learned with answers is remembered for the last thousand requests that have none", async () => {
+  const { governor, toServer, toClient, submitted } = governed(() => ({
+    ...{ outcome: "approve_modified", modified_content: { n: 0 } },
+  }));
+  governor.fromClient(line({ id: "t", method: "tools/call", params: { name: "look", task: {} } }));
+  await soon(() => expect(toServer).toHaveLength(1));
+  governor.fromServer(line({ id: "t", result: { task: { taskId: "t" } } }));
+  await soon(() => expect(toClient).toHaveLength(1));
+  const list = { method: "tools/list" };
+  const result = { method: "tasks/result", params: { taskId: "t" } };
+  const tool = (title: string) => ({ tools: [{ name: "pay", title }] });
+  for (const asked of [list, result, list, result]) governor.fromClient(line({ id: toServer.length, ...asked }));
+  for (let id = 5; id < 1_003; id++) governor.fromClient(line({ id, ...(id % 2 === 0 ? result : list) }));
+  governor.fromServer(line({ id: 1, result: tool("forgotten") }));
+  governor.fromServer(line({ id: 2, result: { content: [] } }));
+  expect(toClient.at(-1)).toBe(line({ id: 2, result: { content: [] } }));
+  governor.fromServer(line({ id: 4, result: { content: [] } }));
+  expect(toClient.at(-1)).toContain("Countersign changed this call");
+  governor.fromClient(callOf("a"));
+  governor.fromServer(line({ id: 3, result: tool("known") }));
+  governor.fromClient(callOf("b"));
+  await soon(() => expect(submitted).toHaveLength(3));
+  expect(submitted.slice(1).map(({ intent }) => intent.payload?.summary)).toEqual([undefined, "known"]);
+  await governor.end();
+});
+
 test("an answer with the call's number as a text is its answer: the protocol's own client takes it for one", async () => {
   const { governor, toServer, toClient, observed } = governed();
   const said = line({ id: "1", result: { content: [] } });

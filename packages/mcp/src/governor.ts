@@ -81,11 +81,17 @@ interface Call {
   answered: ((answer: Answered) => void) | null;
 }
 
+/** Another request that is not answered yet: what is learned from its result, and what is told with it. */
+interface OtherRequest {
+  readonly learn: ((result: JsonObject) => void) | undefined;
+  readonly tell: ((line: string) => string) | undefined;
+}
+
 /** So many are decided on or made at once. */
 const calls_max = 256;
 /** In one array of the client: of each, as little as it says, it is told more. */
 const messages_max = 1_000;
-/** Of reviews, and of tasks. */
+/** Of reviews, of tasks, and of requests. */
 const remembered_max = 1_000;
 /** `limits.agent_id_chars_max` */
 const agent_id_chars_max = 128;
@@ -100,11 +106,9 @@ export function createGovernor(options: GovernorOptions): Governor {
     recordObservation: (...given) => hold(options.client.recordObservation(...given)),
   };
   const calls = new Map<string, Call>();
-  /** What is to be learned from answers of the server, by the id of their request. */
-  const lessons = new Map<string, (result: JsonObject) => void>();
-  /** What is told with results of the server: by the id of their request, and of tasks by theirs. */
+  const requests = new Map<string, OtherRequest>();
+  /** What is told with the results of tasks, by their ids. */
   const additions = new Map<string, (line: string) => string>();
-  const task_additions = new Map<string, (line: string) => string>();
   /** Reviews under way that nobody waits for, by what was asked. */
   const reviews = new Map<string, string>();
   let tools = new Map<string, KnownTool>();
@@ -129,19 +133,21 @@ export function createGovernor(options: GovernorOptions): Governor {
     if (method === "tools/call") return void call(heard);
     if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
     if (method === "initialize") agent_id ??= nameIn(params["clientInfo"]);
-    if (id !== undefined) {
-      const addition = method === "tasks/result" ? task_additions.get(String(params["taskId"])) : undefined;
-      if (addition !== undefined) additions.set(idKey(id), addition);
-      if (method === "initialize")
-        lessons.set(idKey(id), ({ serverInfo }) => {
-          server_name ??= nameIn(serverInfo);
-        });
-      if (method === "tools/list")
-        lessons.set(idKey(id), (result) => {
-          tools = new Map([...(params["cursor"] === undefined ? [] : tools), ...toolsIn(result)]);
-        });
-    }
     toServer(write(exact));
+    if (id === undefined || method === undefined) return;
+    const tell = method === "tasks/result" ? additions.get(String(params["taskId"])) : undefined;
+    remember(requests, idKey(id), { learn: lessonOf(method, params), tell });
+  }
+
+  function lessonOf(method: string, { cursor }: JsonObject): OtherRequest["learn"] {
+    if (method === "initialize")
+      return ({ serverInfo }) => {
+        server_name ??= nameIn(serverInfo);
+      };
+    if (method !== "tools/list") return undefined;
+    return (result) => {
+      tools = new Map([...(cursor === undefined ? [] : tools), ...toolsIn(result)]);
+    };
   }
 
   /** Whether that was all: of a call that the server has it hears itself. */
@@ -184,7 +190,7 @@ export function createGovernor(options: GovernorOptions): Governor {
           toServer(write({ jsonrpc: "2.0", id, method, params: made_with }));
         }),
       wait: () => keepWaiting(made, handed_on, answer),
-      tellLater: (task_id, tell) => remember(task_additions, task_id, tell),
+      tellLater: (task_id, tell) => remember(additions, task_id, tell),
       leave: (intent_id) => remember(reviews, asked, intent_id),
     };
     const submission = submissionOf(name, given);
@@ -237,12 +243,11 @@ export function createGovernor(options: GovernorOptions): Governor {
     const made = calls.get(key) ?? calls.get(idKey(Number(message.id)));
     if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
     if (made !== undefined) return void made.answered({ message, line });
-    if (isObject(message["result"])) lessons.get(key)?.(message["result"]);
-    const addition = additions.get(key);
-    lessons.delete(key);
-    additions.delete(key);
+    const asked = requests.get(key);
+    requests.delete(key);
+    if (isObject(message["result"])) asked?.learn?.(message["result"]);
     try {
-      toClient(addition?.(line) ?? line);
+      toClient(asked?.tell?.(line) ?? line);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       send(refusal(message.id, error_codes.no_result, not_written));
