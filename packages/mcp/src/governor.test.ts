@@ -202,6 +202,22 @@ test("no other request has the id of a call under way: its answer would be recor
   await soon(() => expect(observed).toMatchObject([{ status: "failed" }]));
 });
 
+test("no call has the id of another request under way, whose answer would be recorded as the call's", async () => {
+  const { governor, toServer, toClient, observed } = governed();
+  for (const id of [1, "2"]) governor.fromClient(line({ id, method: "ping" }));
+  for (const id of [1, 2]) governor.fromClient(callOf(id));
+  await soon(() => expect(toServer).toHaveLength(3));
+  expect(toServer[2]).toBe(callOf(2));
+  expect(toClient.map((each) => JSON.parse(each))).toMatchObject([{ id: 1, error: { code: -32_600 } }]);
+  for (const id of [1, "2"]) governor.fromServer(line({ id, result: {} }));
+  expect(toClient.slice(1)).toEqual([1, "2"].map((id) => line({ id, result: {} })));
+  governor.fromClient(callOf(1));
+  await soon(() => expect(toServer).toHaveLength(4));
+  expect(observed).toEqual([]);
+  for (const id of [1, "2"]) governor.fromServer(line({ id, result: { isError: true } }));
+  await soon(() => expect(observed).toMatchObject([{ status: "failed" }, { status: "failed" }]));
+});
+
 test("an approval without changes hands the server's line on as it came, and a call without arguments has none", async () => {
   const { governor, toServer, toClient } = governed();
   governor.fromClient(line({ id: "x", method: "tools/call", params: { name: "look", _meta: { a: 1 } } }));

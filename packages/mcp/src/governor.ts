@@ -128,9 +128,12 @@ export function createGovernor(options: GovernorOptions): Governor {
   function take(heard: Heard): void {
     const { message, exact, write, answer } = heard;
     const { id, method, params = {} } = message;
-    if (id !== undefined && method !== undefined && calls.has(idKey(id)))
-      return void answer(refusal(exact.id ?? null, error_codes.invalid_request, "A call with this id is under way."));
-    if (method === "tools/call") return void call(heard);
+    const is_call = method === "tools/call";
+    if (id !== undefined && method !== undefined && (calls.has(idKey(id)) || (is_call && requests.has(idKey(id)))))
+      return void answer(
+        refusal(exact.id ?? null, error_codes.invalid_request, "A request with this id is under way."),
+      );
+    if (is_call) return void call(heard);
     if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
     if (method === "initialize") agent_id ??= nameIn(params["clientInfo"]);
     toServer(write(exact));
@@ -239,15 +242,16 @@ export function createGovernor(options: GovernorOptions): Governor {
     const message = answerIn(line);
     if (message === null) return void toClient(line);
     const key = idKey(message.id);
-    // The protocol's own client makes a number of an id that is a text: then it takes "1" for the answer to 1.
-    const made = calls.get(key) ?? calls.get(idKey(Number(message.id)));
+    // The protocol's own client makes a number of an id that is a text: then it takes "1" for the answer to 1, unless
+    // it asked by that text.
+    const other = requests.get(key);
+    const made = calls.get(key) ?? (other === undefined ? calls.get(idKey(Number(message.id))) : undefined);
     if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
     if (made !== undefined) return void made.answered({ message, line });
-    const asked = requests.get(key);
     requests.delete(key);
-    if (isObject(message["result"])) asked?.learn?.(message["result"]);
+    if (isObject(message["result"])) other?.learn?.(message["result"]);
     try {
-      toClient(asked?.tell?.(line) ?? line);
+      toClient(other?.tell?.(line) ?? line);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       send(refusal(message.id, error_codes.no_result, not_written));
