@@ -266,6 +266,22 @@ test("a tool that is an instance of a class keeps its methods", async () => {
   expect(await pay.execute({ usd: 5 })).toBe(6);
 });
 
+test("what a method of a guarded tool executes is guarded, and runs with the tool's #private members", async () => {
+  class Tool {
+    #fee = 1;
+    execute({ usd }: { usd: number }) {
+      return usd + this.#fee;
+    }
+    again({ usd }: { usd: number }) {
+      return this.execute({ usd });
+    }
+  }
+  const { client, submitted } = answering({ outcome: "approve" });
+  const { pay } = guardOf(client).tools({ pay: new Tool() });
+  expect(await pay.again({ usd: 5 })).toBe(6);
+  expect(submitted).toHaveLength(1);
+});
+
 test("tools that are frozen are guarded as others", async () => {
   const { client, submitted } = answering({ outcome: "approve" });
   const { pay } = guardOf(client).tools({ pay: Object.freeze({ execute: async ({ usd }: { usd: number }) => usd }) });

@@ -91,7 +91,8 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
         const { execute } = tool;
         if (typeof execute !== "function")
           throw new TypeError(`${verb} has no function to guard: it is carried out elsewhere`);
-        // With its prototype: tools that are instances of a class have methods, too.
+        // With its prototype: tools that are instances of a class have methods, too. They run on the guarded one: run on the
+        // tool they would have its #private members, and an `execute` that nobody asks about.
         const own = { value: fn(verb, execute.bind(tool)), writable: true, enumerable: true, configurable: true };
         const members = { ...Object.getOwnPropertyDescriptors(tool), execute: own };
         return [verb, Object.create(Object.getPrototypeOf(tool), members)];
