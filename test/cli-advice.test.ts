@@ -117,6 +117,31 @@ test("webhooks listen says which option to mend where its port is taken", async 
   );
 });
 
+test("restore that is interrupted takes nothing of the dump, and says so", async () => {
+  const from = await testDatabase();
+  await from.db.query(
+    `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at, created_at)
+     select 'org_a', n::text, 'wh_a', 'evt_a', 'quota.exceeded', repeat('x', 200), 'delivered', 1, '[]', now(), now()
+     from generate_series(1, 20000) n`,
+  );
+  const dump = join(folder, "large.sql");
+  await startCli(["export", "--out", dump], { DATABASE_URL: databaseUrl(from.connection) }, folder).finished;
+  const { connection, db } = await testDatabase();
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table deliveries in access exclusive mode");
+  const cli = startCli(["restore", dump], { DATABASE_URL: databaseUrl(connection) }, folder);
+  const waits = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await expect.poll(() => db.query(waits)).toHaveLength(1);
+  cli.process.kill("SIGINT");
+  await other.end();
+  const { code, stderr } = await cli.finished;
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+    130,
+    `countersign: interrupted: nothing of ${dump} was restored`,
+  ]);
+  expect(await db.query("select from deliveries limit 1")).toEqual([]);
+});
+
 test("export that is interrupted leaves no half of a dump, and says so", async () => {
   const { connection } = await testDatabase();
   const other = await openClient(connection, "countersign test");

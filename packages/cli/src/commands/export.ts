@@ -97,6 +97,12 @@ async function restore(file: string): Promise<void> {
     throw unreadable(file, error);
   });
   const database = await startDatabase({ ...config, search: { path: config.path } }, restoreLog);
+  let interrupted = false;
+  // A dump that cannot be read on is not taken at all.
+  const endInterrupt = onInterrupt(() => {
+    interrupted = true;
+    input.destroy(new Error("interrupted"));
+  });
   let taken: string;
   try {
     taken = await restoreDump(database.connection, input, instanceLog);
@@ -104,7 +110,13 @@ async function restore(file: string): Promise<void> {
     // which this release can evaluate less than the one that was exported from may stand aside.
     for (const { state, text, advice } of await checkContents(config, database.connection, instanceLog))
       if (state === "problem") console.error(`countersign: ${text}\n  before the service starts: ${advice}`);
+  } catch (error) {
+    if (!interrupted) throw error;
+    console.error(`countersign: interrupted: nothing of ${file} was restored`);
+    process.exitCode = 130;
+    return;
   } finally {
+    endInterrupt();
     await database.stop();
   }
   console.error(`${file} is restored, as it was at ${taken}`);
