@@ -40,7 +40,9 @@ export async function changeWebhook(
       const audit = [
         auditRow(runtime.ids, { intent_id: null, at, actor, type: "webhook_changed", data: { webhook_id, ...wanted } }),
       ];
-      return { audit, webhooks_delta, raise: webhooks_delta === 0 ? [] : ["policy"] };
+      // Decisions tell only of what somebody hears.
+      const hears_anew = webhooks_delta !== 0 || change.event_types !== undefined;
+      return { audit, webhooks_delta, raise: hears_anew ? ["policy"] : [] };
     });
     return after as StoredWebhook;
   });

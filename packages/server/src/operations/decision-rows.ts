@@ -82,11 +82,19 @@ export function decisionAudit(
   return rows;
 }
 
-/** The decision event of contract §2.6. */
-export function decisionEvent(ids: Ids, organization_id: string, decision: Decision, at_us: number): EventRow {
+/** The decision event of contract §2.6, if its type is `heard`: one that nobody hears would be written only to be deleted. */
+export function decisionEvents(
+  ids: Ids,
+  organization_id: string,
+  decision: Decision,
+  at_us: number,
+  heard: ReadonlySet<string>,
+): EventRow[] {
+  const event_type = eventTypeOf[decision.verdict];
+  if (!heard.has(event_type)) return [];
   const { decision_id, intent_id } = decision;
-  return eventRow(ids, {
-    event_type: eventTypeOf[decision.verdict],
+  const event = eventRow(ids, {
+    event_type,
     organization_id,
     at_us,
     intent_id,
@@ -101,6 +109,7 @@ export function decisionEvent(ids: Ids, organization_id: string, decision: Decis
       verdict: decision.verdict,
     },
   });
+  return [event];
 }
 
 /** The review that an escalate verdict opens. Source: api.md §6. */

@@ -28,8 +28,8 @@ export interface DecidingMembrane {
 export interface OrgState {
   readonly policy_epoch: number;
   readonly context_epoch: number;
-  /** Active webhooks; switching one on or off raises the policy epoch. */
-  readonly webhooks: number;
+  /** Event types that an active webhook of the whole organization hears; changing them raises the policy epoch. */
+  readonly heard: ReadonlySet<string>;
   /** Some override may be good; making one raises the policy epoch. False: no block needs to look for one. */
   readonly overrides: boolean;
   /** The endpoint to ask for facts; changing it raises the context epoch. */

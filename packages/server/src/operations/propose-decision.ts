@@ -21,7 +21,7 @@ import { readReadyOverrides } from "../store/overrides.ts";
 import type { ContextSubject } from "../store/stored-context.ts";
 import type { Caller } from "./caller.ts";
 import type { Pulled } from "./context-pulls.ts";
-import { decisionAudit, decisionEvent, openedEscalation } from "./decision-rows.ts";
+import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
 import type { DecidingMembrane, OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -138,7 +138,7 @@ export async function proposeDecision(
     },
     escalation,
     audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, decided.shadow_reasons, not_pulled),
-    events: state.webhooks > 0 ? [decisionEvent(runtime.ids, caller.org_id, decision, now_us)] : [],
+    events: decisionEvents(runtime.ids, caller.org_id, decision, now_us, state.heard),
     override_id,
     idempotency,
   };

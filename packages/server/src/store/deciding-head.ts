@@ -9,7 +9,8 @@ export interface DecidingHead {
   readonly context_epoch: number;
   /** The trail's last row about membranes and policies in force, or null: with the policy epoch it tells rules apart, see `Epochs`. */
   readonly settings_audit_id: string | null;
-  readonly webhooks: number;
+  /** Event types that an active webhook of the whole organization hears. */
+  readonly heard: ReadonlySet<string>;
   /** Some override may be good. */
   readonly overrides: boolean;
   /** The endpoint to ask for facts, or null. */
@@ -18,8 +19,12 @@ export interface DecidingHead {
   readonly subjects: ReadonlySet<string> | null;
 }
 
-type Row = Omit<DecidingHead, "source" | "subjects"> &
-  ContextSourceRow & { readonly has_source: boolean; readonly subjects: readonly string[] | null };
+type Row = Omit<DecidingHead, "source" | "subjects" | "heard"> &
+  ContextSourceRow & {
+    readonly has_source: boolean;
+    readonly subjects: readonly string[] | null;
+    readonly heard: readonly string[] | null;
+  };
 
 /**
  * Without the head's lock; undefined: there is no such organization. One statement, because while facts are pushed it is read
@@ -31,7 +36,9 @@ export async function readDecidingHead(
   subjects_max: number,
 ): Promise<DecidingHead | undefined> {
   const [row] = await query<Row>(
-    `select h.policy_epoch, h.context_epoch, h.webhooks,
+    `select h.policy_epoch, h.context_epoch,
+       (select json_agg(distinct t.event_type) from webhooks w cross join lateral json_array_elements_text(w.event_types) t(event_type)
+        where h.webhooks > 0 and w.org_id = $1 and w.active and w.escalation_id is null) as heard,
        (select audit_id from audit where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
        exists (select from overrides where org_id = $1 and status = 'active') as overrides,
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
@@ -41,10 +48,11 @@ export async function readDecidingHead(
     [org_id, subjects_max],
   );
   if (row === undefined) return undefined;
-  const { has_source, url, timeout_ms, secret_sealed, created_at, subjects, ...head } = row;
+  const { has_source, url, timeout_ms, secret_sealed, created_at, subjects, heard, ...head } = row;
   const listed = subjects ?? [];
   return {
     ...head,
+    heard: new Set(heard),
     source: has_source ? { url, timeout_ms, secret_sealed, created_at } : null,
     subjects: listed.length > subjects_max ? null : new Set(listed),
   };

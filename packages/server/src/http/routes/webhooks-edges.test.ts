@@ -76,6 +76,36 @@ test("lists in lists are no event types, and another organization's escalation i
   expect((await org.api("GET", "")).json.webhooks).toEqual([]);
 });
 
+test("a decision that no webhook hears of leaves no event; from a change of its types on it does, at another node as well", async () => {
+  // Nothing is dispatched, so that what was written stands in the database.
+  const deliveries = () => ({ poke: () => undefined, stop: async () => undefined });
+  const [one, two] = [await webhookNode(database, { deliveries }), await webhookNode(database, { deliveries })];
+  const here = await webhookOrganization(database, one.url);
+  const submit = async (url: string) => {
+    const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
+    const { json } = await call(url, "POST", "/v1/intents", { key: here.api_key, body: { intent } });
+    const written = "select event_type from events where org_id = $1 and intent_id = $2";
+    return (await database.db.query<{ event_type: string }>(written, [here.org_id, json.intent_id])).map(
+      ({ event_type }) => event_type,
+    );
+  };
+  const told = async () => [await submit(one.url), await submit(two.url)];
+  expect(await told()).toEqual([[], []]);
+  const { id } = await here.register("https://hooks.example.com/x", { event_types: ["decision.blocked"] });
+  expect(await told()).toEqual([[], []]);
+  const change = async (body: object) => expect((await here.api("PATCH", `/${id}`, body)).status).toBe(200);
+  await change({ event_types: ["decision.blocked", "decision.approved"] });
+  expect(await told()).toEqual([["decision.approved"], ["decision.approved"]]);
+  await change({ active: false });
+  expect(await told()).toEqual([[], []]);
+  await change({ active: true });
+  expect(await told()).toEqual([["decision.approved"], ["decision.approved"]]);
+  await change({ event_types: ["quota.exceeded"] });
+  expect(await told()).toEqual([[], []]);
+  await here.register("https://hooks.example.com/y");
+  expect(await told()).toEqual([["decision.approved"], ["decision.approved"]]);
+});
+
 test("a webhook that watches one escalation hears of neither decisions nor quotas, though it names them", async () => {
   const { url } = await webhookNode(database);
   const org = await webhookOrganization(database, url);
