@@ -23,6 +23,9 @@ export async function speed(stage: Stage, count: number, rounds_wanted: number) 
   const { org_id, client } = await stage.organization();
   const url = `${stage.origin}/hook`;
   const webhook = await client.registerWebhook({ url, event_types: ["quota.exceeded"] });
+  // Nobody hears of this organization's decisions. What tells the loop that there is something is another one's.
+  const other = await stage.organization();
+  await other.client.registerWebhook({ url: `${stage.origin}/other`, event_types: ["decision.approved"] });
   const body = JSON.stringify({ ...draftOf(org_id), webhook_id: webhook.id });
   const in_flight = 32;
 
@@ -73,7 +76,7 @@ export async function speed(stage: Stage, count: number, rounds_wanted: number) 
   const alone = () =>
     measure(
       () => cpuOf(stage.server.pid).own_ms,
-      async () => void (await client.submitIntent(submission)), // which tells the loop that there is something
+      async () => void (await other.client.submitIntent(submission)),
       () => stage.addEvents(org_id, count),
     );
 
