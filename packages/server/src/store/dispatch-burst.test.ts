@@ -157,6 +157,18 @@ describe("changes nothing where", () => {
     expect(await next(burst, 2)).toBe(null);
   });
 
+  test("more is stored of them than a statement unpacks, though none is large", async () => {
+    const burst = await organization([{}], many(35));
+    await db.query(
+      `update events set body = json_build_object('data', (select string_agg(md5(event_id || n), '') from generate_series(1, 2040) n))
+       where org_id = $1`,
+      [burst.org_id],
+    );
+    expect(await next(burst, 35)).toBe(null);
+    expect(await eventsLeft(burst.org_id)).toHaveLength(35);
+    expect((await next(burst, 30))?.leased).toHaveLength(30);
+  });
+
   test.each([
     ["a receiver's places", 3, {}],
     ["the node's places but for the reserve", 100, { free: 103 }],

@@ -17,7 +17,7 @@ import {
 export const events_per_statement = 200;
 export const deliveries_per_statement = 256;
 /** Of events as they are stored, so that few are unpacked to measure them; of deliveries as text. One at least of either. */
-const stored_bytes_per_statement = 2_097_152;
+export const stored_bytes_per_statement = 2_097_152;
 const bytes_per_statement = 33_554_432;
 
 /**
