@@ -6,7 +6,7 @@ import { createIds } from "../edge/ids.ts";
 import { type TestDatabase, testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
 import { large_bytes, type Room } from "./delivery-queue.ts";
-import { type Burst, burstOf, dispatchBurst, dispatchNext } from "./dispatch-burst.ts";
+import { type Burst, type BurstSoFar, burstOf, dispatchBurst, dispatchNext, no_burst } from "./dispatch-burst.ts";
 import type { Dispatched } from "./dispatch-events.ts";
 
 const { db }: TestDatabase = await testDatabase();
@@ -239,13 +239,13 @@ test("whatever is taken for a burst: who is to hear of an event is told once, an
         const { org_id, webhook_ids } = await organization(is.webhooks, is.events);
         const event_ids = await eventsLeft(org_id);
         const burst = { org_id, webhook_ids: webhook_ids.slice(0, taken_for) };
-        let dispatched: Dispatched | null = null;
-        do {
-          const after: Dispatched["last"] = dispatched?.last ?? { [org_id]: "" };
-          const now: Burst | null =
-            dispatched === null && burst.webhook_ids.length > 0 ? burst : dispatched && burstOf(dispatched);
-          dispatched = await dispatchNext(db, roomFor(burst), { ...terms, events_max, after }, now);
-        } while (dispatched.events_left);
+        let so_far = burst.webhook_ids.length > 0 ? { ...no_burst, burst } : no_burst;
+        let after: Dispatched["last"] = { [org_id]: "" };
+        for (let events_left = true; events_left; ) {
+          const next = await dispatchNext(db, roomFor(burst), { ...terms, events_max, after }, so_far);
+          so_far = next.so_far;
+          ({ events_left, last: after } = next.dispatched);
+        }
         const expected = event_ids.flatMap((event_id, n) => {
           const { event_type = "quota.exceeded", escalation_id: about = null } = is.events[n] as Told;
           return webhook_ids
@@ -268,6 +268,37 @@ test("whatever is taken for a burst: who is to hear of an event is told once, an
     ),
     { numRuns: 60 },
   );
+});
+
+test("what is never alike is asked about less and less, what is alike again after at most 31 dispatches, and always", async () => {
+  const { org_id, webhook_ids } = await organization([{}], []);
+  const burst = { org_id, webhook_ids };
+  const unheard: Told = { event_type: "decision.blocked" };
+  await addEvents(org_id, [...Array.from({ length: 70 }, () => [{}, unheard]).flat(), ...many(80)]);
+  let names: string[] = [];
+  const counting: typeof db.queued = (statement, params) => {
+    names.push(statement.name);
+    return db.queued(statement, params);
+  };
+  const asked: boolean[][] = [];
+  let so_far: BurstSoFar = { ...no_burst, burst };
+  let after: Dispatched["last"] = { [org_id]: "" };
+  for (let events_left = true; events_left; ) {
+    names = [];
+    const now = await dispatchNext({ queued: counting }, roomFor(burst), { ...terms, events_max: 2, after }, so_far);
+    so_far = now.so_far;
+    ({ events_left, last: after } = now.dispatched);
+    asked.push(["deliveries-dispatch-burst", "deliveries-dispatch"].map((name) => names.includes(name)));
+  }
+  const unlike = asked.slice(0, 70);
+  expect(unlike.flatMap(([burst_asked], n) => (burst_asked ? [n] : []))).toEqual([0, 1, 3, 7, 15, 31, 63]);
+  expect(unlike.every(([, everything]) => everything)).toBe(true);
+  const first = asked.findIndex(([, everything]) => !everything);
+  expect(first).toBeLessThanOrEqual(63 + 32);
+  // But for the last one, which finds nothing.
+  expect(asked.slice(first, -1).every(([burst_asked, everything]) => burst_asked && !everything)).toBe(true);
+  expect(so_far).toEqual(no_burst);
+  expect(await stored(org_id)).toHaveLength(150);
 });
 
 test("a burst is one organization's, with nothing that waits", () => {

@@ -95,6 +95,12 @@ const burstStatement: QueueStatement = {
   where (select so from alike)`,
 };
 
+/** How many of the burst's events the next statement may be for; 0: there is no room for that, or nobody knows where to go on. */
+function eventsOf(burst: Burst, room: Room, { events_max = events_per_statement, after = {} }: DispatchTerms): number {
+  const events = Math.min(events_max, Math.floor(deliveries_per_statement / burst.webhook_ids.length));
+  return after[burst.org_id] === undefined || roomForEvents(burst, room) < events ? 0 : events;
+}
+
 /**
  * Turns the next of the burst's events into deliveries, and leases all of them. Null: there is no room for that, or what is
  * left is not alike (any more), and nothing was changed.
@@ -102,26 +108,51 @@ const burstStatement: QueueStatement = {
 export async function dispatchBurst(
   db: Pick<Db, "queued">,
   room: Room,
-  { next_id, created_at, events_max = events_per_statement, after = {} }: DispatchTerms,
+  terms: DispatchTerms,
   burst: Burst,
 ): Promise<Dispatched | null> {
   const { org_id, webhook_ids } = burst;
-  const events = Math.min(events_max, Math.floor(deliveries_per_statement / webhook_ids.length));
-  const after_event = after[org_id];
-  if (after_event === undefined || events === 0 || roomForEvents(burst, room) < events) return null;
-  const ids = Array.from({ length: events * webhook_ids.length }, next_id);
-  const params = [org_id, after_event, webhook_ids, ids, events, room.lease_ms, created_at];
+  const events = eventsOf(burst, room, terms);
+  if (events === 0) return null;
+  const ids = Array.from({ length: events * webhook_ids.length }, terms.next_id);
+  const params = [org_id, terms.after?.[org_id], webhook_ids, ids, events, room.lease_ms, terms.created_at];
   const lines = await db.queued<DispatchLine>(burstStatement, params);
   return lines.length === 0 ? null : readDispatched(lines, org_id);
 }
 
-/** `dispatchEvents`, by the way for a burst where there is one and it can be taken. */
+/** What one dispatch leaves to the next. */
+export interface BurstSoFar {
+  readonly burst: Burst | null;
+  /** So many times in a row what was taken for a burst was not alike. */
+  readonly unlike: number;
+  /** For so many dispatches nothing is taken for a burst. */
+  readonly rest: number;
+}
+
+/** Before the first dispatch, and after one that failed. */
+export const no_burst: BurstSoFar = { burst: null, unlike: 0, rest: 0 };
+
+/** Most dispatches between two that take for a burst what was none so far. */
+const rest_max = 31;
+
+/**
+ * `dispatchEvents`, by the way for a burst where there is one and it can be taken. Where webhooks hear of some events and not
+ * of others that is never so, and asking each time made a dispatch a fifth longer: so it is asked less and less, until the
+ * events end. A single event of another organization costs one question.
+ */
 export async function dispatchNext(
   db: Pick<Db, "queued">,
   room: Room,
   terms: DispatchTerms,
-  burst: Burst | null,
-): Promise<Dispatched> {
-  const dispatched = burst === null ? null : await dispatchBurst(db, room, terms, burst);
-  return dispatched ?? dispatchEvents(db, room, terms);
+  { burst, unlike, rest }: BurstSoFar,
+): Promise<{ readonly dispatched: Dispatched; readonly so_far: BurstSoFar }> {
+  const asked = burst !== null && rest === 0 && eventsOf(burst, room, terms) > 0;
+  const alike = asked ? await dispatchBurst(db, room, terms, burst) : null;
+  if (alike !== null) return { dispatched: alike, so_far: { ...no_burst, burst: burstOf(alike) } };
+  const dispatched = await dispatchEvents(db, room, terms);
+  if (!dispatched.events_left) return { dispatched, so_far: no_burst };
+  const so_far = asked
+    ? { unlike: unlike + 1, rest: Math.min(2 ** unlike - 1, rest_max) }
+    : { unlike, rest: Math.max(rest - 1, 0) };
+  return { dispatched, so_far: { ...so_far, burst: burstOf(dispatched) } };
 }

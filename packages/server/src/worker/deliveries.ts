@@ -22,7 +22,7 @@ import {
   readGone,
   receiverKey,
 } from "../store/delivery-queue.ts";
-import { type Burst, burstOf, dispatchNext } from "../store/dispatch-burst.ts";
+import { dispatchNext, no_burst } from "../store/dispatch-burst.ts";
 import { type Dispatched, events_per_statement } from "../store/dispatch-events.ts";
 import { createDispatchPace, events_as_places_come } from "./dispatch-pace.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
@@ -109,7 +109,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   /** Where the dispatches of a burst have come to, by organization. What came late with an earlier id is found at its end, or at a look. */
   let passed: Dispatched["last"] = {};
   let turn_after = "";
-  let burst: Burst | null = null;
+  let burst = no_burst;
   let cancelDispatch: (() => void) | null = null;
   const dispatches = createLane(runtime, dispatch);
   const claims = createLane(runtime, claim);
@@ -155,9 +155,10 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
     // One of the two leases at a time: both would fill the same room.
     const offered = claiming !== null || stopped ? { ...room(), free: 0 } : newRoom();
     const dispatching = dispatchNext(db, offered, made, burst);
-    leasing = dispatching.then(({ leased }) => place(leased)).catch(() => undefined);
-    const dispatched = await dispatching;
-    burst = burstOf(dispatched);
+    burst = no_burst;
+    leasing = dispatching.then(({ dispatched }) => place(dispatched.leased)).catch(() => undefined);
+    const { dispatched, so_far } = await dispatching;
+    burst = so_far;
     const { leased, waiting: more, events_left, last, turn } = dispatched;
     turn_after = turn;
     passed = events_left ? last : {};

@@ -152,6 +152,22 @@ describe("a burst", () => {
     await deliveries.stop();
   });
 
+  it("of which a webhook hears half is delivered too, and seldom taken for one that it hears all of", async () => {
+    const org_id = await organization();
+    await db.query(
+      `insert into events (org_id, event_id, event_type, body, created_at)
+       select $1, 'evt_' || lpad(n::text, 9, '0'), case when n % 2 = 0 then 'quota.exceeded' else 'unheard.of' end, '{"data":{}}', clock_timestamp()
+       from generate_series(1, 6000) n`,
+      [org_id],
+    );
+    const { deliveries, attempted, sizes } = loop();
+    await expect.poll(() => attempted.length).toBe(3_000);
+    await expect.poll(() => left(org_id)).toEqual({ events: 0, pending: 0 });
+    await deliveries.stop();
+    expect(sizes.dispatch.length).toBeGreaterThan(30);
+    expect(sizes.burst.length).toBeLessThan(10);
+  });
+
   it("that comes while another is on its way is delivered too, also when no webhook hears of it", async () => {
     const org_id = await organization();
     await addEvents(org_id, 400);
