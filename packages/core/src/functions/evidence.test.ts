@@ -1,3 +1,4 @@
+import { Unknown, unknown } from "@countersign/cel";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { documented } from "./documented.ts";
@@ -151,10 +152,20 @@ describe("subset and its relatives", () => {
     [2026, "2026", false],
     ["agent-1", "agent-10", false],
     ["", [], false],
-    ["agent-1", { name: "agent-1" }, false],
-    [null, [null], false],
+    ["agent-1", ["bob", null], false],
+    ["agent-1", [{ name: "bob" }, "agent-1"], true],
   ])("listed(%j, %j) is %j", (name, value, expected) => {
     expect(listed(name, value)).toBe(expected);
+  });
+
+  test.each([
+    ["agent-1", { name: "agent-1" }],
+    ["agent-1", ["bob", { name: "agent-1" }]],
+    ["agent-1", [["agent-1"]]],
+    [["2026-Q3"], "2026-Q3"],
+    [{ name: "2026-Q3" }, "2026-Q3"],
+  ])("listed(%j, %j) is unknown, since one of them cannot be read", (name, value) => {
+    expect(listed(name, value)).toEqual(unknown("", "a name that is no text or number"));
   });
 
   test.each([
@@ -223,7 +234,8 @@ test("no junk makes any of these functions throw", () => {
       expect(typeof subset(a, b)).toBe("boolean");
       expect(typeof transferOk(a, b)).toBe("boolean");
       expect(Array.isArray(intersect(a, b))).toBe(true);
-      expect(typeof listed(a, b)).toBe("boolean");
+      const found = listed(a, b);
+      expect(typeof found === "boolean" || found instanceof Unknown).toBe(true);
     }),
     { numRuns: 2_000 },
   );

@@ -67,7 +67,7 @@ const STATES = listOf(DYN);
 
 /**
  * The domain functions of the policy language, ready for an environment. All are total: an argument of any type gives a
- * value, and the doubtful one is the protective one. A missing, null or stale argument makes the result unknown, save for
+ * value, and the doubtful one is the protective one (where neither is, as of `listed` and `aiVoice`, the result is unknown). A missing, null or stale argument makes the result unknown, save for
  * `known`, which exists to ask exactly that. `facts` as a whole may hold markers for stale facts; they count as missing.
  * Source: policies.md §5. `known`, `intersect`, `entries`, `listed`, `flagged` and `nextCallingWindow` are additions
  * that the packs need.

@@ -1,3 +1,5 @@
+import { type Unknown, unknown } from "@countersign/cel";
+
 /** The entries of a list, or of a text that lists names with commas, semicolons or line breaks between; else undefined. */
 const entriesOf = (value: unknown): readonly unknown[] | undefined => {
   if (Array.isArray(value)) return value;
@@ -32,12 +34,18 @@ export const intersect = (inner: unknown, outer: unknown): unknown[] => {
 export const entries = (value: unknown): unknown[] => [...new Set(entriesOf(value) ?? [])];
 
 const folded = (value: unknown): unknown => (typeof value === "string" ? value.trim().toLowerCase() : value);
+const isReadable = (value: unknown): boolean => value === null || value === undefined || NAMES.has(typeof value);
+const unreadable = unknown("", "a name that is no text or number");
 
 /**
  * Whether a name is the other value or stands among its entries. Capitals and spaces around it do not count: it is asked of
- * what a rule forbids, where another spelling must not get past.
+ * what a rule forbids, where another spelling must not get past. Nor must what cannot be read: where the name is a list or an
+ * object, or one of those that it is not found among, that is unknown. Source: policies.md §3 rule 3.
  */
-export const listed = (name: unknown, value: unknown): boolean => {
+export const listed = (name: unknown, value: unknown): boolean | Unknown => {
+  if (!isReadable(name)) return unreadable;
   const wanted = folded(name);
-  return NAMES.has(typeof wanted) && [value, ...(entriesOf(value) ?? [])].some((entry) => folded(entry) === wanted);
+  const found = entriesOf(value) ?? [];
+  if ([value, ...found].some((entry) => NAMES.has(typeof entry) && folded(entry) === wanted)) return true;
+  return found.every(isReadable) && (Array.isArray(value) || isReadable(value)) ? false : unreadable;
 };
