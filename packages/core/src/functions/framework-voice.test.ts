@@ -1,3 +1,4 @@
+import { Unknown, unknown } from "@countersign/cel";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { framework } from "./framework.ts";
@@ -88,11 +89,22 @@ describe("aiVoice", () => {
     [{ environmental: { ai_voice_detected: false }, regulatory: { ai_voice_detected: true } }, true],
     [{ environmental: { communication_method: "AI-Voice", ai_voice_detected: false } }, true],
     [{ environmental: { communication_method: "manual" } }, false],
-    [{ environmental: { ai_voice_detected: "true" } }, false],
+    [{ regulatory: { ai_voice_detected: true, tcpa: { ai_voice_detected: "false" } } }, true],
     [{}, false],
     [undefined, false],
   ])("of %j is %j", (facts, expected) => {
     expect(aiVoice(facts)).toBe(expected);
+  });
+
+  test.each([
+    [{ environmental: { ai_voice_detected: "true" } }, "facts.environmental.ai_voice_detected"],
+    [
+      { environmental: { ai_voice_detected: false }, regulatory: { ai_voice_detected: 1 } },
+      "facts.regulatory.ai_voice_detected",
+    ],
+    [{ regulatory: { tcpa: { ai_voice_detected: "yes" } } }, "facts.regulatory.tcpa.ai_voice_detected"],
+  ])("of %j is unknown: %s is no boolean", (facts, path) => {
+    expect(aiVoice(facts)).toEqual(unknown(path, "type"));
   });
 });
 
@@ -137,7 +149,8 @@ test("no junk makes any of these functions throw", () => {
     fc.property(fc.anything({ maxDepth: 5 }), fc.anything(), (value, name) => {
       expect(["yes", "no", "unknown"]).toContain(framework(frameworks(value), name));
       expect(["yes", "no", "unknown"]).toContain(framework(value, "gdpr"));
-      expect(typeof aiVoice(value)).toBe("boolean");
+      const voice = aiVoice(value);
+      expect(typeof voice === "boolean" || voice instanceof Unknown).toBe(true);
       expect(typeof aiDisclosed({ regulatory: value, environmental: value })).toBe("boolean");
       withTcpaFallback(value);
     }),

@@ -32,8 +32,20 @@ export const withTcpaFallback = <T>(regulatory: T): T => {
   return Object.keys(filled).length === 0 ? regulatory : ({ ...regulatory, ...filled } as T);
 };
 
+/** Where the contract lists copies of one fact: two categories, and the container. */
+const COPIES = [["environmental"], ["regulatory"], ["regulatory", "tcpa"]] as const;
+
 /** Every given copy of one fact that the contract lists under `environmental` and `regulatory`, and the container's. */
 export const copiesOf = (facts: unknown, name: string): readonly unknown[] =>
-  [at(facts, "environmental", name), at(facts, "regulatory", name), at(facts, "regulatory", "tcpa", name)].filter(
-    (copy) => given(copy) && !isAbsence(copy),
-  );
+  COPIES.map((place) => at(facts, ...place, name)).filter(isGiven);
+
+/** The path of the first of those copies that is not as wanted; undefined where all are. */
+export const copyUnlike = (facts: unknown, name: string, isWanted: (copy: unknown) => boolean): string | undefined => {
+  const place = COPIES.find((each) => {
+    const copy = at(facts, ...each, name);
+    return isGiven(copy) && !isWanted(copy);
+  });
+  return place && ["facts", ...place, name].join(".");
+};
+
+const isGiven = (copy: unknown): boolean => given(copy) && !isAbsence(copy);
