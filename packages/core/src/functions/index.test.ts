@@ -119,6 +119,20 @@ test("functions see the clock of the decision and maps written in the expression
   });
 });
 
+test("functions read moments and numbers that an expression makes as those that are written in facts", () => {
+  for (const source of [
+    'daysSince(timestamp("2026-11-08T23:00:00Z")) == 10.0 && daysSince(now) == 0.0',
+    "daysSince(now + duration('24h')) == 1000000000.0",
+    "withinMonths(now - duration('720h'), 1) && !withinMonths(now - duration('1440h'), 1)",
+    "nowBefore(now + duration('1s')) && !nowBefore(now)",
+    'consentState({"status": "granted", "expires_at": now + duration("1s")}) == "granted"',
+    'consentState({"status": "granted", "expires_at": now}) == "refused"',
+    "listed(2026, x) && listed(2026u, x) && listed(2026, 2026.0) && !listed(2027, x)",
+    "entries([now]) == [now] && intersect([now], [now]) == []",
+  ])
+    expect(evaluate(source, { x: [2026] }), source).toEqual({ kind: "value", value: true });
+});
+
 test("without a clock no consent is in force and no date is recent", () => {
   const timeless = (source: string) => cel.compile(source).evaluate({ facts: {} }, {});
   expect(timeless('consentState({"status": "granted", "expires_at": "2099-01-01"})')).toEqual({

@@ -1,4 +1,4 @@
-import { type CallContext, CelMap, type Size, Uint } from "@countersign/cel";
+import { type CallContext, CelMap, type Size, Timestamp, Uint } from "@countersign/cel";
 import { copiesOf } from "./tcpa-fallback.ts";
 import { at, isRecord } from "./text.ts";
 
@@ -10,10 +10,11 @@ export interface Reading {
   readonly most: (sizes: readonly Size[]) => number;
 }
 
-/** What an expression made of a kind that JSON does not have: an int or uint, a map, a list of those. */
+/** What an expression made of a kind that JSON does not have: an int or uint, a moment, a map, a list of those. */
 const isOwnKind = (value: unknown): boolean =>
   typeof value === "bigint" ||
   value instanceof Uint ||
+  value instanceof Timestamp ||
   value instanceof CelMap ||
   (Array.isArray(value) && value.some(isOwnKind));
 
@@ -23,11 +24,15 @@ const plainNumber = (value: unknown): unknown => {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 };
 
-/** A value as JSON: ints as numbers, maps as plain records. */
+/** The same, and a moment as the date that it is. */
+const plainScalar = (value: unknown): unknown =>
+  value instanceof Timestamp ? new Date(value.toMilliseconds()) : plainNumber(value);
+
+/** A value as JSON, save for moments, which are dates: ints as numbers, maps as plain records. */
 const plain = (value: unknown): unknown => {
   if (!isOwnKind(value)) return value;
   if (Array.isArray(value)) return value.map(plain);
-  if (!(value instanceof CelMap)) return plainNumber(value);
+  if (!(value instanceof CelMap)) return plainScalar(value);
   return Object.fromEntries([...value.entries.values()].map(([key, inner]) => [String(key), plain(inner)]));
 };
 
@@ -67,7 +72,7 @@ export const whole: Reading = {
 
 /** Texts and numbers; nothing else is looked into. */
 export const scalars: Reading = {
-  as: plainNumber,
+  as: plainScalar,
   units: (_call, args) => total(args, (arg) => (typeof arg === "string" ? arg.length >> 5 : 0)),
   most: (sizes) => total(sizes, ({ chars }) => chars / 32),
 };
@@ -77,7 +82,7 @@ const unitsOfNames = (value: unknown): number =>
 
 /** Lists, and texts that list names; what the entries hold is not looked at. */
 export const names: Reading = {
-  as: (value) => (Array.isArray(value) ? value.map(plainNumber) : value),
+  as: (value) => (Array.isArray(value) ? value.map(plainNumber) : plainNumber(value)),
   units: (_call, args) => total(args, unitsOfNames),
   most: (sizes) => total(sizes, ({ items, chars }) => items / 4 + chars / 8),
 };
