@@ -11,8 +11,8 @@ const ARTICLE_49 = /^(?:gdpr)?art(?:icle)?49(?:1?[a-g])?$/;
 
 /**
  * Whether personal data may go to a country: inside the EEA, to a country with an adequacy decision, to the United
- * States under the Data Privacy Framework, or anywhere under a named Chapter V mechanism. A country that is no two-letter
- * code never passes without a mechanism. Source: GDPR Art. 44 to 49.
+ * States under the Data Privacy Framework, or to any other country under a named Chapter V mechanism. A country that is no
+ * two-letter code never passes, whatever the mechanism. Source: GDPR Art. 44 to 49.
  */
 export const transferOk = (country: unknown, mechanism: unknown): boolean => {
   const given = typeof country === "string" ? country.trim().toUpperCase() : "";
