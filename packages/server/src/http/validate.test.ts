@@ -1,4 +1,10 @@
-import { ApiKeyInput, deliveredOperations, IntentSubmission } from "@countersign/contract";
+import {
+  ApiKeyInput,
+  deliveredOperations,
+  IntentSubmission,
+  ObservationInput,
+  ReassignInput,
+} from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { queryReader } from "./query.ts";
 import { compileCheck } from "./validate.ts";
@@ -48,6 +54,27 @@ describe("compileCheck", () => {
     const value = { intent: { ...good.intent, data_classes } };
     expect(places(value)).toHaveLength(50);
     expect(places(value, 1_000_000)).toHaveLength(1);
+  });
+
+  test.each([
+    [{ type: "user", id: "usr_x" }, ["/reviewers/0/id bad_format"]],
+    [{ type: "role", id: "agent" }, ["/reviewers/0/id not_allowed"]],
+    [{ type: "role", id: "admin", name: "x" }, ["/reviewers/0/name unknown_field"]],
+    [{ type: "user" }, ["/reviewers/0/id required"]],
+    [{ type: "group", id: "x" }, ["/reviewers/0/type not_allowed"]],
+    [5, ["/reviewers/0 wrong_type"]],
+    [{}, ["/reviewers/0/type required", "/reviewers/0/id required"]],
+  ])("tells of the reviewer %j what is wrong with the kind that was meant", (reviewer, told) => {
+    const problems = compileCheck(ReassignInput)({ reviewers: [reviewer, { type: "role", id: "admin" }] }, 100);
+    expect(problems?.map(({ path, code }) => `${path} ${code}`)).toEqual(told);
+  });
+
+  test("names all that would do where a value is none of several kinds", () => {
+    const group = compileCheck(ReassignInput)({ reviewers: [{ type: "group", id: "x" }] }, 100);
+    expect(group?.[0]?.["message"]).toBe('Send one of "role", "user".');
+    const told = (detail: unknown) => compileCheck(ObservationInput)({ status: "executed", detail }, 100);
+    expect(told(5)?.map(({ message }) => message)).toEqual(["Send a string or an object."]);
+    expect(told("x".repeat(4_001))?.map(({ message }) => message)).toEqual(["Send at most 4000 characters."]);
   });
 
   test("every message says what to do", () => {

@@ -38,9 +38,9 @@ export function compileCheck(schema: object): Check {
 
 function problemsOf(errors: readonly ErrorObject[]): FaultDetail[] {
   const problems = new Map<string, Problem>();
-  // A union reports every branch and itself; the branch that is `null` and the union say nothing that helps.
+  // A union reports every branch and itself; the branch that is `null`, those not meant and the union say nothing that helps.
   const telling = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
-  for (const error of telling.length > 0 ? telling : errors) {
+  for (const error of telling.length > 0 ? ofBranchesMeant(telling, errors) : errors) {
     const problem = problemOf(error);
     const place = `${problem.path} ${problem.code}`;
     if (!problems.has(place)) problems.set(place, problem);
@@ -51,6 +51,53 @@ function problemsOf(errors: readonly ErrorObject[]): FaultDetail[] {
 
 function isNullBranch(error: ErrorObject): boolean {
   return error.keyword === "type" && error.params["type"] === "null" && error.schemaPath.includes("/anyOf/");
+}
+
+/**
+ * Without what a branch of a union says of a value that is none of it: of another JSON type, or, where each branch takes a
+ * `type` of its own, of another one. Of a value that is none of any branch, what they take is told as one list.
+ */
+function ofBranchesMeant(telling: readonly ErrorObject[], errors: readonly ErrorObject[]): ErrorObject[] {
+  const unions = new Map(errors.flatMap((error) => (error.keyword === "anyOf" ? [[error.instancePath, error]] : [])));
+  const told: ErrorObject[][] = [];
+  const within = new Map<ErrorObject, ErrorObject[]>();
+  for (const error of telling) {
+    const union = unionOf(error, unions);
+    const group = union === undefined ? undefined : within.get(union);
+    if (group !== undefined) group.push(error);
+    else {
+      const begun = [error];
+      told.push(begun);
+      if (union !== undefined) within.set(union, begun);
+    }
+  }
+  for (const [union, group] of within) group.splice(0, group.length, ...meantOf(group, union));
+  return told.flat();
+}
+
+/** The innermost union that the error comes from a branch of. */
+function unionOf(error: ErrorObject, unions: ReadonlyMap<string, ErrorObject>): ErrorObject | undefined {
+  for (let path = error.instancePath; ; path = path.slice(0, path.lastIndexOf("/"))) {
+    const union = unions.get(path);
+    if (union !== undefined && error.schemaPath.startsWith(`${union.schemaPath}/`)) return union;
+    if (path === "") return undefined;
+  }
+}
+
+function meantOf(group: readonly ErrorObject[], union: ErrorObject): ErrorObject[] {
+  const branchOf = ({ schemaPath }: ErrorObject) => schemaPath.slice(union.schemaPath.length + 1).split("/", 1)[0];
+  const strange = group.filter(
+    ({ keyword, instancePath }) =>
+      (keyword === "type" && instancePath === union.instancePath) ||
+      (keyword === "enum" && instancePath === `${union.instancePath}/type`),
+  );
+  const strangers = new Set(strange.map(branchOf));
+  const meant = group.filter((error) => !strangers.has(branchOf(error)));
+  if (meant.length > 0) return meant;
+  const [one] = strange;
+  if (one === undefined || strange.some(({ keyword }) => keyword !== one.keyword)) return strange;
+  const taken = one.keyword === "type" ? "type" : "allowedValues";
+  return [{ ...one, params: { [taken]: strange.flatMap(({ params }) => params[taken]) } }];
 }
 
 const typeNames: Record<string, string> = {
