@@ -60,7 +60,7 @@ describe("POST /v1/api-keys", () => {
   test.each([
     [
       "expires_at and expires_in_days together",
-      { expires_at: "2099-01-01T00:00:00Z", expires_in_days: 1 },
+      { expires_at: formatTimestampUs((Date.now() + 86_400_000) * 1_000), expires_in_days: 1 },
       "/expires_in_days",
     ],
     ["an expiry in the past", { expires_at: "2020-01-01T00:00:00Z" }, "/expires_at"],
@@ -76,6 +76,18 @@ describe("POST /v1/api-keys", () => {
     const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body });
     expect(answer.status).toBe(400);
     expect(answer.json.error).toMatchObject({ code: "invalid_request", details: [{ path }] });
+  });
+
+  test("400 names all that is wrong with what was asked for together", async () => {
+    const { api_key } = await org.key();
+    const body = { scope: "agent", role: "admin", expires_at: "2020-01-01T00:00:00Z", expires_in_days: 1 };
+    const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body });
+    expect(answer.json.error.details.map(({ path, code }: { path: string; code: string }) => [path, code])).toEqual([
+      ["/agent_id", "required"],
+      ["/role", "not_allowed"],
+      ["/expires_in_days", "not_allowed"],
+      ["/expires_at", "out_of_range"],
+    ]);
   });
 
   test("the same Idempotency-Key gives the same key with 200, another body 409, and no key text is stored", async () => {

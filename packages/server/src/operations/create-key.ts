@@ -1,6 +1,6 @@
 /** New API keys. Source: contract §4 and §5, api.md §3. */
 import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode } from "@countersign/contract";
-import { type Fault, faultAt, formatTimestampUs, hashApiKey, newApiKey, parseTimestampUs } from "@countersign/core";
+import { Fault, type FaultDetail, formatTimestampUs, hashApiKey, newApiKey, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -90,50 +90,59 @@ export function createdKeyContext(org_id: string, idempotency_key: string): stri
   return `${org_id} createApiKey ${idempotency_key}`;
 }
 
-/** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out. */
+/** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out, naming each. */
 function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyToCreate {
-  const { scope = "org", role = "agent" } = input;
-  if (scope === "agent" && input.agent_id === undefined)
-    throw invalid("/agent_id", "required", "Name the agent of a key of scope agent.");
-  if (scope === "org" && input.agent_id !== undefined) {
-    throw invalid(
-      "/agent_id",
-      "not_allowed",
-      "Only a key of scope agent is bound to an agent: remove this, or set scope to agent.",
-    );
-  }
-  if (scope === "agent" && role !== "agent")
-    throw invalid("/role", "not_allowed", "A key of scope agent has the role agent.");
+  const { scope = "org", role = "agent", agent_id, expires_at, expires_in_days } = input;
+  const expires_us = expires_at === undefined ? undefined : (parseTimestampUs(expires_at) ?? undefined);
+  const details = [...scopeProblems(scope, role, agent_id), ...lifetimeProblems(input, expires_us, now_us)];
+  if (details.length > 0) throw new Fault("invalid_request", { details });
   return {
     org_id: caller.org_id,
     name: input.name ?? null,
     environment: input.environment ?? "live",
     scope,
     role,
-    agent_id: input.agent_id ?? null,
-    ...lifetimeOf(input, now_us),
+    agent_id: agent_id ?? null,
+    // Days count from when the key is made, so that it lives exactly so long.
+    ...(expires_us === undefined ? {} : { expires_us }),
+    ...(expires_in_days === undefined ? {} : { lifetime_days: expires_in_days }),
     created_by: caller.key_id ?? caller.user_id,
     actor: caller.actor,
   };
 }
 
-/** Days count from when the key is made, so that it lives exactly so long. */
-function lifetimeOf(
-  { expires_at, expires_in_days }: ApiKeyInput,
-  now_us: number,
-): Pick<KeyToCreate, "expires_us" | "lifetime_days"> {
-  if (expires_at === undefined) return expires_in_days === undefined ? {} : { lifetime_days: expires_in_days };
-  if (expires_in_days !== undefined)
-    throw invalid("/expires_in_days", "not_allowed", "Send expires_at or expires_in_days, not both.");
-  const expires_us = parseTimestampUs(expires_at);
-  if (expires_us === null) throw invalid("/expires_at", "bad_format", "Send an RFC 3339 date-time with a time zone.");
-  if (expires_us <= now_us) throw invalid("/expires_at", "out_of_range", "Send a time in the future.");
-  if (expires_us > now_us + limits.api_key_lifetime_days_max * day_us) {
-    throw invalid("/expires_at", "out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
+function scopeProblems(
+  scope: KeyToCreate["scope"],
+  role: KeyToCreate["role"],
+  agent_id: string | undefined,
+): FaultDetail[] {
+  if (scope === "org") {
+    const message = "Only a key of scope agent is bound to an agent: remove this, or set scope to agent.";
+    return agent_id === undefined ? [] : [problem("/agent_id", "not_allowed", message)];
   }
-  return { expires_us };
+  return [
+    ...(agent_id === undefined ? [problem("/agent_id", "required", "Name the agent of a key of scope agent.")] : []),
+    ...(role === "agent" ? [] : [problem("/role", "not_allowed", "A key of scope agent has the role agent.")]),
+  ];
 }
 
-function invalid(path: string, code: ProblemCode, message: string): Fault {
-  return faultAt("invalid_request", path, code, message);
+function lifetimeProblems(
+  { expires_at, expires_in_days }: ApiKeyInput,
+  expires_us: number | undefined,
+  now_us: number,
+): FaultDetail[] {
+  if (expires_at === undefined) return [];
+  const problems: FaultDetail[] = [];
+  if (expires_in_days !== undefined)
+    problems.push(problem("/expires_in_days", "not_allowed", "Send expires_at or expires_in_days, not both."));
+  const at = (code: ProblemCode, message: string) => problems.push(problem("/expires_at", code, message));
+  if (expires_us === undefined) at("bad_format", "Send an RFC 3339 date-time with a time zone.");
+  else if (expires_us <= now_us) at("out_of_range", "Send a time in the future.");
+  else if (expires_us > now_us + limits.api_key_lifetime_days_max * day_us)
+    at("out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
+  return problems;
+}
+
+function problem(path: string, code: ProblemCode, message: string): FaultDetail {
+  return { path, code, message };
 }
