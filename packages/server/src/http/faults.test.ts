@@ -1,4 +1,4 @@
-import type { Fault } from "@countersign/core";
+import { Fault } from "@countersign/core";
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
@@ -6,7 +6,7 @@ import { timers } from "../edge/timers.ts";
 import { createCommitWriter } from "../store/commit-writer.ts";
 import { decisionRows } from "../testing/decision-rows.ts";
 import { silentLog } from "../testing/silent-log.ts";
-import { refusalOf } from "./faults.ts";
+import { faultText, refusalOf } from "./faults.ts";
 
 test("a decision that found no room or no database is refused with one Retry-After", async () => {
   const clock = createClock();
@@ -22,4 +22,15 @@ test("a decision that found no room or no database is refused with one Retry-Aft
   expect(refusals.map(({ code }) => code)).toEqual(["unavailable", "overloaded", "unavailable"]);
   for (const { headers } of refusals) expect(headers).toEqual({ "retry-after": "1" });
   await closing;
+});
+
+test("a 400 tells of fifty problems at most, also of a batch item; a policy document has a number of its own", () => {
+  const details = Array.from({ length: 100 }, (_, index) => ({ path: `/packs/${index}` }));
+  const told = (text: string) => JSON.parse(text);
+  for (const code of ["invalid_request", "unknown_event_type"] as const) {
+    const fault = new Fault(code, { details });
+    expect(told(refusalOf(fault, "req_x").json_text).error.details).toEqual(details.slice(0, 50));
+    expect(told(faultText(fault, "req_x")).details).toHaveLength(50);
+  }
+  expect(told(refusalOf(new Fault("policy_invalid", { details }), "req_x").json_text).error.details).toHaveLength(100);
 });

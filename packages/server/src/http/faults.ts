@@ -1,5 +1,5 @@
 /** The only file that gives an answer a status of 400 or more. Source: contract §2.8 and §7, api.md §2. */
-import { type ErrorCode, errorCodes } from "@countersign/contract";
+import { type ErrorCode, errorCodes, limits } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
 import { isConnectionLost, isOutOfService, isOutOfTime } from "../store/connection.ts";
 
@@ -70,5 +70,7 @@ function errorText(code: ErrorCode, details: readonly FaultDetail[], request_id:
 }
 
 function objectText(code: ErrorCode, details: readonly FaultDetail[], request_id: string): string {
-  return `{"code":"${code}","message":${messages.get(code)},"details":${JSON.stringify(details)},"request_id":"${request_id}"}`;
+  // Of a 400: findings in a policy document have a number of their own. Source: api.md §2.
+  const told = errorCodes[code].status === 400 ? details.slice(0, limits.error_details_max) : details;
+  return `{"code":"${code}","message":${messages.get(code)},"details":${JSON.stringify(told)},"request_id":"${request_id}"}`;
 }
