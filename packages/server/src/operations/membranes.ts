@@ -14,6 +14,7 @@ import {
   listMembranes as readPage,
   updateMembrane,
 } from "../store/membranes.ts";
+import { refuseAllProblems } from "./all-problems.ts";
 import type { Caller } from "./caller.ts";
 import { idempotent } from "./idempotent.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
@@ -51,9 +52,7 @@ export function createMembrane(
   const { org_id, actor } = caller;
   const terms = { operation: "create_membrane", idempotency_key, request: input };
   return idempotent(runtime, caller, terms, async (query) => {
-    runtime.refuseUnknownPacks(input.packs ?? []);
-    refuseVerbsTwice(input.action_catalogue ?? []);
-    await refuseUnfit(query, org_id, input.escalation);
+    await refuseWrongSettings(runtime, query, org_id, input);
     const at = formatTimestampUs(runtime.clock.now_us());
     const membrane: Membrane = {
       ...structuredClone(membraneDefaults),
@@ -103,12 +102,24 @@ export function changeMembrane(
   membrane_id: string,
   change: MembraneChange,
 ): Promise<Membrane> {
-  runtime.refuseUnknownPacks(change.packs ?? []);
-  refuseVerbsTwice(change.action_catalogue ?? []);
   return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, async (membrane, query) => {
-    await refuseUnfit(query, caller.org_id, change.escalation);
+    await refuseWrongSettings(runtime, query, caller.org_id, change);
     return { ...membrane, ...change };
   });
+}
+
+/** Faults: invalid_request naming all that the schema cannot know of. */
+function refuseWrongSettings(
+  runtime: Pick<Runtime, "refuseUnknownPacks">,
+  query: Query,
+  org_id: string,
+  { packs = [], action_catalogue = [], escalation }: MembraneChange,
+): Promise<void> {
+  return refuseAllProblems([
+    () => runtime.refuseUnknownPacks(packs),
+    () => refuseVerbsTwice(action_catalogue),
+    () => refuseUnfit(query, org_id, escalation),
+  ]);
 }
 
 /** Of two entries for a verb one would hold and the other be read by people. Faults: invalid_request naming each. */
@@ -120,7 +131,7 @@ function refuseVerbsTwice(catalogue: Membrane["action_catalogue"]): void {
     const message = `Entry ${before} is for this verb too. Keep one of them.`;
     return before === undefined ? [] : [{ path: `/action_catalogue/${index}/verb`, code: "not_allowed", message }];
   });
-  if (details.length > 0) throw new Fault("invalid_request", { details: details.slice(0, limits.error_details_max) });
+  if (details.length > 0) throw new Fault("invalid_request", { details });
 }
 
 /** Faults: invalid_request for reviewers who could never decide, and for a quorum that the people named cannot reach. */

@@ -204,6 +204,29 @@ describe("membranes", () => {
     }
   });
 
+  test("400 names all that is wrong with the settings, when it is made and when it is changed", async () => {
+    const wrong = {
+      packs: ["security", "nope"],
+      action_catalogue: [0, 1].map(() => ({ verb: "twice", type: "data.read", data_classes: [] })),
+      escalation: {
+        timeout_seconds: 60,
+        on_timeout: "block",
+        reviewers: [{ type: "user", id: "usr_00000000000000000000000000" }],
+        quorum: 1,
+      },
+    };
+    for (const [method, path, body] of [
+      ["POST", "/v1/membranes", { name: "wrong", ...wrong }],
+      ["PATCH", `/v1/membranes/${await defaultOf(admin)}`, wrong],
+    ] as const) {
+      const { status, json } = await call(url, method, path, { key: admin, body });
+      expect([status, json.error.details.map((problem: { path: string }) => problem.path)]).toEqual([
+        400,
+        ["/packs/1", "/action_catalogue/1/verb", "/escalation/reviewers/0/id"],
+      ]);
+    }
+  });
+
   test("409 for a name that is taken, 400 for a pack that does not exist, 404 for foreign and unknown ids", async () => {
     const post = (body: object) => call(url, "POST", "/v1/membranes", { key: admin, body });
     expect((await post({ name: "default" })).json.error.code).toBe("already_exists");
