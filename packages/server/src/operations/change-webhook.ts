@@ -6,7 +6,7 @@ import { withHead } from "../store/heads.ts";
 import { lockWebhook, type StoredWebhook, updateWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
-import { acceptedUrl, subscribedTypes } from "./webhook-events.ts";
+import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 
 /**
  * Replaces the given settings. Switched off, its pending deliveries end cancelled and it gets nothing more; switched on
@@ -20,11 +20,12 @@ export async function changeWebhook(
   change: WebhookChange,
 ): Promise<StoredWebhook> {
   const { org_id, actor } = caller;
+  const verdict = change.url === undefined ? undefined : await runtime.httpOut.check(change.url);
   const wanted = {
     ...(change.active === undefined ? {} : { active: change.active }),
     ...(change.description === undefined ? {} : { description: change.description }),
-    ...(change.event_types === undefined ? {} : { event_types: subscribedTypes(change.event_types) }),
-    ...(change.url === undefined ? {} : { url: await acceptedUrl(runtime.httpOut, change.url) }),
+    ...(change.event_types === undefined ? {} : { event_types: subscribedTypes(change.event_types, verdict) }),
+    ...(verdict === undefined ? {} : { url: hrefOf(verdict) }),
   };
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.tenant(org_id, async (query) => {

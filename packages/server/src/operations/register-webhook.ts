@@ -25,9 +25,9 @@ export async function registerWebhook(
 ): Promise<OnceAnswer<Webhook>> {
   const { ids, sealer } = runtime;
   const { org_id, actor } = caller;
-  const event_types = subscribedTypes(input.event_types);
   // Asked outside the transaction, refused inside: what was registered is shown again, also under other settings.
   const verdict = await runtime.httpOut.check(input.url);
+  const event_types = subscribedTypes(input.event_types, verdict);
   const terms = { operation: "registerWebhook", idempotency_key, request: input };
   const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
     const url = hrefOf(verdict);

@@ -1,13 +1,16 @@
 import { type EventType, eventTypeNames } from "@countersign/contract";
-import { clipText, Fault, faultAt } from "@countersign/core";
+import { clipText, Fault, type FaultDetail } from "@countersign/core";
 
 // A set of names, not a look into the table: "constructor" is in every object.
 const names: ReadonlySet<string> = new Set(eventTypeNames);
 
-/** The names without repetitions; all of them when none are given. Faults: unknown_event_type. Source: contract §4. */
-export function subscribedTypes(wanted: readonly string[] | undefined): EventType[] {
+/**
+ * The names without repetitions; all of them when none are given. A URL that is refused is told beside unknown ones.
+ * Faults: unknown_event_type. Source: contract §4.
+ */
+export function subscribedTypes(wanted: readonly string[] | undefined, url: UrlVerdict | undefined): EventType[] {
   if (wanted === undefined) return [...eventTypeNames];
-  const details = wanted.flatMap((name, index) =>
+  const details: FaultDetail[] = wanted.flatMap((name, index) =>
     names.has(name)
       ? []
       : [
@@ -18,7 +21,10 @@ export function subscribedTypes(wanted: readonly string[] | undefined): EventTyp
           },
         ],
   );
-  if (details.length > 0) throw new Fault("unknown_event_type", { details });
+  if (details.length > 0) {
+    if (url !== undefined && "refused" in url) details.push(refusalOf(url));
+    throw new Fault("unknown_event_type", { details });
+  }
   return [...new Set(wanted as readonly EventType[])];
 }
 
@@ -33,5 +39,9 @@ export async function acceptedUrl(httpOut: { check(url: string): Promise<UrlVerd
 /** As `acceptedUrl`, where the guard was asked before. */
 export function hrefOf(verdict: UrlVerdict): string {
   if ("href" in verdict) return verdict.href;
-  throw faultAt("webhook_url_refused", "/url", "not_allowed", verdict.refused);
+  throw new Fault("webhook_url_refused", { details: [refusalOf(verdict)] });
+}
+
+function refusalOf({ refused }: { readonly refused: string }): FaultDetail {
+  return { path: "/url", code: "not_allowed", message: refused };
 }

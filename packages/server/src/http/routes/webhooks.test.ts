@@ -86,6 +86,16 @@ describe("registration", () => {
     if (code === "webhook_url_refused") expect(answer.json.error.details[0]).toMatchObject({ path: "/url" });
   });
 
+  test("unknown event types and a refused address are told of together, when it is registered and when it is changed", async () => {
+    const { id } = (await org.api("POST", "", { url: hook })).json.webhook;
+    const body = { url: "https://10.0.0.1/", event_types: ["decision.approved", "nope"] };
+    for (const answer of [await org.api("POST", "", body), await org.api("PATCH", `/${id}`, body)])
+      expect([answer.status, answer.json.error]).toMatchObject([
+        400,
+        { code: "unknown_event_type", details: [{ path: "/event_types/1" }, { path: "/url" }] },
+      ]);
+  });
+
   test("the four names that are never sent may be subscribed to, and repetitions count once", async () => {
     const event_types = ["pattern.detected", "rate_limit.exceeded", "pattern.detected"];
     const { json } = await org.api("POST", "", { url: hook, event_types });
