@@ -24,6 +24,7 @@ import type { Metrics } from "./metrics.ts";
 import { headFault } from "./request-head.ts";
 import { replyTo, writeLines, writeRefusal, writeReply } from "./respond.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
+import { submissionProblems } from "./submission-problems.ts";
 
 /** What serving needs of its node. */
 export interface ServeDeps {
@@ -201,7 +202,11 @@ async function answerBody(
   if (known !== null) handed.caller = await stillAdmitted(gate, visit, known, clock.now_us());
   if (problems.length > 0 && operation.examines !== "body") throw notToBeKept(problems);
   const details = route.checkBody(value, bytes.length);
-  if (details !== null) throw new Fault("invalid_request", { details });
+  if (details !== null) {
+    const told =
+      route.id === "submitIntent" ? submissionProblems(details, value, bytes.length, clock.now_us()) : details;
+    throw new Fault("invalid_request", { details: told });
+  }
   handed.body = value;
   handed.body_problems = problems;
   handed.examine = examine;

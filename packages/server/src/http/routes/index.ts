@@ -8,6 +8,7 @@ import { takesWrites } from "../../store/readiness.ts";
 import type { SessionCookies } from "../cookie.ts";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
+import { submissionProblems } from "../submission-problems.ts";
 import { compileCheck } from "../validate.ts";
 import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
@@ -46,7 +47,9 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     if (problems.length > 0) throw notToBeKept(problems);
     if (checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
     // Measured only once it has failed: how many problems are worth collecting depends on its size.
-    throw new Fault("invalid_request", { details: checkBatchItem(item, JSON.stringify(item).length) ?? [] });
+    const bytes = JSON.stringify(item).length;
+    const details = submissionProblems(checkBatchItem(item, bytes) ?? [], item, bytes, runtime.clock.now_us());
+    throw new Fault("invalid_request", { details });
   };
   const ready = async () => !stopping() && (await runtime.db.system(takesWrites));
   return {

@@ -150,6 +150,18 @@ describe("POST /v1/intents", () => {
     expect(paths).toEqual(["/context/contract_version", "/context/facts/security/siem_ref"]);
   });
 
+  test("what is wrong with the context document is told beside what is wrong with the intent, also of a batch's item", async () => {
+    const body = { intent: { ...intent, agent: {} }, context: { contract_version: "1", facts: { securty: {} } } };
+    const paths = ({ details }: { details: { path: string }[] }) => details.map(({ path }) => path);
+    const alone = await submit(admin, body);
+    expect(alone.json.error.code).toBe("invalid_request");
+    expect(paths(alone.json.error)).toEqual(["/intent/agent/id", "/context/facts/securty"]);
+    const batch = await call(url, "POST", "/v1/intents/batch", { key: admin, body: { intents: [{ intent }, body] } });
+    expect(paths(batch.json.results[1].error)).toEqual(
+      alone.json.error.details.map(({ path }: { path: string }) => `/intents/1${path}`),
+    );
+  });
+
   test("a key of one agent submits for that agent only", async () => {
     const { api_key } = await org.key({ scope: "agent", role: "agent", agent_id: "agent-1" });
     expect((await submit(api_key, { intent })).status).toBe(201);
