@@ -65,7 +65,6 @@ export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
 export {
   type JsonInParts,
-  notToBeKept,
   parseInParts,
   parseJson,
   pointerPart,

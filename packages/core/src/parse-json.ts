@@ -10,13 +10,8 @@ const unstorable = /\0|\p{Surrogate}/u;
 export function parseJson(bytes: Buffer): unknown {
   const { value, examine } = parseInParts(bytes, limits.json_depth_max);
   const problems = examine(value);
-  if (problems.length > 0) throw notToBeKept(problems);
+  if (problems.length > 0) throw new Fault("invalid_request", { details: problems.map((problem) => ({ ...problem })) });
   return value;
-}
-
-/** The fault of a body that has `problems`. */
-export function notToBeKept(problems: readonly Problem[]): Fault {
-  return new Fault("invalid_request", { details: problems.map((problem) => ({ ...problem })) });
 }
 
 /** A JSON value of whose parts each is to be examined for itself. */

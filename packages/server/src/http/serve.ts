@@ -1,10 +1,11 @@
 /** One request from its head to its answer and its one log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation } from "@countersign/contract";
-import { Fault, notToBeKept } from "@countersign/core";
+import type { Fault } from "@countersign/core";
 import type { Clock, Log, Spans } from "../ports.ts";
 import type { BatchTurns } from "./batch-turns.ts";
 import { ClientGone, parseBody, readBody } from "./body.ts";
+import { refuseProblems } from "./body-problems.ts";
 import type { Console } from "./console.ts";
 import { faultOf, refusalOf } from "./faults.ts";
 import {
@@ -24,7 +25,6 @@ import type { Metrics } from "./metrics.ts";
 import { headFault } from "./request-head.ts";
 import { replyTo, writeLines, writeRefusal, writeReply } from "./respond.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
-import { submissionProblems } from "./submission-problems.ts";
 
 /** What serving needs of its node. */
 export interface ServeDeps {
@@ -200,13 +200,9 @@ async function answerBody(
   const { value, examine } = parseBody(operation, bytes);
   const problems = operation.examines === "items" ? [] : examine(value);
   if (known !== null) handed.caller = await stillAdmitted(gate, visit, known, clock.now_us());
-  if (problems.length > 0 && operation.examines !== "body") throw notToBeKept(problems);
-  const details = route.checkBody(value, bytes.length);
-  if (details !== null) {
-    const told =
-      route.id === "submitIntent" ? submissionProblems(details, value, bytes.length, clock.now_us()) : details;
-    throw new Fault("invalid_request", { details: told });
-  }
+  const unstorable = operation.examines === "body" ? [] : problems;
+  const submitted = route.id === "submitIntent" ? { value, bytes: bytes.length, now_us: clock.now_us() } : null;
+  refuseProblems(unstorable, route.checkBody(value, bytes.length), submitted);
   handed.body = value;
   handed.body_problems = problems;
   handed.examine = examine;

@@ -1,14 +1,13 @@
 /** All routes of this version, by operation. */
 import { BatchItem, openapiDocument } from "@countersign/contract";
-import { Fault, notToBeKept } from "@countersign/core";
 import type { Packs } from "../../operations/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import type { ItemCheck } from "../../operations/submit-batch.ts";
 import { takesWrites } from "../../store/readiness.ts";
+import { refuseProblems } from "../body-problems.ts";
 import type { SessionCookies } from "../cookie.ts";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
-import { submissionProblems } from "../submission-problems.ts";
 import { compileCheck } from "../validate.ts";
 import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
@@ -43,13 +42,11 @@ export interface RouteDeps {
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
   const checkBatchItem = compileCheck(BatchItem);
   const checkItem: ItemCheck = (item, examine) => {
-    const problems = examine(item);
-    if (problems.length > 0) throw notToBeKept(problems);
-    if (checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
+    const unstorable = examine(item);
+    if (unstorable.length === 0 && checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
     // Measured only once it has failed: how many problems are worth collecting depends on its size.
     const bytes = JSON.stringify(item).length;
-    const details = submissionProblems(checkBatchItem(item, bytes) ?? [], item, bytes, runtime.clock.now_us());
-    throw new Fault("invalid_request", { details });
+    refuseProblems(unstorable, checkBatchItem(item, bytes), { value: item, bytes, now_us: runtime.clock.now_us() });
   };
   const ready = async () => !stopping() && (await runtime.db.system(takesWrites));
   return {

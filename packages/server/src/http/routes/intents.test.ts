@@ -112,7 +112,8 @@ describe("POST /v1/intents", () => {
   });
 
   test("all problems are told at once, also of a body sent in chunks without a Content-Length", async () => {
-    const body = JSON.stringify({ intent: { agent: { id: 5 }, action: {}, data_classes: "pii" }, extra: 1 });
+    const agent = { id: 5, session_id: "\0" };
+    const body = JSON.stringify({ intent: { agent, action: {}, data_classes: "pii" }, extra: 1 });
     const answer = await fetch(`${url}/v1/intents`, {
       method: "POST",
       headers: { "X-API-Key": admin, "Content-Type": "application/json" },
@@ -124,6 +125,7 @@ describe("POST /v1/intents", () => {
       "/extra",
       "/intent/action/verb",
       "/intent/agent/id",
+      "/intent/agent/session_id",
       "/intent/data_classes",
     ]);
   });
