@@ -1,4 +1,4 @@
-/** Filters that are typed follow the address. */
+/** Filters follow the address. */
 import { beforeAll, expect, test } from "vitest";
 import { openLoaded } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -6,7 +6,7 @@ import { type Seeded, seedOrganization } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-inBrowser("a filter that is typed", () => {
+inBrowser("a filter", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);
@@ -18,7 +18,7 @@ inBrowser("a filter that is typed", () => {
     ["/backtest", "agent_id", "Agent", "Backtest"],
     ["/audit", "actor", "By (key or user id)", "Audit"],
   ])(
-    "of %s counts once it is left or on Enter, goes with the menu's link, and does not come back",
+    "that is typed on %s counts once it is left or on Enter, goes with the menu's link, and does not come back",
     {
       timeout: test_timeout_ms,
     },
@@ -47,6 +47,39 @@ inBrowser("a filter that is typed", () => {
       await context.close();
     },
   );
+
+  test("from a list shows what the address asks for, also what the list does not offer, and can be taken away", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const membrane = "mem_01KAAAAAAAAAAAAAAAAAAAAAAA";
+    for (const [address, label, value, none] of [
+      [
+        "/review?reviewer=user%3Ausr_01KAAAAAAAAAAAAAAAAAAAAAAA",
+        "For",
+        "user:usr_01KAAAAAAAAAAAAAAAAAAAAAAA",
+        "Everybody",
+      ],
+      ["/review?mode=shadow", "Mode", "shadow", "Live"],
+      [`/backtest?membrane_id=${membrane}`, "Membrane", membrane, "All"],
+      ["/decisions?mode=nonsense", "Mode", "nonsense", "All"],
+    ] as const) {
+      await openLoaded(page, address);
+      const select = page.getByLabel(label, { exact: true });
+      expect(await select.inputValue()).toBe(value);
+      await select.selectOption(none);
+      await expect.poll(() => new URL(page.url()).search).toBe("");
+      expect(await select.inputValue()).toBe("");
+    }
+    // The page of a time that there is not is that of the usual one.
+    for (const span of ["constructor", "year"]) {
+      await openLoaded(page, `/?span=${span}`);
+      await page.getByText("No decisions in this time").waitFor();
+      expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("day");
+    }
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
 
   test("of a time is the same for whoever opens the address, in their own zone", {
     timeout: test_timeout_ms,

@@ -16,7 +16,7 @@ import { Empty, Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
 
-const spans: Readonly<Record<string, number>> = { hour: 1, day: 24, week: 24 * 7, month: 24 * 31 };
+const spans = { hour: 1, day: 24, week: 24 * 7, month: 24 * 31 } as const;
 
 export function OverviewPage() {
   const reads = useReads();
@@ -37,7 +37,9 @@ export function OverviewPage() {
 function Counts() {
   const client = useClient();
   const [filters, setFilters] = useFilters(["span", "mode", "membrane_id"]);
-  const hours = spans[filters.span ?? "day"] ?? 24;
+  // An address may say anything.
+  const span = Object.hasOwn(spans, filters.span ?? "") ? (filters.span as keyof typeof spans) : "day";
+  const hours = spans[span];
   const query = useQuery({
     queryKey: ["overview", hours, filters.mode, filters.membrane_id],
     queryFn: () =>
@@ -56,7 +58,7 @@ function Counts() {
       <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
         <SelectField
           label="Time"
-          value={filters.span ?? "day"}
+          value={span}
           onChange={(event) => setFilters({ span: event.target.value === "day" ? "" : event.target.value })}
           options={[
             ["hour", "Last hour"],

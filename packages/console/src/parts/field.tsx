@@ -1,5 +1,6 @@
 /** A labelled input. */
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
+import { visibleText } from "./visible-text.ts";
 
 /** Nothing that fits one line is longer; what is pasted beyond that is left out. */
 const line_chars_max = 2_048;
@@ -102,6 +103,7 @@ export function TextArea({ label, hint, wrong, ...input }: Common & ComponentPro
   );
 }
 
+/** One of `options`. A value that is none of them (an address may say anything) is shown as it is: nothing else is in force. */
 export function SelectField({
   label,
   hint,
@@ -109,6 +111,7 @@ export function SelectField({
   ...input
 }: Common & ComponentProps<"select"> & { readonly options: readonly (readonly [value: string, text: string])[] }) {
   const id = useId();
+  const other = typeof input.value === "string" && options.every(([value]) => value !== input.value);
   return (
     <Framed id={id} label={label} hint={hint}>
       <select id={id} {...described(id, { label, hint })} {...input}>
@@ -117,6 +120,7 @@ export function SelectField({
             {text}
           </option>
         ))}
+        {other && <option value={input.value}>{visibleText(String(input.value))}</option>}
       </select>
     </Framed>
   );
