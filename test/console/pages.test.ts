@@ -99,6 +99,23 @@ inBrowser("every page", () => {
     await context.close();
   });
 
+  test("names the theme that it is shown in, wherever that was chosen", { timeout: test_timeout_ms }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/settings");
+    const field = page.getByLabel("Theme", { exact: true });
+    const shown = () => page.locator("html").getAttribute("data-theme");
+    await field.selectOption("Dark");
+    await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+    expect(await shown()).toBe("dark");
+    await page.getByRole("button", { name: "Theme: dark" }).click();
+    await page.getByRole("button", { name: "Theme: system" }).click();
+    await page.getByRole("button", { name: "Theme: light" }).waitFor();
+    expect(await field.inputValue()).toBe("light");
+    expect(await shown()).toBe("light");
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("of somebody who is not signed in has none either, and neither have the dialogs", {
     timeout: test_timeout_ms,
   }, async () => {

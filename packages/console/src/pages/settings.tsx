@@ -1,9 +1,8 @@
 /** The caller, the looks, and a first decision for those who are new. */
-import { useState } from "react";
 import { Security } from "../account/security.tsx";
 import { SingleSignOnSettings } from "../account/single-sign-on.tsx";
 import { useMay, useSession } from "../api/session.tsx";
-import { applyTheme, chosenTheme, type Theme } from "../browser/theme.ts";
+import { applyTheme, type Theme, useTheme } from "../browser/theme.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { SelectField } from "../parts/field.tsx";
@@ -22,7 +21,7 @@ export function SettingsPage() {
   const { caller } = useSession();
   const submits = caller !== null && caller.role !== "auditor";
   const admin = useMay("admin");
-  const [theme, setTheme] = useState<Theme>(chosenTheme);
+  const theme = useTheme();
   if (caller === null) return null;
   return (
     <>
@@ -58,10 +57,7 @@ export function SettingsPage() {
           <SelectField
             label="Theme"
             value={theme}
-            onChange={(event) => {
-              applyTheme(event.target.value as Theme);
-              setTheme(event.target.value as Theme);
-            }}
+            onChange={(event) => applyTheme(event.target.value as Theme)}
             options={[
               ["system", "As the system"],
               ["light", "Light"],

@@ -6,7 +6,7 @@ import { adviceOn } from "../api/advice.ts";
 import { callerName, useSession } from "../api/session.tsx";
 import { keepFocusIn } from "../browser/focus.ts";
 import { hasDrafts } from "../browser/storage.ts";
-import { applyTheme, chosenTheme, type Theme } from "../browser/theme.ts";
+import { applyTheme, type Theme, useTheme } from "../browser/theme.ts";
 import { SignInPage } from "../pages/sign-in.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm } from "../parts/dialog.tsx";
@@ -18,16 +18,9 @@ import { Nav } from "./nav.tsx";
 const nextTheme: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
 function ThemeButton() {
-  const [theme, setTheme] = useState(chosenTheme);
+  const theme = useTheme();
   return (
-    <button
-      type="button"
-      className="button small quiet theme"
-      onClick={() => {
-        applyTheme(nextTheme[theme]);
-        setTheme(nextTheme[theme]);
-      }}
-    >
+    <button type="button" className="button small quiet theme" onClick={() => applyTheme(nextTheme[theme])}>
       {`Theme: ${theme}`}
     </button>
   );
