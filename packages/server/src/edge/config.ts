@@ -54,7 +54,9 @@ export function readConfig(env: Environment, cwd: string = process.cwd()): Confi
   const problems: string[] = [];
   const refuse = (name: SettingName, expected: string) => {
     const setting: Setting = settings[name];
-    problems.push(`${name}=${setting.secret ? "***" : scrub(JSON.stringify(env[name] ?? ""))}: expected ${expected}`);
+    const text = env[name] ?? "";
+    const held = setting.secret && text.trim() !== "" ? "***" : scrub(JSON.stringify(text));
+    problems.push(`${name}=${held}: expected ${expected}`);
   };
   const read = <T>(name: SettingName): T | null => {
     const setting: Setting = settings[name];
