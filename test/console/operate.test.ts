@@ -220,6 +220,45 @@ inBrowser("operating", () => {
     }
   });
 
+  test("agents are led to no page that they may not read, and auditors to no test intent, which they may not send", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const live = await seedLive(console_.url);
+    const raised = await submit(console_.url, live.agent, intent("other.refund", { amount_usd: 900 }));
+    const path = `/decisions/${raised.intent_id}`;
+    const links = [/^open it$/, /^large-refunds$/];
+    const reads = await console_.open({ api_key: live.auditor });
+    await reads.page.goto(path);
+    for (const name of links) await reads.page.getByRole("main").getByRole("link", { name }).waitFor();
+    const submits = await console_.open({ api_key: live.agent });
+    await submits.page.goto(path);
+    await submits.page.getByText("waits for review").first().waitFor();
+    await submits.page.getByText("large-refunds").first().waitFor();
+    const main = submits.page.getByRole("main");
+    for (const name of links) expect(await main.getByRole("link", { name }).count(), String(name)).toBe(0);
+
+    const empty = await seedOrganization(console_.url);
+    for (const [api_key, count] of [
+      [empty.agent, 1],
+      [empty.auditor, 0],
+    ] as const) {
+      const { page, wrongs, context } = await console_.open({ api_key });
+      await page.goto("/decisions");
+      await page.getByRole("heading", { name: "No decisions yet" }).waitFor();
+      expect(await page.getByRole("link", { name: "Send a test intent" }).count()).toBe(count);
+      expect(wrongs).toEqual([]);
+      await context.close();
+    }
+    const overview = await console_.open({ api_key: empty.auditor });
+    await overview.page.goto("/");
+    await overview.page.getByRole("heading", { name: "No decisions in this time" }).waitFor();
+    expect(await overview.page.getByText("test intent").count()).toBe(0);
+    for (const { wrongs, context } of [reads, submits, overview]) {
+      expect(wrongs).toEqual([]);
+      await context.close();
+    }
+  });
+
   test("a reviewer sees no admin action anywhere, and the API refuses what the page does not offer", {
     timeout: test_timeout_ms,
   }, async () => {

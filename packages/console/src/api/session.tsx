@@ -182,3 +182,9 @@ export function useReads(): boolean {
   const { caller } = useSession();
   return caller !== null && roleMeets(caller.role, ["reviewer", "auditor"]);
 }
+
+/** Whether the caller may submit intents, if only to try one. */
+export function useSubmits(): boolean {
+  const { caller } = useSession();
+  return caller !== null && caller.role !== "auditor";
+}

@@ -2,7 +2,7 @@
 import type { Decision, IntentAnswer } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useClient } from "../api/session.tsx";
+import { useClient, useReads } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/decision-parts.tsx";
@@ -100,14 +100,18 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
 }
 
 function Outcome({ decision }: { readonly decision: Decision }) {
+  const review_id = useReads() ? decision.escalation_id : null;
   if (decision.status === "pending")
     return (
       <span className="small">
-        {"waits for review: "}
-        {decision.escalation_id !== null && (
-          <Link to="/escalations/$escalation_id" params={{ escalation_id: decision.escalation_id }}>
-            open it
-          </Link>
+        {"waits for review"}
+        {review_id !== null && (
+          <>
+            {": "}
+            <Link to="/escalations/$escalation_id" params={{ escalation_id: review_id }}>
+              open it
+            </Link>
+          </>
         )}
       </span>
     );
@@ -119,8 +123,8 @@ function Outcome({ decision }: { readonly decision: Decision }) {
       {decision.human_override_id !== null && (
         <span className="small muted">{`passed by override ${decision.human_override_id}`}</span>
       )}
-      {decision.escalation_id !== null && (
-        <Link className="small" to="/escalations/$escalation_id" params={{ escalation_id: decision.escalation_id }}>
+      {review_id !== null && (
+        <Link className="small" to="/escalations/$escalation_id" params={{ escalation_id: review_id }}>
           its review
         </Link>
       )}

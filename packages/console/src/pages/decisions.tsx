@@ -1,7 +1,7 @@
 /** The decisions explorer. */
 import { type IntentListItem, limits, type PipelineMode, type Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { useClient } from "../api/session.tsx";
+import { useClient, useSubmits } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField, TextField } from "../parts/field.tsx";
@@ -32,6 +32,7 @@ const asLocal = (text: string | undefined): string => {
 
 export function DecisionsPage() {
   const client = useClient();
+  const submits = useSubmits();
   const [filters, setFilters] = useFilters(["agent_id", "verdict", "mode", "from", "to"]);
   const from = asTime(filters.from);
   const to = asTime(filters.to);
@@ -107,7 +108,7 @@ export function DecisionsPage() {
                   ? "Take a filter away to see more."
                   : "Once an agent asks whether it may act, the answer stands here."}
               </p>
-              {!filtered && <Link to="/settings">Send a test intent</Link>}
+              {!filtered && submits && <Link to="/settings">Send a test intent</Link>}
             </Empty>
           }
         >

@@ -2,7 +2,7 @@
 import type { Overview, PipelineMode } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useClient, useReads, useSession } from "../api/session.tsx";
+import { useClient, useReads, useSession, useSubmits } from "../api/session.tsx";
 import { beginOf } from "../browser/clock.ts";
 import { Badge } from "../parts/badge.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../parts/charts.tsx";
@@ -82,6 +82,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
     overview.buckets.reduce((sum, each) => (each.verdict === verdict ? sum + each.count : sum), 0);
   const share = (count: number) =>
     overview.decisions === 0 ? "–" : `${((count / overview.decisions) * 100).toFixed(1)} %`;
+  const submits = useSubmits();
   const rated = overview.risk.reduce((sum, count) => sum + count, 0);
   const { queue } = overview;
   return (
@@ -123,8 +124,8 @@ function Figures({ overview }: { readonly overview: Overview }) {
         <>
           <section className="card">
             <Empty title="No decisions in this time">
-              <p>Choose a longer time, or send a test intent.</p>
-              <Link to="/settings">Send a test intent</Link>
+              <p>{submits ? "Choose a longer time, or send a test intent." : "Choose a longer time."}</p>
+              {submits && <Link to="/settings">Send a test intent</Link>}
             </Empty>
           </section>
           <div className="grid-2">

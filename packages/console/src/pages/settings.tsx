@@ -1,7 +1,7 @@
 /** The caller, the looks, and a first decision for those who are new. */
 import { Security } from "../account/security.tsx";
 import { SingleSignOnSettings } from "../account/single-sign-on.tsx";
-import { useMay, useSession } from "../api/session.tsx";
+import { useMay, useSession, useSubmits } from "../api/session.tsx";
 import { applyTheme, type Theme, useTheme } from "../browser/theme.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
@@ -19,7 +19,7 @@ const roleMeanings: Readonly<Record<string, string>> = {
 
 export function SettingsPage() {
   const { caller } = useSession();
-  const submits = caller !== null && caller.role !== "auditor";
+  const submits = useSubmits();
   const admin = useMay("admin");
   const theme = useTheme();
   if (caller === null) return null;

@@ -1,6 +1,7 @@
 /** The parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
 import type { AuditRecord, Decision, UsedFacts } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
+import { useReads } from "../api/session.tsx";
 import { useNow } from "../browser/clock.ts";
 import { Badge, verdictWord } from "./badge.tsx";
 import { Data } from "./data.tsx";
@@ -21,6 +22,7 @@ const effectWords = {
 } as const;
 
 export function Reasons({ decision }: { readonly decision: Decision }) {
+  const reads = useReads();
   if (decision.reasons.length === 0)
     return <p className="muted">No rule fired; the membrane’s default gave the verdict.</p>;
   return (
@@ -30,7 +32,7 @@ export function Reasons({ decision }: { readonly decision: Decision }) {
         <li key={index} className="reason">
           <div className="row between">
             <span>
-              {isOwnPolicy(reason.policy_id) ? (
+              {reads && isOwnPolicy(reason.policy_id) ? (
                 <Link to="/policies/$policy_id" params={{ policy_id: reason.policy_id }}>
                   <Data text={reason.policy} />
                 </Link>
