@@ -15,12 +15,11 @@ export interface Submitted {
  */
 export function refuseProblems(
   unstorable: readonly Problem[],
-  of_shape: readonly FaultDetail[] | null,
+  of_shape: readonly FaultDetail[],
   submitted: Submitted | null,
-): void {
-  if (unstorable.length === 0 && of_shape === null) return;
+): never {
   const told = new Set<unknown>(unstorable.map(({ path }) => path));
-  const others = [...(of_shape ?? []), ...(submitted === null ? [] : contextProblems(submitted))];
+  const others = [...of_shape, ...(submitted === null ? [] : contextProblems(submitted))];
   const details = [...unstorable.map((problem) => ({ ...problem })), ...others.filter(({ path }) => !told.has(path))];
   throw new Fault("invalid_request", { details });
 }

@@ -201,8 +201,11 @@ async function answerBody(
   const problems = operation.examines === "items" ? [] : examine(value);
   if (known !== null) handed.caller = await stillAdmitted(gate, visit, known, clock.now_us());
   const unstorable = operation.examines === "body" ? [] : problems;
-  const submitted = route.id === "submitIntent" ? { value, bytes: bytes.length, now_us: clock.now_us() } : null;
-  refuseProblems(unstorable, route.checkBody(value, bytes.length), submitted);
+  const of_shape = route.checkBody(value, bytes.length);
+  if (unstorable.length > 0 || of_shape !== null) {
+    const submitted = route.id === "submitIntent" ? { value, bytes: bytes.length, now_us: clock.now_us() } : null;
+    refuseProblems(unstorable, of_shape ?? [], submitted);
+  }
   handed.body = value;
   handed.body_problems = problems;
   handed.examine = examine;
