@@ -62,6 +62,11 @@ export interface EnvironmentOptions {
   readonly container?: string;
   /** An environment whose programs are evaluated together with this one's: see `Environment.begin`. */
   readonly beside?: Environment;
+  /**
+   * An environment whose programs, as far as they are compiled by now, may be evaluated in evaluations of this one as well,
+   * while it does not come to know of this one's: what many environments have in common is compiled there once.
+   */
+  readonly base?: Environment;
   /** The type every expression must have: `BOOL` for conditions. A result of another type is unknown. */
   readonly result?: Type;
 }
@@ -115,7 +120,7 @@ export class Environment {
       roots: new Set(dotted.map((n) => n.slice(0, n.indexOf(".")))),
     };
     this.result = options.result ?? null;
-    this.prefixes = options.beside?.prefixes ?? new Prefixes();
+    this.prefixes = options.beside?.prefixes ?? new Prefixes(options.base?.prefixes);
   }
 
   /** Everything that is wrong or doubtful about an expression, syntax included, and its type; never throws. */

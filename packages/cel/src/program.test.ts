@@ -186,6 +186,22 @@ describe("a shared evaluation", () => {
     }
   });
 
+  it("takes programs of the base that many environments have, and what these compile stays theirs", () => {
+    const base = environment({ variables: { facts: DYN } });
+    const bindings = { facts: { a: { n: 1 }, b: { n: 2 }, c: { n: 3 }, d: { n: 4 } } };
+    const early = base.compile("facts.a.n == 1");
+    const first = environment({ variables: { facts: DYN }, base });
+    const second = environment({ variables: { facts: DYN }, base });
+    const programs = [early, first.compile("facts.b.n == 2"), second.compile("facts.c.n == 3")];
+    // Compiled there after the others began: its slots are theirs by then.
+    programs.push(base.compile("facts.d.n == 4"), first.compile("facts.d.n == 4"));
+    programs.push(environment({ variables: { facts: DYN }, base: first }).compile("facts.b.n == 2"));
+    for (const env of [first, second, base]) {
+      const evaluation = env.begin(bindings);
+      for (const program of [...programs, ...programs]) expect(program.evaluateIn(evaluation)).toEqual(value(true));
+    }
+  });
+
   it("shares one budget", () => {
     const program = env.compile("facts.a > 1");
     const evaluation = env.begin({ facts: { a: 2 } }, { units: 6 });

@@ -53,6 +53,8 @@ export class Program {
   private readonly wanted: Type | null;
   private readonly takesBool: boolean;
   private readonly prefixes: Prefixes;
+  /** Slots of `prefixes` that it may use are below. */
+  private readonly reach: number;
 
   constructor(ast: Ast, checked: Checked, wanted: Type | null, prefixes: Prefixes) {
     this.source = ast.source;
@@ -63,6 +65,7 @@ export class Program {
     this.wanted = wanted;
     this.takesBool = wanted === null || wanted.kind === "bool";
     this.prefixes = prefixes;
+    this.reach = prefixes.size;
   }
 
   /**
@@ -99,7 +102,7 @@ export class Program {
    */
   resolve(context: Frame): Value {
     // A program of another environment has other slots.
-    if (context.table !== this.prefixes) return this.elsewhere(context);
+    if (!context.table.holds(this.prefixes, this.reach)) return this.elsewhere(context);
     context.left -= this.code.cost;
     if (context.left < 0) return SPENT;
     const found = this.slots === 0 ? this.code.run(context) : this.withLocals(context);

@@ -73,6 +73,7 @@ export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/chec
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
 export { diagnostics_max } from "./policy/findings.ts";
+export { policySha256 } from "./policy/policy-sha256.ts";
 export { redTestDiagnostics } from "./policy/red-tests.ts";
 export {
   type PolicyTestResult,
@@ -81,9 +82,10 @@ export {
   runPolicyTests,
 } from "./policy/run-tests.ts";
 export { policySchema } from "./policy/schema.ts";
+export { SharedPolicies } from "./policy/shared-policies.ts";
 export type { PolicyDiagnostic } from "./policy/source.ts";
 export { suggestName } from "./policy/suggest-name.ts";
-export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps, policySha256 } from "./policy-set.ts";
+export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./policy-set.ts";
 export { type RateTake, RateWindow, rateTake } from "./rate-window.ts";
 export { contextRequestHeaders, deliveryHeaders } from "./signature.ts";
 export { formatTimestampUs, parseTimestampUs, us_per_second } from "./time.ts";

@@ -6,10 +6,11 @@ import { type FactLimits, resolveLimits } from "./facts/staleness.ts";
 import { sha256Hex } from "./fingerprint.ts";
 import { ActionIndex, type ActionKey } from "./policy/action-index.ts";
 import { type CompiledPolicy, compilePolicy, type PolicySource } from "./policy/compile.ts";
-import type { PolicyDocument } from "./policy/document.ts";
 import type { SceneBindings } from "./policy/evaluate.ts";
 import { finish } from "./policy/expressions.ts";
 import { type FactPath, factPath } from "./policy/fact-paths.ts";
+import { policySha256 } from "./policy/policy-sha256.ts";
+import type { HashedPolicy, SharedPolicies } from "./policy/shared-policies.ts";
 import { SharedVariables } from "./policy/shared-variables.ts";
 import { strongComponents } from "./strong-components.ts";
 
@@ -57,16 +58,13 @@ export interface PolicySet {
   readonly begin: (bindings: SceneBindings, now: Timestamp) => EvaluationContext;
 }
 
-/** The SHA-256 of a document in canonical form; two spellings of one document have the same. Source: policies.md §2. */
-export function policySha256(document: PolicyDocument): string {
-  return sha256Hex(canonicalJson(document));
-}
-
 /** What a set is made of. */
 interface PolicySetSource {
   /** In any order. */
   readonly policies: readonly PolicySource[];
   readonly version: number;
+  /** Where those that came with a pack are compiled once for all sets; without it they are compiled for this one. */
+  readonly shared?: SharedPolicies;
 }
 
 /** Policies that one step compiles: a few milliseconds. */
@@ -83,20 +81,17 @@ export function compilePolicySet(source: PolicySetSource): PolicySet {
 /** The same in steps, since hundreds of policies take some tenths of a second. */
 export function* policySetSteps(source: PolicySetSource): Generator<void, PolicySet> {
   const ordered = [...source.policies].sort(byName);
-  const parts = yield* mapInSteps(ordered, ({ policy_id, version, document, mode, pack }) => ({
-    policy_id,
-    version,
-    mode,
-    pack: pack ?? null,
-    sha256: policySha256(document),
-  }));
+  const compiled = yield* compileSteps(ordered, source.shared);
+  const parts = ordered.map(({ policy_id, version, mode, pack }, place) => {
+    return { policy_id, version, mode, pack: pack ?? null, sha256: compiled.policies[place]?.sha256 };
+  });
   const tables = new Tables();
-  const live = yield* group(
-    ordered.filter((policy) => policy.mode === "live"),
+  const live = group(
+    compiled.policies.filter(({ policy }) => policy.mode === "live"),
     tables,
   );
-  const shadow = yield* group(
-    ordered.filter((policy) => policy.mode === "shadow"),
+  const shadow = group(
+    compiled.policies.filter(({ policy }) => policy.mode === "shadow"),
     tables,
   );
   const prepared = new WeakMap<MembraneSettings, PreparedMembrane>();
@@ -117,14 +112,30 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     shadow,
     slots: tables.slots,
     prepare,
-    begin: (bindings, now) => tables.variables.environment.begin(bindings, { now }),
+    begin: (bindings, now) => compiled.variables.environment.begin(bindings, { now }),
   };
 }
 
-function* mapInSteps<T, R>(items: readonly T[], map: (item: T) => R): Generator<void, R[]> {
+/** Those of packs first: their variables and what they look up are then the same to all sets, and in each before its own. */
+function* compileSteps(
+  ordered: readonly PolicySource[],
+  shared: SharedPolicies | undefined,
+): Generator<void, { readonly policies: readonly HashedPolicy[]; readonly variables: SharedVariables }> {
+  const ofPacks = yield* mapInSteps(ordered, (source) =>
+    shared === undefined || (source.pack ?? null) === null ? null : shared.get(source),
+  );
+  const variables = new SharedVariables(shared?.variables);
+  const policies = yield* mapInSteps(ordered, (source, place) => {
+    const known = ofPacks[place];
+    return known ?? { policy: compilePolicy(source, variables), sha256: policySha256(source.document) };
+  });
+  return { policies, variables };
+}
+
+function* mapInSteps<T, R>(items: readonly T[], map: (item: T, place: number) => R): Generator<void, R[]> {
   const mapped: R[] = [];
   for (const item of items) {
-    mapped.push(map(item));
+    mapped.push(map(item, mapped.length));
     if (mapped.length % policies_a_step === 0) yield;
   }
   return mapped;
@@ -138,7 +149,6 @@ function byName(a: PolicySource, b: PolicySource): number {
 
 /** What the policies of a set have in common; staleness profiles and fact slots are numbered in the order of first use. */
 class Tables {
-  readonly variables = new SharedVariables();
   readonly profiles: (Readonly<Record<string, number>> | undefined)[] = [undefined];
   readonly slots: FactSlot[] = [];
   private readonly profileByText = new Map<string, number>();
@@ -165,8 +175,8 @@ class Tables {
   }
 }
 
-function* group(sources: readonly PolicySource[], tables: Tables): Generator<void, PolicyGroup> {
-  const policies = yield* mapInSteps(sources, (source) => compilePolicy(source, tables.variables));
+function group(compiled: readonly HashedPolicy[], tables: Tables): PolicyGroup {
+  const policies = compiled.map(({ policy }) => policy);
   const suppressed = suppressions(policies);
   const placed = policies.map((policy, place): PlacedPolicy => {
     const profile = tables.profile(policy);
@@ -174,7 +184,7 @@ function* group(sources: readonly PolicySource[], tables: Tables): Generator<voi
     const require_slots = tables.slotsOf(policy.require_facts, profile);
     return { policy, profile, when_slots, require_slots, suppresses: suppressed[place] ?? [] };
   });
-  const index = new ActionIndex(sources.map((policy) => policy.document.spec.match ?? {}));
+  const index = new ActionIndex(policies.map(({ document }) => document.spec.match ?? {}));
   return { placed, candidates: (key) => index.candidates(key) };
 }
 

@@ -10,19 +10,40 @@ const PREFIXES_MAX = 256;
  */
 export class Prefixes {
   private readonly slots = new Map<string, number>();
+  private readonly base: Prefixes | null;
+  /** So many slots are those of `base`: all that it had when this table was made. */
+  private readonly inherited: number;
+
+  /** `base` does not come to know of what is added here. */
+  constructor(base: Prefixes | null = null) {
+    this.base = base;
+    this.inherited = base?.size ?? 0;
+  }
 
   /** How many slots are in use. */
   get size(): number {
-    return this.slots.size;
+    return this.inherited + this.slots.size;
   }
 
   /** The slot of a prefix, or -1 when the table is full. */
   slot(root: string, keys: readonly string[]): number {
     const key = keys.length === 0 ? root : `${root}\0${keys.join("\0")}`;
-    const found = this.slots.get(key);
+    const found = this.find(key);
     if (found !== undefined) return found;
-    if (this.slots.size >= PREFIXES_MAX) return -1;
-    this.slots.set(key, this.slots.size);
-    return this.slots.size - 1;
+    if (this.size >= PREFIXES_MAX) return -1;
+    this.slots.set(key, this.size);
+    return this.size - 1;
+  }
+
+  /** Whether the first `reach` slots of `table` are this one's, too. */
+  holds(table: Prefixes, reach: number): boolean {
+    return table === this || (this.base !== null && reach <= this.inherited && this.base.holds(table, reach));
+  }
+
+  private find(key: string): number | undefined {
+    const own = this.slots.get(key);
+    if (own !== undefined) return own;
+    const found = this.base?.find(key);
+    return found !== undefined && found < this.inherited ? found : undefined;
   }
 }

@@ -66,9 +66,13 @@ const variables: Readonly<Record<string, Type>> = {
   mode: STRING,
 };
 
-/** An environment for policies without variables of their own; programs of one are evaluated together. */
-export function plainEnvironment(): Environment {
-  return environment({ variables: { ...variables, vars: objectOf({}, { name: "vars" }) }, functions });
+/**
+ * An environment for policies without variables of their own; programs of one are evaluated together, and with those that
+ * `base` has by now.
+ */
+export function plainEnvironment(base?: Environment): Environment {
+  const declared = { ...variables, vars: objectOf({}, { name: "vars" }) };
+  return environment({ variables: declared, functions, ...(base === undefined ? {} : { base }) });
 }
 
 const plain = plainEnvironment();

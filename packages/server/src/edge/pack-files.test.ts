@@ -28,6 +28,25 @@ test("the same packs and policies are compiled once", async () => {
   expect(await library.policySetOf(membrane)).toBe(await library.policySetOf({ packs: ["security"] }));
 });
 
+test("the rules of packs are compiled once for all organizations, an organization's own policies for it alone", async () => {
+  const sets = await Promise.all([
+    library.policySetOf({ packs: ["security", "hipaa"] }, ownPolicies(1)),
+    library.policySetOf({ packs: ["hipaa", "tcpa"] }, ownPolicies(1)),
+    library.policySetOf({ packs: ["hipaa"] }),
+  ]);
+  const [first, second, third] = sets.map(
+    ({ live }) => new Map(live.placed.map(({ policy }) => [policy.name, policy])),
+  );
+  expect(first?.get("hipaa.minimum-necessary")?.when).toBeTruthy();
+  for (const name of first?.keys() ?? []) {
+    if (!name.startsWith("hipaa.")) continue;
+    expect(second?.get(name), name).toBe(first?.get(name));
+    expect(third?.get(name), name).toBe(first?.get(name));
+  }
+  expect(first?.get("large")?.when).toBeTruthy();
+  expect(second?.get("large")?.when).not.toBe(first?.get("large")?.when);
+});
+
 test("hundreds of policies are compiled in turns with everything else that the thread does", async () => {
   let turns = 0;
   let compiled = false;

@@ -12,14 +12,15 @@ import {
   type PolicySource,
   packSources,
   policySetSteps,
+  SharedPolicies,
 } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { inTurns } from "../operations/in-turns.ts";
 import { StartRefused } from "../store/start-refused.ts";
 import { packs_dir, readPacksRecord } from "./packs-record.ts";
 
-/** Compiled sets of packs alone that are kept in memory; one that is missing is compiled again. */
-const sets_max = 2_000;
+/** Sets of packs alone that are kept in memory; one that is missing is put together again, of rules that are compiled once. */
+const sets_max = 500;
 /** Of one organization's own policies: as many as it may have membranes, each with packs of its own. */
 const own_sets_max = 100;
 
@@ -27,8 +28,9 @@ const own_sets_max = 100;
 export interface PackLibrary {
   readonly packs: ReadonlyMap<string, ParsedPack>;
   /**
-   * The compiled set of a membrane's packs and the organization's own policies in force; compiled once for each
-   * combination of packs and list of policies, and kept as long as that list is. Packs that no longer exist add nothing.
+   * The compiled set of a membrane's packs and the organization's own policies in force; made once for each
+   * combination of packs and list of policies, and kept as long as that list is. The rules of packs are compiled once for
+   * all sets. Packs that no longer exist add nothing.
    */
   policySetOf(membrane: Pick<Membrane, "packs">, own?: readonly PolicySource[]): Promise<PolicySet>;
   /** Faults: invalid_request naming each pack that does not exist. */
@@ -77,6 +79,7 @@ async function readPackFiles(dir: string, folder: string): Promise<PackFiles> {
 }
 
 function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
+  const shared = new SharedPolicies();
   const ofPacks = new LRUCache<string, Promise<PolicySet>>({ max: sets_max });
   // A set goes with the policies it was made of: kept by their names, every change of one of 300 left another 32 MB behind.
   const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, Promise<PolicySet>>>();
@@ -98,7 +101,7 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
       const key = names.join(" ");
       let set = sets.get(key);
       if (set === undefined) {
-        set = inTurns(policySetSteps({ policies: [...packSources(packs, names), ...own], version: 1 }));
+        set = inTurns(policySetSteps({ policies: [...packSources(packs, names), ...own], version: 1, shared }));
         sets.set(key, set);
         set.catch(() => sets.delete(key));
       }

@@ -1,8 +1,10 @@
 /** How much of stored documents is kept in memory. Source: api.md §5. */
+import type { PolicyDocument } from "@countersign/core";
 import { expect, test } from "vitest";
 import type { Db } from "../ports.ts";
 import { CommitLost } from "../store/connection.ts";
 import { withHead } from "../store/heads.ts";
+import { insertPolicy, insertPolicyVersion } from "../store/policies.ts";
 import { writeStoredContext } from "../store/stored-context.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
@@ -70,7 +72,8 @@ test("organizations are kept up to a number of bytes of membranes and policies, 
       return db.tenant(org_id, work);
     },
   };
-  const states = createOrgStates(counting, () => ({}) as never, 100_000);
+  const set = { live: { placed: Array(30) }, shadow: { placed: [] } };
+  const states = createOrgStates(counting, async () => set as never, 100_000);
   const entry = { type: "communication.email", data_classes: Array(9).fill("c".repeat(100)) };
   const organization = async (entries: number) => {
     const { org_id } = await testOrganization(db);
@@ -95,7 +98,32 @@ test("organizations are kept up to a number of bytes of membranes and policies, 
   expect(await readAgain(huge, others[1])).toEqual([]);
   // It made room for itself where the longest was unused.
   expect(await readAgain(others[0])).toEqual([0]);
+  // A set for policies of its own is an organization's alone, with the place of each rule in it, however small these are.
+  const owners = [await organization(1), await organization(1), await organization(1)] as const;
+  expect(await readAgain(...owners)).toEqual([0, 1, 2]);
+  expect(await readAgain(...owners)).toEqual([]);
+  for (const org_id of owners) await putPolicyInForce(org_id);
+  for (const org_id of owners) states.forget(org_id, await states.get(org_id));
+  expect(await readAgain(...owners)).toEqual([0, 1, 2]);
+  expect(await readAgain(owners[2], owners[1], owners[0])).toEqual([2]);
 });
+
+async function putPolicyInForce(org_id: string): Promise<void> {
+  const at = "2026-11-01T00:00:00Z";
+  const document: PolicyDocument = {
+    apiVersion: "countersign/v1",
+    kind: "Policy",
+    metadata: { name: "p" },
+    spec: { when: "true", effect: "block" },
+  };
+  const policy = { policy_id: "pol_1", version: 1, sha256: "0".repeat(64), document, created_at: at };
+  const named = { name: "p", title: null, status: "live", active_version: 1, updated_at: at } as const;
+  await db.tenant(org_id, async (query) => {
+    await insertPolicy(query, org_id, { ...policy, ...named });
+    await insertPolicyVersion(query, org_id, { ...policy, created_by: "test" });
+    await withHead(query, org_id, { raise: ["policy"], audit: [] });
+  });
+}
 
 test("after a push of facts one statement makes a state, with the rules of before; after a change of rules these are read anew", async () => {
   let statements = 0;

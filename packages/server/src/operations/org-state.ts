@@ -59,6 +59,9 @@ const maxAge_ms = 10 * 60_000;
 const state_bytes_max = 128 * 1_048_576;
 /** About what a policy takes when it is compiled, for each character of its document. */
 const compiled_bytes = 60;
+/** About what a set with policies of one organization takes besides, and each rule in it: those of packs are compiled for all. */
+const set_bytes = 32_768;
+const placed_bytes = 1_024;
 /** Of stored documents, of all organizations together: values take several times the room of their text. */
 const documents_bytes_max = 32 * 1_048_576;
 /** What a subject without a document counts as, and each document besides its text. */
@@ -195,9 +198,19 @@ async function compileRules(
     deciding.set(membrane.membrane_id, each);
     if (membrane.is_default) deciding.set("", each);
   }
-  const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet)).size;
-  const bytes = membranes.reduce(addCatalogue, entry_bytes) + sets * own.chars * compiled_bytes;
+  const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet));
+  const bytes = membranes.reduce(addCatalogue, entry_bytes) + setsBytes(own, sets);
   return { policy_epoch, settings_audit_id, own, membranes, deciding, bytes };
+}
+
+/** About what sets hold for this organization alone; those of packs are everybody's. */
+function setsBytes(own: OwnPolicies, sets: ReadonlySet<PolicySet>): number {
+  if (own.sources.length === 0) return 0;
+  let bytes = 0;
+  for (const { live, shadow } of sets) {
+    bytes += set_bytes + (live.placed.length + shadow.placed.length) * placed_bytes + own.chars * compiled_bytes;
+  }
+  return bytes;
 }
 
 /** About what a membrane holds; only its catalogue can be large. */

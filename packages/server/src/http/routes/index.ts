@@ -46,7 +46,11 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     if (unstorable.length === 0 && checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
     // Measured only once it has failed: how many problems are worth collecting depends on its size.
     const bytes = JSON.stringify(item).length;
-    refuseProblems(unstorable, checkBatchItem(item, bytes) ?? [], { value: item, bytes, now_us: runtime.clock.now_us() });
+    refuseProblems(unstorable, checkBatchItem(item, bytes) ?? [], {
+      value: item,
+      bytes,
+      now_us: runtime.clock.now_us(),
+    });
   };
   const ready = async () => !stopping() && (await runtime.db.system(takesWrites));
   return {

@@ -1,0 +1,8 @@
+import { canonicalJson } from "../canonical-json.ts";
+import { sha256Hex } from "../fingerprint.ts";
+import type { PolicyDocument } from "./document.ts";
+
+/** The SHA-256 of a document in canonical form; two spellings of one document have the same. Source: policies.md §2. */
+export function policySha256(document: PolicyDocument): string {
+  return sha256Hex(canonicalJson(document));
+}
