@@ -20,6 +20,7 @@ import {
   replayIntent,
   SettingsHistory,
   type SettingsThen,
+  SharedPolicies,
   sourcesWith,
   Tally,
   type TallyCounts,
@@ -221,6 +222,7 @@ type Decider = Able | Unable;
 /** Compiled sets by era and membrane; compiled once for each combination of packs and versions. */
 class Deciders {
   private readonly byEra = new LRUCache<string, Decider>({ max: 1_000 });
+  private readonly shared = new SharedPolicies();
   private readonly sets = new LRUCache<string, PolicySet>({ max: sets_kept });
   private readonly documents = new LRUCache<string, PolicyDocument>({ max: documents_kept });
   private readonly needs: ReplayNeeds;
@@ -279,7 +281,7 @@ class Deciders {
       const own = await this.ownOf(then);
       if (own === null) return { missing: "policy_unknown" };
       const policies = sourcesWith(this.needs.packs, membrane.packs, own, candidate);
-      policySet = compilePolicySet({ policies, version: 1 });
+      policySet = compilePolicySet({ policies, version: 1, shared: this.shared });
       this.sets.set(key, policySet);
     }
     return { policySet, membrane: membraneWith(membrane, candidate) };
