@@ -1,6 +1,11 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ActionIndex, type Match } from "./action-index.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
 
 const key = { type: "payment.transfer", verb: "send_money", agent_id: "agent-1" };
 const find = (...matches: Match[]): readonly number[] => new ActionIndex(matches).candidates(key);
@@ -73,8 +78,28 @@ describe("the action index", () => {
     );
   });
 
-  test("remembers no more than a bounded number of names", () => {
-    const index = new ActionIndex([{}]);
-    for (let i = 0; i < 10_000; i += 1) expect(index.candidates({ ...key, verb: `verb-${i}` })).toEqual([0]);
+  test("remembers one list for all actions that the same policies match", () => {
+    const index = new ActionIndex([{ actions: ["payment.*"] }, { actions: ["data.*"] }, { exclude: { verbs: ["x"] } }]);
+    const list = index.candidates(key);
+    expect(list).toEqual([0, 2]);
+    expect(index.candidates({ ...key, agent_id: "agent-2" })).toBe(list);
+    expect(index.candidates({ ...key, verb: "other" })).toBe(list);
+    expect(index.candidates({ ...key, type: "payment.charge" })).toBe(list);
+    expect(index.candidates({ ...key, verb: "x" })).toEqual([0]);
+  });
+
+  test("remembers no more than a bounded number of names, whatever they are", () => {
+    const index = new ActionIndex([...Array(500).fill({}), { verbs: ["v"], agents: ["a"] }]);
+    const heap_bytes = () => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    index.candidates(key);
+    const before = heap_bytes();
+    for (let i = 0; i < 10_000; i += 1) {
+      expect(index.candidates({ ...key, verb: `verb-${i % 100}`, agent_id: `agent-${i}` })).toHaveLength(500);
+    }
+    expect(heap_bytes() - before).toBeLessThan(1_000_000);
+    expect(index.candidates(key)).toHaveLength(500); // it was alive when it was measured
   });
 });

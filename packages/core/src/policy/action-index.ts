@@ -10,14 +10,15 @@ export interface ActionKey {
 /** What a policy matches; see `MatchPatterns`. */
 export type Match = MatchPatterns & { readonly exclude?: MatchPatterns };
 
-const cached_max = 4_096;
+const cached_max = 1_024;
 
 /**
  * Finds the policies that match an action, by their position in a fixed order, without looking at the others: 10,000
  * policies about other things cost nothing. Each policy is filed under the first of actions, verbs and agents that it
  * names; the rest of its match is tested one by one.
  *
- * Results are remembered by action, up to a bound, so `candidates` must be given back unchanged by callers.
+ * Results are remembered by what of an action some policy names, up to a bound, so `candidates` must be given back unchanged by
+ * callers. Alike ones are one list: with a list for each of thousands of agents a set held megabytes.
  * Source: policies.md §3 rule 1.
  */
 export class ActionIndex {
@@ -26,11 +27,16 @@ export class ActionIndex {
   private readonly byVerb = new PatternTable();
   private readonly byAgent = new PatternTable();
   private readonly always: number[] = [];
+  private readonly verbs_matter: boolean;
+  private readonly agents_matter: boolean;
   private readonly cache = new Map<string, Map<string, Map<string, readonly number[]>>>();
+  private readonly lists = new Map<string, readonly number[]>();
   private cached = 0;
 
   constructor(matches: readonly Match[]) {
     this.matches = matches;
+    this.verbs_matter = matches.some(({ verbs, exclude }) => isNamed(verbs) || isNamed(exclude?.verbs));
+    this.agents_matter = matches.some(({ agents, exclude }) => isNamed(agents) || isNamed(exclude?.agents));
     matches.forEach((match, position) => {
       if (isNamed(match.actions)) this.byType.add(match.actions, position);
       else if (isNamed(match.verbs)) this.byVerb.add(match.verbs, position);
@@ -41,11 +47,10 @@ export class ActionIndex {
 
   /** The positions of all policies that match, in ascending order. */
   candidates(key: ActionKey): readonly number[] {
-    const known = this.cache.get(key.type)?.get(key.verb)?.get(key.agent_id);
-    if (known !== undefined) return known;
-    const found = this.find(key);
-    this.remember(key, found);
-    return found;
+    const verb = this.verbs_matter ? key.verb : "";
+    const agent_id = this.agents_matter ? key.agent_id : "";
+    const known = this.cache.get(key.type)?.get(verb)?.get(agent_id);
+    return known ?? this.remember({ type: key.type, verb, agent_id });
   }
 
   private find(key: ActionKey): readonly number[] {
@@ -60,14 +65,20 @@ export class ActionIndex {
     return matching.sort((a, b) => a - b);
   }
 
-  private remember(key: ActionKey, found: readonly number[]): void {
+  private remember(key: ActionKey): readonly number[] {
     // Names come from callers: forget everything now and then rather than grow without bound.
     if (this.cached >= cached_max) {
       this.cache.clear();
+      this.lists.clear();
       this.cached = 0;
     }
     this.cached += 1;
-    entry(entry(this.cache, key.type), key.verb).set(key.agent_id, found);
+    const found = this.find(key);
+    const text = found.join();
+    const list = this.lists.get(text) ?? found;
+    this.lists.set(text, list);
+    entry(entry(this.cache, key.type), key.verb).set(key.agent_id, list);
+    return list;
   }
 }
 
