@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { classifyTool } from "./classify-tool.ts";
 import { CONFIRM_BELOW, intake } from "./intake.ts";
 import { PACK_SIGNALS } from "./pack-signals.ts";
-import { find, read, TEXT_CHARS_MAX } from "./words.ts";
+import { find, read } from "./reading.ts";
+import { TEXT_CHARS_MAX } from "./words.ts";
 
 const packs = (description: string, more: object = {}): string[] =>
   intake({ description, ...more }).recommended_packs.map(({ pack }) => pack);
@@ -254,7 +255,7 @@ describe("next steps", () => {
 describe("reading words", () => {
   test.each([
     ["we handle patients", "patient", "patients"],
-    ["Call-Centre", "call centre", "Call Centre"],
+    ["Call-Centre", "call centre", "Call-Centre"],
     ["no patients here", "patient", null],
     ["we do not store any card data", "card", null],
     ["not in Europe, but patients", "patient", "patients"],

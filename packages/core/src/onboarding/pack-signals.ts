@@ -1,7 +1,8 @@
-/** Where a law applies: a pack with a home is not recommended to somebody who names only other places. */
-export type Home = "us" | "us-ca" | "eu";
+import { CALIFORNIA, type Home } from "./places.ts";
+import type { Pair } from "./reading.ts";
+import { stem, verbForms } from "./words.ts";
 
-/** What leads to a pack. Phrases are singular, lower case, words apart. */
+/** What leads to a pack. Phrases are singular, words apart, and lower case, but for what means it in capitals only. */
 export interface PackSignals {
   readonly pack: string;
   /** One clause that completes "… means ". */
@@ -10,6 +11,8 @@ export interface PackSignals {
   /** Phrases that name the law itself: they count wherever the customer is. */
   readonly names: readonly string[];
   readonly phrases: readonly string[];
+  /** Verbs with their objects, which customers put in many ways: "calls back our leads", "screens the applicants". */
+  readonly pairs?: readonly Pair[];
   readonly data_classes: readonly string[];
   /** Action types of tools, exact or a prefix ending in a dot. */
   readonly actions: readonly string[];
@@ -17,9 +20,15 @@ export interface PackSignals {
 
 const list = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
 
-const CALIFORNIA = list(
-  "california|californian|los angeles|san francisco|san diego|sacramento|silicon valley|bay area",
-);
+const stems = (words: string): string[] => words.split(" ").map(stem);
+const pair = (verbs: string, objects: string): Pair => ({
+  verbs: new Set(verbs.split(" ").flatMap(verbForms).map(stem)),
+  objects: new Set(stems(objects)),
+});
+
+const PEOPLE =
+  "customer consumer client patient lead prospect people member borrower debtor homeowner tenant voter donor parent guest " +
+  "caller policyholder subscriber shopper buyer applicant candidate driver resident student alumni volunteer user";
 
 /** What leads to each pack that quickstart does not switch on by itself, in the order in which they are recommended. */
 export const PACK_SIGNALS: readonly PackSignals[] = [
@@ -29,12 +38,13 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("hipaa|phi|protected health information"),
     phrases: list(
-      "healthcare|health care|hospital|clinic|patient|medical|medicine|telehealth|telemedicine|pharmacy|pharmacist|physician|" +
+      "health center|health centre|phase ii|phase iii|hearing aid|audiologist|telemed|prescribe|prescribing|healthcare|health care|hospital|clinic|patient|medical|medicine|telehealth|telemedicine|pharmacy|pharmacist|physician|" +
         "doctor|nurse|dental|dentist|therapist|diagnosis|prescription|health insurance|health plan|health record|ehr|emr|" +
         "electronic health record|lab result|medicare|medicaid|care provider|radiology|health insurer|health system|mental health|" +
         "behavioral health|therapy|psychologist|psychiatrist|psychiatric|nursing|hospice|home care|urgent care|pediatric|" +
         "pediatrician|paediatric|oncology|cardiology|dermatology|dialysis|surgeon|surgery|optometrist|orthodontist|" +
-        "clinical trial|prior authorization",
+        "clinical trial|prior authorization|" +
+        "imaging center|mri|chiropractor|chiropractic|physical therapist|physical therapy|physiotherapy|physiotherapist|blood bank|genetic test|genetic testing|lab test|fhir|hl7|revenue cycle management|nursing home|patient portal|ambulance|midwife|healthtech|health tech|health data|vaccination|wellness clinic|optician",
     ),
     data_classes: ["phi"],
     actions: [],
@@ -46,10 +56,12 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("tcpa|do not call|dnc|robocall"),
     phrases: list(
       "call centre|call center|callcentre|callcenter|contact centre|contact center|phone call|telephone|telemarketing|" +
-        "outbound call|outbound calling|cold call|cold calling|automated calling|calling customer|calling consumer|calling client|" +
-        "calling patient|calling lead|calling prospect|calling people|calling member|calling borrower|calling debtor|dialer|dialler|autodialer|voice agent|ai voice|voice bot|voicebot|ivr|sms|" +
-        "text message|texting|ringless voicemail|phone agent|call customer|call patient|call lead",
+        "outbound call|outbound calling|cold call|cold calling|automated calling|" +
+        "dialer|dialler|autodialer|voice agent|ai voice|voice bot|voicebot|ivr|sms|" +
+        "text message|texting|ringless voicemail|phone agent|" +
+        "by text|via text|by phone|by telephone|over the phone|text reminder|text alert|phone banking|robo call|mass text|call back|callback|txt",
     ),
+    pairs: [pair("call phone dial ring text sms", PEOPLE), pair("callback", PEOPLE)],
     data_classes: [],
     actions: ["communication.call", "communication.sms"],
   },
@@ -57,7 +69,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "ccpa",
     means: "personal information of Californian consumers",
     home: "us-ca",
-    names: list("ccpa|cpra|california consumer privacy act"),
+    names: list("global privacy control|do not sell|ccpa|cpra|california consumer privacy act"),
     phrases: CALIFORNIA,
     data_classes: [],
     actions: [],
@@ -67,9 +79,16 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "payment cards",
     names: list("pci|pci dss|cardholder"),
     phrases: list(
-      "billing|payment|credit card|debit card|card number|checkout|chargeback|point of sale|e commerce|ecommerce|" +
-        "online shop|online store|webshop|merchant|subscription fee|refund",
+      "stripe|adyen|braintree|company card|corporate card|billing|payment|credit card|debit card|card number|checkout|chargeback|point of sale|e commerce|ecommerce|" +
+        "online shop|online store|webshop|merchant|subscription fee|refund|" +
+        "shopify|woocommerce|mastercard|american express|apple pay|google pay|paypal|web shop|web store|online retailer|online retail|online ordering|recurring charge|card payment|payment card|card detail|card data|prepaid card|virtual card|atm network|acquirer|card issuer|issuing card|POS|PAN|Visa card",
     ),
+    pairs: [
+      pair("sell shop", "online"),
+      pair("pay charge donate accept take handle", "card visa"),
+      pair("issue tokenize tokenise store", "card"),
+      pair("buy sell order", "online"),
+    ],
     data_classes: ["chd", "sad"],
     actions: ["payment.charge", "payment.refund"],
   },
@@ -77,7 +96,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "gdpr",
     means: "personal data of people in the European Economic Area",
     home: "eu",
-    names: list("gdpr|dsgvo|rgpd|data subject"),
+    names: list("dsar|right to be forgotten|right to erasure|gdpr|dsgvo|rgpd|data subject"),
     phrases: list("eu|eea|europe|european|european union"),
     data_classes: [],
     actions: [],
@@ -88,8 +107,10 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("ferpa|education record"),
     phrases: list(
-      "school|kindergarten|preschool|university|college|student|k 12|campus|higher education|registrar|academic record|school district|pupil|edtech",
+      "school|kindergarten|preschool|university|college|student|k 12|campus|higher education|registrar|academic record|school district|pupil|edtech|" +
+        "lms|learning management system|blackboard learn",
     ),
+    pairs: [pair("grade mark", "essay homework coursework assignment exam")],
     data_classes: ["education_record"],
     actions: [],
   },
@@ -99,7 +120,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("sox|sarbanes oxley|sec filing|10 k|10 q"),
     phrases: list(
       "financial reporting|financial report|financial statement|general ledger|journal entry|public company|listed company|" +
-        "publicly traded|accounting|bookkeeping|month end close|quarterly close|earnings|accounts payable|accounts receivable",
+        "publicly traded|accounting|bookkeeping|month end close|quarterly close|earnings|accounts payable|accounts receivable|" +
+        "icfr|internal control over financial|nasdaq|nyse|10k filing|10q filing|quarter end|year end close|financial close|ipo|consolidated account",
     ),
     data_classes: ["financial_reporting"],
     actions: ["finance."],
@@ -109,11 +131,20 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "decisions about people by a model, or the training of one",
     names: list("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
     phrases: list(
-      "automated decision|credit scoring|credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
+      "decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
         "candidate screening|cv screening|tenant screening|exam grading|grading exam|applicant|resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|insurance claim|claim handling|" +
-        "machine learning|training model|eligibility|biometric|model training|train model|fine tuning|" +
-        "insurance claim decision|benefit decision|chatbot|virtual assistant",
+        "machine learning|training model|eligibility|biometric|model training|fine tune|train model|fine tuning|" +
+        "insurance claim decision|benefit decision|chatbot|virtual assistant|" +
+        "facial recognition|face recognition|emotion recognition|proctoring|background check|claim triage|claim adjudication|creditworthiness|credit limit|credit application|consumer credit|llm training",
     ),
+    pairs: [
+      pair("process read parse sort filter", "resume cv applicant candidate"),
+      pair(
+        "screen rank score shortlist approve deny reject decide triage assess evaluate adjudicate underwrite interview settle",
+        "candidate applicant application tenant cv resume loan mortgage claim admission renter claimant jobseeker",
+      ),
+      pair("tune train retrain", "model llm classifier"),
+    ],
     data_classes: [],
     actions: ["model."],
   },
@@ -123,7 +154,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("cmmc|cui|controlled unclassified information|dfars|nist 800 171"),
     phrases: list(
-      "defense contractor|defence contractor|itar|export controlled|dod|department of defense|defense industrial base|military contract",
+      "defense contractor|defence contractor|itar|export controlled|dod|department of defense|defense industrial base|military contract|" +
+        "us navy|us army|us air force|marine corps|pentagon|lockheed|raytheon|northrop|controlled technical information|defense manufacturer|defence manufacturer|aerospace and defense|aerospace defense|defense supplier|defence supplier|defense contract|defence contract|export control",
     ),
     data_classes: ["cui"],
     actions: [],
@@ -134,7 +166,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("fedramp|govcloud"),
     phrases: list(
-      "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government",
+      "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government|" +
+        "department of veterans affairs|veterans affairs|department of energy|department of homeland security|department of state|federal department|nasa|gsa|usda|civilian agency|federal workload",
     ),
     data_classes: ["federal"],
     actions: [],
@@ -145,8 +178,17 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("nist csf|iso 27001|cybersecurity framework"),
     phrases: list(
       "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|production database|server|terraform|cloud account|" +
-        "incident response|change management|it operation|sysadmin|ci cd",
+        "incident response|change management|it operation|sysadmin|ci cd|" +
+        "gitops|auto merge|argocd|firewall|firewall rule|pagerduty|incident commander|incident responder|security operation|soc analyst|aws account|azure|gcp|production environment|release pipeline",
     ),
+    pairs: [
+      pair(
+        "patch reboot restart scale isolate configure provision",
+        "server pod host machine cluster vm instance database endpoint firewall service node",
+      ),
+      pair("push ship release roll", "prod production deployment"),
+      pair("merge", "request pr branch"),
+    ],
     data_classes: [],
     actions: ["system."],
   },
@@ -155,9 +197,19 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "rights, identities or spending limits of agents",
     names: list("iam|identity and access management"),
     phrases: list(
-      "access management|identity management|user provisioning|provision user|permission|role assignment|okta|entra|" +
-        "active directory|single sign on|sso|password reset|spending limit|delegation limit|clearance|wire money|wire transfer|procurement|purchase order|pay vendor|pay supplier|pay invoice|pay bill|payroll|treasury|wiring money",
+      "password rotation|access management|identity management|user provisioning|provision user|permission|role assignment|okta|entra|" +
+        "active directory|single sign on|sso|password reset|spending limit|delegation limit|wire transfer|procurement|purchase order|payroll|treasury|wiring money|" +
+        "classified program|cleared facility|accounts payable|ap automation|offboarding|joiner mover leaver|least privilege|security clearance|onboarding employee|onboarding new employee",
     ),
+    pairs: [
+      pair("pay settle wire transfer", "vendor supplier invoice bill money fund contractor"),
+      pair("move send wire transfer", "money fund cash"),
+      pair("schedule approve release", "payment"),
+      pair("create provision deprovision disable unlock", "account user"),
+      pair("rotate reset", "password credential secret"),
+      pair("assign grant revoke", "role right permission access group privilege"),
+      pair("raise approve", "purchase"),
+    ],
     data_classes: ["classified"],
     actions: ["identity."],
   },
@@ -165,7 +217,9 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "mon",
     means: "high-impact actions that should be monitored",
     names: list("siem|security operation center|security operations centre"),
-    phrases: list("monitoring|telemetry|observability|audit logging|splunk|opentelemetry"),
+    phrases: list(
+      "datadog|grafana|prometheus|new relic|monitoring|telemetry|observability|audit logging|splunk|opentelemetry",
+    ),
     data_classes: [],
     actions: ["system.deploy", "system.change", "data.export", "data.delete", "payment.transfer"],
   },
@@ -174,39 +228,23 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "an agent that reads what third parties wrote",
     names: list("prompt injection|untrusted content"),
     phrases: list(
-      "inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|customer email|email triage|" +
+      "public forum|community forum|forum post|social media|bug report|inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|customer email|email triage|" +
         "web browsing|browse the web|web search|scrape|scraping|crawl|" +
-        "support ticket|customer review|uploaded document|shared document|attachment|rag|knowledge base",
+        "support ticket|customer review|uploaded document|shared document|attachment|knowledge base|" +
+        "e mail triage|browser agent|web page|web site|website|webpage|zendesk|github issue|scraper|web crawler|RAG|retrieval augmented generation",
     ),
+    pairs: [
+      pair(
+        "read triage answer summarise summarize process reply sort parse open review respond handle digest classify scan ingest",
+        "email mail inbox ticket complaint review message attachment document pdf invoice issue webpage website page submission comment upload resume cv letter",
+      ),
+      pair("email message write", "us"),
+      pair("shop browse crawl", "web internet"),
+      pair("upload submit file", "document pdf attachment issue form"),
+      pair("arrive come receive", "email mail"),
+      pair("pdf document file image", "upload submit"),
+    ],
     data_classes: [],
     actions: [],
   },
 ];
-
-/** Places that tell where customers are, by the home of a law they fall under. */
-export const PLACES: Readonly<Record<Home, readonly string[]>> = {
-  us: list(
-    "us|usa|united states|america|american|nationwide|alabama|alaska|arizona|arkansas|california|colorado|connecticut|delaware|" +
-      "florida|hawaii|idaho|illinois|indiana|iowa|kansas|kentucky|louisiana|maine|maryland|massachusetts|michigan|" +
-      "minnesota|mississippi|missouri|montana|nebraska|nevada|new hampshire|new jersey|new mexico|new york|north carolina|" +
-      "north dakota|ohio|oklahoma|oregon|pennsylvania|rhode island|south carolina|south dakota|tennessee|texas|utah|" +
-      "vermont|virginia|washington|west virginia|wisconsin|wyoming|puerto rico|los angeles|san francisco|san diego|sacramento|" +
-      "silicon valley|bay area|chicago|houston|dallas|austin|boston|seattle|miami|atlanta|denver|philadelphia|detroit",
-  ),
-  "us-ca": CALIFORNIA,
-  eu: list(
-    "eu|eea|europe|european|european union|schengen|austria|belgium|bulgaria|croatia|cyprus|czechia|czech republic|denmark|estonia|" +
-      "finland|france|french|germany|german|greece|hungary|ireland|italy|italian|latvia|lithuania|luxembourg|malta|" +
-      "netherlands|dutch|poland|portugal|romania|slovakia|slovenia|spain|spanish|sweden|iceland|liechtenstein|norway|" +
-      "austrian|belgian|bulgarian|croatian|czech|danish|estonian|finnish|greek|hungarian|irish|latvian|lithuanian|maltese|" +
-      "portuguese|romanian|slovak|slovenian|swedish|icelandic|norwegian|nordic|scandinavia|scandinavian|benelux|baltic|" +
-      "berlin|munich|hamburg|paris|madrid|barcelona|rome|milan|amsterdam|vienna|brussels|dublin|lisbon|warsaw|prague|" +
-      "stockholm|copenhagen|helsinki|budapest|bucharest",
-  ),
-};
-/** Places outside both: naming only these speaks against packs with a home. */
-export const OTHER_PLACES: readonly string[] = list(
-  "uk|united kingdom|britain|england|canada|australia|new zealand|japan|india|china|singapore|brazil|mexico|switzerland|" +
-    "israel|korea|south africa|argentina|chile|dubai|uae|london|toronto|sydney|" +
-    "melbourne|tokyo|mumbai|zurich|geneva",
-);

@@ -1,6 +1,8 @@
 import type { ToolAction } from "./classify-tool.ts";
-import { type Home, OTHER_PLACES, PACK_SIGNALS, type PackSignals, PLACES } from "./pack-signals.ts";
-import { find, type Reading, read, shorten } from "./words.ts";
+import { PACK_SIGNALS, type PackSignals } from "./pack-signals.ts";
+import { type Home, type Place, placesIn } from "./places.ts";
+import { locate, locatePair, type Reading, read, type Span } from "./reading.ts";
+import { shorten } from "./words.ts";
 
 /** What a customer says about himself. Everything but the description may be absent. */
 export interface Situation {
@@ -26,37 +28,44 @@ const quoted = (words: readonly string[]): string =>
 const WORDS_SHOWN_MAX = 6;
 const WORD_CHARS_SHOWN_MAX = 40;
 
-/** The words of every phrase found, longest phrases first, none that is part of one already shown. */
-const hits = (reading: Reading, phrases: readonly string[]): string[] => {
-  const found = phrases.map((phrase) => find(reading, phrase)).filter((words) => words !== null);
-  const shown: string[] = [];
-  for (const words of [...new Set(found)].sort((a, b) => b.length - a.length)) {
-    if (!shown.some((longer) => ` ${longer} `.includes(` ${words} `))) shown.push(words);
+/** The words of these spans, in the text's order, none that is part of one already shown. */
+const shownOf = (text: string, spans: readonly Span[]): string[] => {
+  const outer: Span[] = [];
+  for (const one of [...spans].sort((a, b) => b.end - b.start - (a.end - a.start))) {
+    if (!outer.some(({ start, end }) => start <= one.start && one.end <= end)) outer.push(one);
   }
-  return shown.sort((a, b) => placeOf(reading, a) - placeOf(reading, b)).slice(0, WORDS_SHOWN_MAX);
+  const words = outer
+    .sort((a, b) => a.start - b.start)
+    .map(({ start, end }) => text.slice(start, end).replace(/\s+/g, " "));
+  return [...new Set(words)].slice(0, WORDS_SHOWN_MAX);
 };
 
-const placeOf = (reading: Reading, words: string): number => reading.written.indexOf(words.split(" ")[0] ?? "");
+/** Where the words stand that lead to a pack. */
+const hits = (reading: Reading, signals: PackSignals, fitting: boolean): Span[] =>
+  [
+    ...(fitting ? [...signals.names, ...signals.phrases] : signals.names).map((phrase) => locate(reading, phrase)),
+    ...(fitting ? (signals.pairs ?? []) : []).map((pair) => locatePair(reading, pair)),
+  ].filter((span) => span !== null);
 
-/** `US-CA`, `us_tx` and plain names alike; a bare code counts only in `regions`, never inside a sentence. */
-const regionHomes = (regions: readonly string[]): ReadonlySet<Home | "other"> => {
-  const homes = new Set<Home | "other">();
-  for (const region of regions) {
-    const code = region
-      .trim()
-      .toLowerCase()
-      .replace(/[^a-z]+/g, "-");
-    const reading = read(region);
-    if (code === "ca" || code === "us-ca") homes.add("us-ca");
-    if (code.startsWith("us-") || code === "ca" || STATE_CODES.has(code)) homes.add("us");
-    for (const home of Object.keys(PLACES) as Home[]) {
-      if (PLACES[home].some((place) => find(reading, place) !== null)) homes.add(home);
-    }
-    if (EU_CODES.has(code)) homes.add("eu");
-    if (homes.size === 0) homes.add("other");
-  }
+/** `US-CA`, `us_tx` and plain names alike. */
+const homesOfRegion = (region: string): ReadonlySet<Place> => {
+  const homes = new Set<Place>();
+  const code = region
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z]+/g, "-");
+  if (code === "ca" || code === "us-ca") homes.add("us-ca");
+  if (code === "us" || code.startsWith("us-") || code === "ca" || STATE_CODES.has(code)) homes.add("us");
+  for (const { home } of placesIn(read(region))) homes.add(home);
+  if (EU_CODES.has(code)) homes.add("eu");
+  if (homes.size === 0) homes.add("other");
   return homes;
 };
+
+interface Region {
+  readonly given: string;
+  readonly homes: ReadonlySet<Place>;
+}
 
 const codes = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** State codes that stand for nothing else a customer would list as a region; "de", "in" and such are left to names. */
@@ -65,19 +74,19 @@ const STATE_CODES = codes(
 );
 const EU_CODES = codes("at be bg hr cy cz dk ee fi fr de gr hu ie it lv lt lu nl pl pt ro sk si es se is li no");
 
-const homesOf = (situation: Situation, readings: readonly Reading[]): ReadonlySet<Home | "other"> => {
-  const homes = new Set<Home | "other">(regionHomes(situation.regions ?? []));
-  for (const reading of readings) {
-    for (const home of Object.keys(PLACES) as Home[]) {
-      if (PLACES[home].some((place) => find(reading, place) !== null)) homes.add(home);
-    }
-    if (OTHER_PLACES.some((place) => find(reading, place) !== null)) homes.add("other");
-  }
-  return homes;
+interface Text {
+  readonly from: string;
+  readonly reading: Reading;
+  readonly places: ReturnType<typeof placesIn>;
+}
+
+const textOf = (from: string, text: string): Text => {
+  const reading = read(text);
+  return { from, reading, places: placesIn(reading) };
 };
 
 /** Whether a law's home fits: yes when nothing is known of places, except that California and the EU must be named. */
-const fits = (home: Home | undefined, homes: ReadonlySet<Home | "other">): boolean =>
+const fits = (home: Home | undefined, homes: ReadonlySet<Place>): boolean =>
   home === undefined || homes.has(home) || (home === "us" && homes.size === 0);
 
 const actionHits = (tools: readonly ToolAction[], patterns: readonly string[]): string[] =>
@@ -91,13 +100,13 @@ const actionHits = (tools: readonly ToolAction[], patterns: readonly string[]): 
 const evidenceFor = (
   signals: PackSignals,
   situation: Situation,
-  texts: readonly (readonly [string, Reading])[],
+  texts: readonly Text[],
   tools: readonly ToolAction[],
   fitting: boolean,
 ): Evidence[] => {
   const evidence: Evidence[] = [];
-  for (const [from, reading] of texts) {
-    const words = hits(reading, fitting ? [...signals.names, ...signals.phrases] : signals.names);
+  for (const { from, reading } of texts) {
+    const words = shownOf(reading.text, hits(reading, signals, fitting));
     if (words.length > 0) evidence.push({ words, from: `in the ${from}` });
   }
   const classes = (situation.data_classes ?? []).filter((name) => signals.data_classes.includes(name.toLowerCase()));
@@ -126,19 +135,24 @@ const readsOthers = (tools: readonly ToolAction[]): string[] =>
  * Source: api.md §10 "Intake".
  */
 export const recommendPacks = (situation: Situation, tools: readonly ToolAction[] = []): PackRecommendation[] => {
-  const texts: (readonly [string, Reading])[] = [["description", read(situation.description)]];
-  if (situation.industry !== undefined) texts.push(["industry", read(situation.industry)]);
-  const homes = homesOf(
-    situation,
-    texts.map(([, reading]) => reading),
-  );
+  const texts = [textOf("description", situation.description)];
+  if (situation.industry !== undefined) texts.push(textOf("industry", situation.industry));
+  const regions = (situation.regions ?? []).map((given): Region => ({ given, homes: homesOfRegion(given) }));
+  const homes = new Set<Place>(regions.flatMap((region) => [...region.homes]));
+  for (const { places } of texts) for (const { home } of places) homes.add(home);
   return PACK_SIGNALS.flatMap((signals) => {
     const evidence = evidenceFor(signals, situation, texts, tools, fits(signals.home, homes));
     if (signals.pack === "provenance") {
       const verbs = readsOthers(tools).slice(0, WORDS_SHOWN_MAX);
       if (verbs.length > 0) evidence.push({ words: verbs, from: "among the tools" });
     }
-    const place = placeEvidence(signals, situation, texts, homes);
+    const place = placeEvidence(
+      signals,
+      evidence.flatMap(({ words }) => words),
+      regions,
+      texts,
+      homes,
+    );
     if (place === null)
       return evidence.length === 0 ? [] : [{ pack: signals.pack, because: sentence(signals, evidence) }];
     // California and the EEA are reason enough; being in the United States only supports what else was said.
@@ -149,19 +163,20 @@ export const recommendPacks = (situation: Situation, tools: readonly ToolAction[
 
 /** The words by which a law's home was told: regions as given ("US-CA", "DE"), else names in the texts. */
 const placeEvidence = (
-  { home, phrases }: PackSignals,
-  situation: Situation,
-  texts: readonly (readonly [string, Reading])[],
-  homes: ReadonlySet<Home | "other">,
+  { home }: PackSignals,
+  shown_already: readonly string[],
+  regions: readonly Region[],
+  texts: readonly Text[],
+  homes: ReadonlySet<Place>,
 ): Evidence | null => {
   if (home === undefined || !homes.has(home)) return null;
-  const regions = (situation.regions ?? []).filter((region) => regionHomes([region]).has(home));
-  if (regions.length > 0) return { words: regions.slice(0, WORDS_SHOWN_MAX), from: "among the regions" };
-  for (const [from, reading] of texts) {
-    const words = hits(
-      reading,
-      PLACES[home].filter((place) => !phrases.includes(place)),
-    );
+  const named = regions.filter((region) => region.homes.has(home)).map(({ given }) => given);
+  if (named.length > 0) return { words: named.slice(0, WORDS_SHOWN_MAX), from: "among the regions" };
+  for (const { from, reading, places } of texts) {
+    const words = shownOf(
+      reading.text,
+      places.filter((place) => place.home === home),
+    ).filter((shown) => !shown_already.some((words) => words.includes(shown)));
     if (words.length > 0) return { words, from: `in the ${from}` };
   }
   return null;
