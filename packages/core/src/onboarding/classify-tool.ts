@@ -1,4 +1,14 @@
-import { DATA_CLASS_WORDS, DOING_WORDS, THIRD_PARTY_WORDS, TOOL_RULES, type ToolRule } from "./tool-rules.ts";
+import {
+  DATA_CLASS_PAIRS,
+  DATA_CLASS_WORDS,
+  DOING_WORDS,
+  LAST_VERBS,
+  NOUN_VERBS,
+  READING_NOUNS,
+  THIRD_PARTY_WORDS,
+  TOOL_RULES,
+  type ToolRule,
+} from "./tool-rules.ts";
 import { stem, wordsOf } from "./words.ts";
 
 /** A tool as MCP's `tools/list` gives it. `inputSchema` is MCP's spelling, `input_schema` the API's; both are read. */
@@ -12,7 +22,8 @@ export interface Tool {
 
 /**
  * What a tool seems to do. `confidence` is from 0 to 1: 0.9 where verb and object stand in the name, 0.7 where the verb
- * alone does, 0.5 where it takes the description or a parameter to tell, 0.4 where two words speak for different things,
+ * alone does or stands behind other words, 0.5 where it takes the description or a parameter to tell or the verb means other
+ * things, too, 0.4 where two words speak for different things,
  * 0.1 where nothing tells. A person confirms what is below 0.7.
  */
 export interface ToolAction {
@@ -63,10 +74,26 @@ const matchIn = (verbs: readonly string[], all: readonly string[], with_noun: bo
 
 /** Reading verbs first in a name settle it: `list_refunds` refunds nothing. */
 const READING = new Set(
-  TOOL_RULES.find((rule) => rule.type === "data.read")?.verbs.filter(
-    (verb) => verb !== "open" && verb !== "download" && verb !== "load",
-  ) ?? [],
+  TOOL_RULES.find((rule) => rule.type === "data.read")
+    ?.verbs.filter((verb) => verb !== "download" && verb !== "load")
+    .map(stem) ?? [],
 );
+
+/** Verbs of every rule that does more than read. */
+const ACTING = new Set(TOOL_RULES.flatMap(({ type, verbs }) => (type === "data.read" ? [] : verbs.map(stem))));
+const LAST = new Set(LAST_VERBS.map(stem));
+const SECOND_NOUNS = new Set([...NOUN_VERBS].map(stem));
+const ALSO_NOUNS = new Set([...READING_NOUNS].map(stem));
+const READS: Match = {
+  rule: TOOL_RULES.find(({ type }) => type === "data.read") ?? {
+    type: "data.read",
+    verbs: [],
+    nouns: [],
+    unsure: false,
+  },
+  verb: "reading",
+  noun: null,
+};
 
 /** What stands between two things that one tool does, as in check_and_pay or get_or_create. */
 const JOINTS = new Set(["and", "or", "then", "n"]);
@@ -81,8 +108,23 @@ const parameterNames = (tool: Tool): readonly string[] => {
   return typeof properties === "object" && properties !== null ? Object.keys(properties).slice(0, 200) : [];
 };
 
-const dataClasses = (stems: readonly string[]): string[] =>
-  DATA_CLASS_WORDS.filter(([, list]) => firstOf(list, stems) !== null).map(([name]) => name);
+const dataClasses = (stems: readonly string[]): string[] => {
+  const paired = new Set(
+    DATA_CLASS_PAIRS.filter(([, list, others]) => {
+      const one = firstOf(list, stems);
+      return (
+        one !== null &&
+        firstOf(
+          others.filter((other) => other !== one),
+          stems,
+        ) !== null
+      );
+    }).map(([name]) => name),
+  );
+  return DATA_CLASS_WORDS.filter(([name, list]) => paired.has(name) || firstOf(list, stems) !== null).map(
+    ([name]) => name,
+  );
+};
 
 interface Verdict {
   readonly type: string;
@@ -90,27 +132,103 @@ interface Verdict {
   readonly because: string;
 }
 
+/** "mcp__github__create_issue" is create_issue: what a host puts before a name says nothing of the tool. */
+const ownName = (name: readonly string[]): readonly string[] => {
+  if (name[0] === "function" && name.length > 1) return name.slice(1);
+  if (name[0] !== "mcp" || name.length < 3) return name;
+  return ACTING.has(name[1] ?? "") || READING.has(name[1] ?? "") ? name.slice(1) : name.slice(2);
+};
+
+const isVerb = (word: string): boolean => ACTING.has(word) || READING.has(word);
+
+/**
+ * The words of a name that may be its verb: the first two and, where it is hardly ever a noun, the last; behind two that are
+ * none, as in google_calendar_create_event, the next that is one.
+ */
+const verbsOf = (name: readonly string[]): readonly string[] => {
+  const [first = "", second = ""] = name;
+  if (name.length === 1) return [first];
+  const last = name.at(-1) ?? "";
+  const object = second === "log" || (isVerb(first) && SECOND_NOUNS.has(second));
+  const verbs = [
+    first,
+    ...(object ? [] : [second]),
+    ...(name.length > LEADING_WORDS_MAX && LAST.has(last) ? [last] : []),
+  ];
+  const later = verbs.some(isVerb) ? undefined : name.slice(2).find((word) => isVerb(word) && !SECOND_NOUNS.has(word));
+  return later === undefined ? verbs : [...verbs, later];
+};
+
 const verdictOf = (tool: Tool): Verdict => {
-  const name = stemsOf(tool.name);
-  const lead = name.slice(0, LEADING_WORDS_MAX);
+  const name = ownName(stemsOf(tool.name));
   const told = stemsOf(tool.description ?? "");
-  const first = name[0];
-  if (first !== undefined && READING.has(first)) return reading(tool, first, name, told);
-  const object = [...name, ...stemsOf(parameterNames(tool).join(" "))];
-  const both = matchIn(lead, name, true);
-  if (both !== null) return said(both, 0.9, "in the name");
-  const alone = matchIn(lead, name, false);
-  const helped = matchIn(lead, [...object, ...told.slice(0, 40)], true);
-  if (helped !== null && isStricter(helped, alone)) return said(helped, 0.5, "in the name and what is said of it");
-  if (alone !== null) return doing(alone, name) ?? said(alone, 0.7, "in the name");
-  const verbs = told.slice(0, 12);
-  const described = matchIn(verbs, told, true) ?? matchIn(verbs, told, false);
-  if (described !== null) return said(described, 0.5, "in the description");
+  const joined = jointOf(name);
+  return joined === null ? verdictOn(tool, name, told) : verdictOnParts(tool, joined);
+};
+
+/** The parts of a name that says several things, as check_and_pay does, or null. */
+const jointOf = (name: readonly string[]): (readonly string[])[] | null => {
+  const parts: string[][] = [[]];
+  for (const word of name) {
+    if (JOINTS.has(word)) parts.push([]);
+    else parts.at(-1)?.push(word);
+  }
+  const full = parts.filter((part) => part.length > 0);
+  return full.length > 1 ? full : null;
+};
+
+/** What is done in any part is done; where a part says nothing, neither does the whole. */
+const verdictOnParts = (tool: Tool, parts: readonly (readonly string[])[]): Verdict => {
+  const all = parts.map((part) => verdictOn({ ...tool, description: undefined }, part, []));
+  const acting = all
+    .filter(({ type }) => type !== "data.read" && type !== "other.unclassified")
+    .sort((a, b) => rankOf(a.type) - rankOf(b.type))[0];
+  if (acting !== undefined) {
+    const because = all.some(({ type }) => type === "data.read")
+      ? `It reads, and more: ${acting.because}`
+      : acting.because;
+    return { ...acting, confidence: Math.min(acting.confidence, 0.7), because };
+  }
+  const reads = all.every(({ type }) => type === "data.read");
+  if (reads) return { type: "data.read", confidence: 0.9, because: `"${parts[0]?.[0]}" begins the name: it reads.` };
   return {
     type: "other.unclassified",
     confidence: 0.1,
-    because: "No word of the name or the description says what it does.",
+    because: "The name says that it does several things, not all known.",
   };
+};
+const rankOf = (type: string): number => TOOL_RULES.findIndex((rule) => rule.type === type);
+
+const verdictOn = (tool: Tool, name: readonly string[], told: readonly string[]): Verdict => {
+  const first = name[0];
+  if (first !== undefined && READING.has(first)) return reading(first, name, told);
+  const lead = verbsOf(name);
+  const object = [...name, ...stemsOf(parameterNames(tool).join(" "))];
+  const both = matchIn(lead, name, true);
+  if (both !== null) return said(both, name.slice(0, LEADING_WORDS_MAX).some(isVerb) ? 0.9 : 0.7, "in the name");
+  const alone = matchIn(lead, name, false);
+  if (alone !== null && alone.rule.type !== "data.read" && endsReading(name))
+    return said(READS, 0.5, "at the name's end");
+  const helped = matchIn(lead, [...object, ...told.slice(0, 40)], true);
+  if (helped !== null && isStricter(helped, alone)) return said(helped, 0.5, "in the name and what is said of it");
+  if (alone !== null) return doing(alone, name) ?? said(alone, 0.7, "in the name");
+  return describedAs(told) ?? NOTHING_TOLD;
+};
+const NOTHING_TOLD: Verdict = {
+  type: "other.unclassified",
+  confidence: 0.1,
+  because: "No word of the name or the description says what it does.",
+};
+
+/** What the description says, by the first verb in it; with a second after "and", whichever acts. */
+const describedAs = (told: readonly string[]): Verdict | null => {
+  const start = told.slice(0, 12);
+  const first = start.find((word) => ACTING.has(word) || READING.has(word));
+  if (first === undefined) return null;
+  const more = start.filter((word, at) => ACTING.has(word) && JOINTS.has(start[at - 1] ?? ""));
+  const verbs = READING.has(first) ? [...more, first] : [first, ...more];
+  const match = matchIn(verbs, told, true) ?? matchIn(verbs, told, false);
+  return match === null ? null : said(match, 0.5, "in the description");
 };
 
 /**
@@ -132,25 +250,44 @@ const doing = ({ rule, verb }: Match, name: readonly string[]): Verdict | null =
 const KEEPING = new Set(["store", "log"]);
 
 /**
- * A name that begins with reading: it reads, unless it goes on with something else. `check_and_charge_card` charges; what
- * goes on in words that nobody knows, or says otherwise of itself, is for a person to confirm.
+ * A name that begins with reading: it reads, unless it goes on with something else. `status_update` and `read_write_file` act,
+ * and so does what says so of itself: for a person to confirm.
  */
-const reading = (tool: Tool, first: string, name: readonly string[], told: readonly string[]): Verdict => {
-  const joint = name.findIndex((word) => JOINTS.has(word));
-  const rest = joint < 0 ? [] : name.slice(joint + 1);
-  if (rest.length > 0 && !READING.has(rest[0] ?? "")) {
-    const more = verdictOf({ name: rest.join(" "), input_schema: tool.input_schema ?? tool.inputSchema });
-    if (more.type !== "other.unclassified")
-      return { ...more, confidence: Math.min(more.confidence, 0.7), because: `It reads, and more: ${more.because}` };
-    return { type: "data.read", confidence: 0.4, because: `"${first}" begins the name, but it does more than read.` };
-  }
+const reading = (first: string, name: readonly string[], told: readonly string[]): Verdict => {
   const because = `"${first}" begins the name: it reads.`;
-  const does = told.slice(0, 1);
-  const other = READING.has(does[0] ?? "") ? null : (matchIn(does, told, true) ?? matchIn(does, told, false));
-  if (other !== null && other.rule.type !== "data.read")
-    return { type: "data.read", confidence: 0.4, because: `${because} The description begins with "${other.verb}".` };
+  const last = name.at(-1) ?? "";
+  const second = name[1] ?? "";
+  if (first === "check" && (second === "in" || second === "out"))
+    return { type: "record.update", confidence: 0.5, because: `"check ${second}" in the name.` };
+  const verb =
+    ALSO_NOUNS.has(first) && LAST.has(last) ? last : LAST.has(second) && !OFTEN_NOUNS.has(second) ? second : null;
+  const acts = verb === null || name.length < 2 ? null : (matchIn([verb], name, true) ?? matchIn([verb], name, false));
+  if (acts !== null) return said(acts, 0.4, `in the name, though "${first}" begins it`);
+  const described = actsBy(told);
+  if (described !== null)
+    return {
+      ...said(described, 0.4, "in the description"),
+      because: `${because} But "${described.verb}" in the description.`,
+    };
   return { type: "data.read", confidence: name.length > 1 ? 0.9 : 0.7, because };
 };
+/** What the description of a reading name says it does besides: its first word, or one after "and", that is hardly a noun. */
+const actsBy = (told: readonly string[]): Match | null => {
+  const acting = told
+    .slice(0, 12)
+    .filter(
+      (word, at, start) => (at === 0 || JOINTS.has(start[at - 1] ?? "")) && ACTING.has(word) && !SECOND_NOUNS.has(word),
+    );
+  return matchIn(acting, told, true) ?? matchIn(acting, told, false);
+};
+
+/** "get_update_history" and "get_run" read. */
+const OFTEN_NOUNS = new Set(["update", "set", "run"]);
+
+/** "order_search" and "charge_list" read, though they begin with a noun that is a verb as well. */
+const endsReading = (name: readonly string[]): boolean =>
+  name.length === 2 && READING.has(name[1] ?? "") && OBJECTS_FIRST.has(name[0] ?? "");
+const OBJECTS_FIRST = new Set([...NOUN_VERBS, "charge", "refund", "export", "backup", "call", "transfer"].map(stem));
 
 /** Whether the rule with an object says something other than a mere record or read. */
 const isStricter = (helped: Match, alone: Match | null): boolean =>
@@ -160,7 +297,7 @@ const isStricter = (helped: Match, alone: Match | null): boolean =>
 
 const said = ({ rule, verb, noun }: Match, confidence: number, where: string): Verdict => ({
   type: rule.type,
-  confidence,
+  confidence: rule.unsure ? Math.min(confidence, 0.5) : confidence,
   because: `"${verb}"${noun === null ? "" : ` and "${noun}"`} ${where}.`,
 });
 
@@ -175,7 +312,8 @@ const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   const disagrees = (read_only === true && !reads) || ((read_only === false || destructive) && reads);
   if (!disagrees) return verdict;
   return {
-    ...verdict,
+    // Who says that a reading name changes something is believed.
+    type: reads ? "other.unclassified" : verdict.type,
     confidence: Math.min(verdict.confidence, 0.4),
     because: `${verdict.because} Its ${destructive ? "destructive" : "read-only"} annotation says otherwise.`,
   };

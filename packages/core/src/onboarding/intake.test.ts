@@ -146,8 +146,8 @@ describe("the action catalogue", () => {
     ["a description that begins otherwise", { name: "get_thing", description: "Sends an email to the customer" }],
     ["an annotation as destructive", { name: "list_things", annotations: { destructiveHint: true } }],
     ["an annotation as not only reading", { name: "list_things", annotations: { readOnlyHint: false } }],
-  ])("a reading name is for a person to confirm with %s", (_, tool) => {
-    expect(classifyTool(tool).type).toBe("data.read");
+  ])("a reading name is no read, and for a person to confirm, with %s", (_, tool) => {
+    expect(classifyTool(tool).type).not.toBe("data.read");
     expect(classifyTool(tool).confidence).toBeLessThan(CONFIRM_BELOW);
   });
 
