@@ -13,6 +13,8 @@ export interface PackSignals {
   readonly phrases: readonly string[];
   /** Verbs with their objects, which customers put in many ways: "calls back our leads", "screens the applicants". */
   readonly pairs?: readonly Pair[];
+  /** What names an industry, but in a description means less: "education" is in many. */
+  readonly industries?: readonly string[];
   readonly data_classes: readonly string[];
   /** Action types of tools, exact or a prefix ending in a dot. */
   readonly actions: readonly string[];
@@ -46,6 +48,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "clinical trial|prior authorization|" +
         "imaging center|mri|chiropractor|chiropractic|physical therapist|physical therapy|physiotherapy|physiotherapist|blood bank|genetic test|genetic testing|lab test|fhir|hl7|revenue cycle management|nursing home|patient portal|ambulance|midwife|healthtech|health tech|health data|vaccination|wellness clinic|optician",
     ),
+    industries: list("health|pharma|pharmaceutical|life science"),
     data_classes: ["phi"],
     actions: [],
   },
@@ -62,6 +65,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "by text|via text|by phone|by telephone|over the phone|text reminder|text alert|phone banking|robo call|mass text|call back|callback|txt",
     ),
     pairs: [pair("call phone dial ring text sms", PEOPLE), pair("callback", PEOPLE)],
+    industries: list("debt collection|collections"),
     data_classes: [],
     actions: ["communication.call", "communication.sms"],
   },
@@ -89,6 +93,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       pair("issue tokenize tokenise store", "card"),
       pair("buy sell order", "online"),
     ],
+    industries: list("retail|hospitality|restaurant|travel|payments"),
     data_classes: ["chd", "sad"],
     actions: ["payment.charge", "payment.refund"],
   },
@@ -111,6 +116,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "lms|learning management system|blackboard learn",
     ),
     pairs: [pair("grade mark", "essay homework coursework assignment exam")],
+    industries: list("education|academia"),
     data_classes: ["education_record"],
     actions: [],
   },
@@ -145,6 +151,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       ),
       pair("tune train retrain", "model llm classifier"),
     ],
+    industries: list("human resource|hr|staffing"),
     data_classes: [],
     actions: ["model."],
   },
@@ -157,6 +164,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       "defense contractor|defence contractor|itar|export controlled|dod|department of defense|defense industrial base|military contract|" +
         "us navy|us army|us air force|marine corps|pentagon|lockheed|raytheon|northrop|controlled technical information|defense manufacturer|defence manufacturer|aerospace and defense|aerospace defense|defense supplier|defence supplier|defense contract|defence contract|export control",
     ),
+    industries: list("defense|defence|aerospace"),
     data_classes: ["cui"],
     actions: [],
   },
@@ -169,6 +177,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government|" +
         "department of veterans affairs|veterans affairs|department of energy|department of homeland security|department of state|federal department|nasa|gsa|usda|civilian agency|federal workload",
     ),
+    industries: list("government|public sector|federal"),
     data_classes: ["federal"],
     actions: [],
   },
@@ -189,6 +198,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       pair("push ship release roll", "prod production deployment"),
       pair("merge", "request pr branch"),
     ],
+    industries: list("information technology|it|cloud"),
     data_classes: [],
     actions: ["system."],
   },

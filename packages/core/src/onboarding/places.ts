@@ -52,7 +52,7 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
     ...STATES.filter((state) => state !== "georgia"),
     ...CALIFORNIA,
     ...list(
-      "US|USA|in the us|the us|us based|us only|us customer|us consumer|us resident|us citizen|usa|united states|" +
+      "US|USA|worldwide|around the world|in the us|the us|us based|us only|us customer|us consumer|us resident|us citizen|usa|united states|" +
         "america|american|nationwide|new england|midwest|all 50 states|fifty states|puerto rico|manhattan|brooklyn|Queens|nyc|" +
         "chicago|houston|dallas|austin|boston|seattle|miami|tampa|orlando|atlanta|denver|philadelphia|pittsburgh|detroit|phoenix|" +
         "minneapolis|nashville|las vegas|salt lake city|baltimore|cleveland|milwaukee|san antonio|kansas city|new orleans",
@@ -63,7 +63,7 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
     ...EU_ADJECTIVES,
     ...EU_CITIES,
     ...list(
-      "eu|eea|europe|european union|schengen|dach|emea|eurozone|austria|belgium|bulgaria|croatia|cyprus|czechia|czech republic|" +
+      "eu|eea|worldwide|around the world|europe|european union|schengen|dach|emea|eurozone|austria|belgium|bulgaria|croatia|cyprus|czechia|czech republic|" +
         "denmark|estonia|finland|france|germany|greece|hungary|ireland|italy|latvia|lithuania|luxembourg|malta|netherlands|" +
         "holland|poland|portugal|romania|slovakia|slovenia|spain|sweden|iceland|liechtenstein|norway|nordic|scandinavia|benelux|" +
         "baltic|deutschland|österreich|españa|italia|nederland|polska|sverige|danmark|bavaria|catalonia|mallorca|ibiza|canary islands|tuscany|andalusia",

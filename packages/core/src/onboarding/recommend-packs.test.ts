@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MEANING_ELSE } from "./meaning-else.ts";
+import { PACK_SIGNALS } from "./pack-signals.ts";
 import { PLACES } from "./places.ts";
 import { recommendPacks } from "./recommend-packs.ts";
 
@@ -130,4 +132,27 @@ test("the words given stand in the description just so", () => {
     expect(quoted.length).toBeGreaterThan(0);
     for (const words of quoted) expect(description.replaceAll("\n", " ")).toContain(words);
   }
+});
+
+test("whatever is written around them, the words given stand in the description", () => {
+  const words = [
+    ...PACK_SIGNALS.flatMap(({ names, phrases }) => [...names, ...phrases]),
+    ...Object.values(PLACES).flat(),
+  ];
+  const part = fc.oneof(
+    fc.constantFrom(...words),
+    fc.constantFrom("no", "not", "call", "our", "customers", "CA", "TX"),
+  );
+  const gap = fc.constantFrom(" ", ", ", ". ", "-", "\n", " – ", "; ", "'s ", "_");
+  fc.assert(
+    fc.property(fc.array(fc.tuple(part, gap), { maxLength: 20 }), (parts) => {
+      const description = parts.flat().join("");
+      for (const { because } of recommendPacks({ description })) {
+        const quoted = [...because.matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? "");
+        for (const shown of quoted) {
+          expect(description.replace(/\s+/g, " ")).toContain(shown.endsWith("…") ? shown.slice(0, -1) : shown);
+        }
+      }
+    }),
+  );
 });

@@ -2,6 +2,7 @@ import type { ToolAction } from "./classify-tool.ts";
 import { PACK_SIGNALS, type PackSignals } from "./pack-signals.ts";
 import { type Home, type Place, placesIn } from "./places.ts";
 import { locate, locatePair, type Reading, read, type Span } from "./reading.ts";
+import { type Region, regionsOf } from "./regions.ts";
 import { shorten } from "./words.ts";
 
 /** What a customer says about himself. Everything but the description may be absent. */
@@ -47,33 +48,6 @@ const hits = (reading: Reading, signals: PackSignals, fitting: boolean): Span[] 
     ...(fitting ? (signals.pairs ?? []) : []).map((pair) => locatePair(reading, pair)),
   ].filter((span) => span !== null);
 
-/** `US-CA`, `us_tx` and plain names alike. */
-const homesOfRegion = (region: string): ReadonlySet<Place> => {
-  const homes = new Set<Place>();
-  const code = region
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z]+/g, "-");
-  if (code === "ca" || code === "us-ca") homes.add("us-ca");
-  if (code === "us" || code.startsWith("us-") || code === "ca" || STATE_CODES.has(code)) homes.add("us");
-  for (const { home } of placesIn(read(region))) homes.add(home);
-  if (EU_CODES.has(code)) homes.add("eu");
-  if (homes.size === 0) homes.add("other");
-  return homes;
-};
-
-interface Region {
-  readonly given: string;
-  readonly homes: ReadonlySet<Place>;
-}
-
-const codes = (text: string): ReadonlySet<string> => new Set(text.split(" "));
-/** State codes that stand for nothing else a customer would list as a region; "de", "in" and such are left to names. */
-const STATE_CODES = codes(
-  "tx ny fl wa az nv nj il oh ga nc va mi tn mo md wi mn or ok ky ut ia ks ar ms nm ne wv id hi nh ri mt nd sd ak dc vt wy",
-);
-const EU_CODES = codes("at be bg hr cy cz dk ee fi fr de gr hu ie it lv lt lu nl pl pt ro sk si es se is li no");
-
 interface Text {
   readonly from: string;
   readonly reading: Reading;
@@ -89,8 +63,11 @@ const textOf = (from: string, text: string): Text => {
 const fits = (home: Home | undefined, homes: ReadonlySet<Place>): boolean =>
   home === undefined || homes.has(home) || (home === "us" && homes.size === 0);
 
+const SYSTEM_CONFIDENCE_MIN = 0.7;
+/** A tool that only perhaps changes a system, as one that clicks in a browser does, is no reason for a pack on systems. */
 const actionHits = (tools: readonly ToolAction[], patterns: readonly string[]): string[] =>
   tools
+    .filter(({ type, confidence }) => !type.startsWith("system.") || confidence >= SYSTEM_CONFIDENCE_MIN)
     .filter(({ type }) =>
       patterns.some((pattern) => (pattern.endsWith(".") ? type.startsWith(pattern) : type === pattern)),
     )
@@ -99,17 +76,27 @@ const actionHits = (tools: readonly ToolAction[], patterns: readonly string[]): 
 
 const evidenceFor = (
   signals: PackSignals,
-  situation: Situation,
+  data_classes: readonly Reading[],
   texts: readonly Text[],
   tools: readonly ToolAction[],
   fitting: boolean,
 ): Evidence[] => {
   const evidence: Evidence[] = [];
   for (const { from, reading } of texts) {
-    const words = shownOf(reading.text, hits(reading, signals, fitting));
+    const trades = from === "industry" && fitting ? (signals.industries ?? []) : [];
+    const spans = [...hits(reading, signals, fitting), ...trades.map((trade) => locate(reading, trade))];
+    const words = shownOf(
+      reading.text,
+      spans.filter((span) => span !== null),
+    );
     if (words.length > 0) evidence.push({ words, from: `in the ${from}` });
   }
-  const classes = (situation.data_classes ?? []).filter((name) => signals.data_classes.includes(name.toLowerCase()));
+  const classes = data_classes
+    .filter(
+      (reading) =>
+        signals.data_classes.includes(reading.text.trim().toLowerCase()) || hits(reading, signals, fitting).length > 0,
+    )
+    .map(({ text }) => text);
   if (classes.length > 0) evidence.push({ words: classes.slice(0, WORDS_SHOWN_MAX), from: "among the data classes" });
   const verbs = fitting ? actionHits(tools, signals.actions) : [];
   if (verbs.length > 0) evidence.push({ words: verbs, from: "among the tools" });
@@ -137,11 +124,12 @@ const readsOthers = (tools: readonly ToolAction[]): string[] =>
 export const recommendPacks = (situation: Situation, tools: readonly ToolAction[] = []): PackRecommendation[] => {
   const texts = [textOf("description", situation.description)];
   if (situation.industry !== undefined) texts.push(textOf("industry", situation.industry));
-  const regions = (situation.regions ?? []).map((given): Region => ({ given, homes: homesOfRegion(given) }));
+  const data_classes = (situation.data_classes ?? []).map(read);
+  const regions = regionsOf(situation.regions ?? []);
   const homes = new Set<Place>(regions.flatMap((region) => [...region.homes]));
   for (const { places } of texts) for (const { home } of places) homes.add(home);
   return PACK_SIGNALS.flatMap((signals) => {
-    const evidence = evidenceFor(signals, situation, texts, tools, fits(signals.home, homes));
+    const evidence = evidenceFor(signals, data_classes, texts, tools, fits(signals.home, homes));
     if (signals.pack === "provenance") {
       const verbs = readsOthers(tools).slice(0, WORDS_SHOWN_MAX);
       if (verbs.length > 0) evidence.push({ words: verbs, from: "among the tools" });
