@@ -83,14 +83,14 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "payment cards",
     names: list("pci|pci dss|cardholder"),
     phrases: list(
-      "stripe|adyen|braintree|company card|corporate card|billing|payment|credit card|debit card|card number|checkout|chargeback|point of sale|e commerce|ecommerce|" +
+      "card transaction|paid by card|klarna|stripe|adyen|braintree|company card|corporate card|billing|payment|credit card|debit card|card number|checkout|chargeback|point of sale|e commerce|ecommerce|" +
         "online shop|online store|webshop|merchant|subscription fee|refund|" +
         "shopify|woocommerce|mastercard|american express|apple pay|google pay|paypal|web shop|web store|online retailer|online retail|online ordering|recurring charge|card payment|payment card|card detail|card data|prepaid card|virtual card|atm network|acquirer|card issuer|issuing card|POS|PAN|Visa card",
     ),
     pairs: [
       pair("sell shop", "online"),
       pair("pay charge donate accept take handle", "card visa"),
-      pair("issue tokenize tokenise store", "card"),
+      pair("issue tokenize tokenise store freeze block", "card"),
       pair("buy sell order", "online"),
     ],
     industries: list("retail|hospitality|restaurant|travel|payments"),
@@ -137,16 +137,17 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "decisions about people by a model, or the training of one",
     names: list("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
     phrases: list(
-      "decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
+      "limit increase|decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
         "candidate screening|cv screening|tenant screening|exam grading|grading exam|applicant|resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|insurance claim|claim handling|" +
         "machine learning|training model|eligibility|biometric|model training|fine tune|train model|fine tuning|" +
         "insurance claim decision|benefit decision|chatbot|virtual assistant|" +
         "facial recognition|face recognition|emotion recognition|proctoring|background check|claim triage|claim adjudication|creditworthiness|credit limit|credit application|consumer credit|llm training",
     ),
     pairs: [
+      pair("suggest propose give assign", "grade"),
       pair("process read parse sort filter", "resume cv applicant candidate"),
       pair(
-        "screen rank score shortlist approve deny reject decide triage assess evaluate adjudicate underwrite interview settle",
+        "screen rank score shortlist approve deny reject decide triage assess evaluate adjudicate underwrite interview settle handle",
         "candidate applicant application tenant cv resume loan mortgage claim admission renter claimant jobseeker",
       ),
       pair("tune train retrain", "model llm classifier"),
@@ -212,7 +213,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "classified program|cleared facility|accounts payable|ap automation|offboarding|joiner mover leaver|least privilege|security clearance|onboarding employee|onboarding new employee",
     ),
     pairs: [
-      pair("pay settle wire transfer", "vendor supplier invoice bill money fund contractor"),
+      pair("pay settle wire transfer", "vendor supplier invoice bill money fund contractor carrier freelancer"),
       pair("move send wire transfer", "money fund cash"),
       pair("schedule approve release", "payment"),
       pair("create provision deprovision disable unlock", "account user"),
@@ -238,7 +239,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "an agent that reads what third parties wrote",
     names: list("prompt injection|untrusted content"),
     phrases: list(
-      "public forum|community forum|forum post|social media|bug report|inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|customer email|email triage|" +
+      "the web|untrusted input|public forum|community forum|forum post|social media|bug report|inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|customer email|email triage|" +
         "web browsing|browse the web|web search|scrape|scraping|crawl|" +
         "support ticket|customer review|uploaded document|shared document|attachment|knowledge base|" +
         "e mail triage|browser agent|web page|web site|website|webpage|zendesk|github issue|scraper|web crawler|RAG|retrieval augmented generation",
@@ -248,6 +249,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "read triage answer summarise summarize process reply sort parse open review respond handle digest classify scan ingest",
         "email mail inbox ticket complaint review message attachment document pdf invoice issue webpage website page submission comment upload resume cv letter",
       ),
+      pair("negotiate correspond", "email mail"),
       pair("email message write", "us"),
       pair("shop browse crawl", "web internet"),
       pair("upload submit file", "document pdf attachment issue form"),

@@ -53,7 +53,7 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
     ...CALIFORNIA,
     ...list(
       "US|USA|worldwide|around the world|in the us|the us|us based|us only|us customer|us consumer|us resident|us citizen|usa|united states|" +
-        "america|american|nationwide|new england|midwest|all 50 states|fifty states|puerto rico|manhattan|brooklyn|Queens|nyc|" +
+        "america|american|nationwide|new england|midwest|all 50 states|fifty states|lower 48|puerto rico|manhattan|brooklyn|Queens|nyc|" +
         "chicago|houston|dallas|austin|boston|seattle|miami|tampa|orlando|atlanta|denver|philadelphia|pittsburgh|detroit|phoenix|" +
         "minneapolis|nashville|las vegas|salt lake city|baltimore|cleveland|milwaukee|san antonio|kansas city|new orleans",
     ),
