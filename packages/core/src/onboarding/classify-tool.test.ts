@@ -19,6 +19,10 @@ describe("no tool that acts is taken for one that reads", () => {
     ["get_balance_and_transfer", "payment.transfer"],
     ["lookup_and_notify", "communication.chat"],
     ["scan_and_frobnicate", "other.unclassified"],
+    ["download_and_frobnicate", "data.export"],
+    ["scan_document_to_email", "data.share"],
+    ["list_item_for_sale", "record.create"],
+    ["status_post", "record.create"],
   ])("%s is %s, to be confirmed", (name, type) => {
     const tool = classifyTool({ name });
     expect(tool.type).toBe(type);
@@ -54,6 +58,7 @@ describe("a tool that only reads stays one", () => {
 
   test.each([
     ["get_issue", "Issue details by key"],
+    ["get_customer_charges", "Lists charges and refunds"],
     ["list_releases", "Release notes of a project"],
     ["git_log", "Shows the commit logs"],
   ])("%s, which says %j", (name, description) => {

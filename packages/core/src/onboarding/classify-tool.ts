@@ -187,7 +187,8 @@ const verdictOnParts = (tool: Tool, parts: readonly (readonly string[])[]): Verd
     const because = all.some(({ type }) => type === "data.read")
       ? `It reads, and more: ${acting.because}`
       : acting.because;
-    return { ...acting, confidence: Math.min(acting.confidence, 0.7), because };
+    const known = all.every(({ type }) => type !== "other.unclassified");
+    return { ...acting, confidence: Math.min(acting.confidence, known ? 0.7 : 0.5), because };
   }
   const reads = all.every(({ type }) => type === "data.read");
   if (reads) return { type: "data.read", confidence: 0.9, because: `"${parts[0]?.[0]}" begins the name: it reads.` };
@@ -259,8 +260,11 @@ const reading = (first: string, name: readonly string[], told: readonly string[]
   const second = name[1] ?? "";
   if (first === "check" && (second === "in" || second === "out"))
     return { type: "record.update", confidence: 0.5, because: `"check ${second}" in the name.` };
-  const verb =
-    ALSO_NOUNS.has(first) && LAST.has(last) ? last : LAST.has(second) && !OFTEN_NOUNS.has(second) ? second : null;
+  const sent = SENT_TO.has(name[name.indexOf("to") + 1] ?? "") && name.includes("to");
+  if (sent) return { type: "data.share", confidence: 0.4, because: `${because} But it goes on to "${name.at(-1)}".` };
+  if (first === "list" && [...name, ...told.slice(0, 12)].some((word) => OFFERED.has(word)))
+    return { type: "record.create", confidence: 0.4, because: `"list" in the name, where something is for sale.` };
+  const verb = actingIn(first, second, last);
   const acts = verb === null || name.length < 2 ? null : (matchIn([verb], name, true) ?? matchIn([verb], name, false));
   if (acts !== null) return said(acts, 0.4, `in the name, though "${first}" begins it`);
   const described = actsBy(told);
@@ -276,10 +280,23 @@ const actsBy = (told: readonly string[]): Match | null => {
   const acting = told
     .slice(0, 12)
     .filter(
-      (word, at, start) => (at === 0 || JOINTS.has(start[at - 1] ?? "")) && ACTING.has(word) && !SECOND_NOUNS.has(word),
+      (word, at, start) =>
+        (at === 0 || JOINTS.has(start[at - 1] ?? "")) && ACTING.has(word) && !OBJECTS_FIRST.has(word),
     );
   return matchIn(acting, told, true) ?? matchIn(acting, told, false);
 };
+
+/** Where a report or a scan goes, as in scan_to_email. */
+const SENT_TO = new Set(["email", "slack", "team", "channel", "printer", "webhook", "ftp", "sms", "public"]);
+const OFFERED = new Set(["sale", "marketplace", "auction"]);
+
+/** The word of a name that acts, though it begins with a word that reads. */
+const actingIn = (first: string, second: string, last: string): string | null => {
+  if (ALSO_NOUNS.has(first) && LAST.has(last)) return last;
+  if (NO_VERBS.has(first) && ACTING.has(last)) return last;
+  return LAST.has(second) && !OFTEN_NOUNS.has(second) ? second : null;
+};
+const NO_VERBS = new Set(["status", "history", "screenshot"].map(stem));
 
 /** "get_update_history" and "get_run" read. */
 const OFTEN_NOUNS = new Set(["update", "set", "run"]);

@@ -41,7 +41,8 @@ export const TOOL_RULES: readonly ToolRule[] = [
   rule("payment.transfer", "initiate", "transfer payment payout wire withdrawal"),
   rule("payment.transfer", "run process", "payroll"),
   rule("payment.transfer", "process", "payment payout transfer withdrawal"),
-  maybe("payment.transfer", "transfer"),
+  maybe("payment.transfer", "transfer donate tip stake bridge liquidate"),
+  maybe("payment.transfer", "top", "up"),
   maybe("payment.transfer", "release", "payment fund money escrow"),
   rule("payment.transfer", "withdraw deposit disburse", "fund money cash balance account amount payment wallet"),
   rule("payment.transfer", "pay payout wire remit disburse"),
@@ -66,6 +67,7 @@ export const TOOL_RULES: readonly ToolRule[] = [
     "grant invite add assign create enable unlock provision",
     "access permission role password credential member membership privilege key token user account",
   ),
+  rule("identity.grant", "rotate", "key token certificate"),
   rule("identity.grant", "attach", "policy role permission group"),
   rule("identity.grant", "transfer change", "ownership owner"),
   maybe("identity.grant", "onboard", "employee user worker staff contractor"),
@@ -156,11 +158,17 @@ export const TOOL_RULES: readonly ToolRule[] = [
   // What may be one or the other, and words that are nouns as often: a person says.
   maybe(
     "record.update",
-    "mute freeze flag increase decrease upgrade downgrade renew acknowledge moderate hire withdraw sign approve reject deny accept decline apply like follow subscribe increment reset push pull lock unlock pause resume escalate hangup",
+    "pin unpin star mute freeze flag increase decrease upgrade downgrade renew acknowledge moderate hire withdraw sign approve reject deny accept decline apply like follow subscribe increment reset push pull lock unlock pause resume escalate hangup",
   ),
-  maybe("record.create", "order request prescribe refill issue file record copy duplicate post onboard"),
+  maybe(
+    "record.create",
+    "hold claim admit enroll enrol mint order request prescribe refill issue file record copy duplicate post onboard",
+  ),
   maybe("communication.email", "send reply respond"),
-  maybe("system.change", "quarantine run start stop trigger enable disable activate invoke click press type"),
+  maybe(
+    "system.change",
+    "quarantine install execute arm disarm run start stop trigger enable disable activate invoke click press type",
+  ),
   rule(
     "data.read",
     "get list read search find fetch lookup query view show check retrieve describe count browse look inspect summarize download see load scan status history navigate screenshot preview explain suggest compare scrape crawl calculate validate estimate ping whoami diff tail glob grep",
