@@ -29,7 +29,8 @@ const pair = (verbs: string, objects: string): Pair => ({
 });
 
 const PEOPLE =
-  "customer consumer client patient lead prospect people member borrower debtor homeowner tenant voter donor parent guest " +
+  "customer consumer client patient lead prospect people member borrower debtor homeowner tenant voter " +
+  "donor parent guest " +
   "caller policyholder subscriber shopper buyer applicant candidate driver resident student alumni volunteer user";
 
 /** What leads to each pack that quickstart does not switch on by itself, in the order in which they are recommended. */
@@ -40,13 +41,17 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("hipaa|phi|protected health information"),
     phrases: list(
-      "health center|health centre|phase ii|phase iii|hearing aid|audiologist|telemed|prescribe|prescribing|healthcare|health care|hospital|clinic|patient|medical|medicine|telehealth|telemedicine|pharmacy|pharmacist|physician|" +
-        "doctor|nurse|dental|dentist|therapist|diagnosis|prescription|health insurance|health plan|health record|ehr|emr|" +
-        "electronic health record|lab result|medicare|medicaid|care provider|radiology|health insurer|health system|mental health|" +
-        "behavioral health|therapy|psychologist|psychiatrist|psychiatric|nursing|hospice|home care|urgent care|pediatric|" +
-        "pediatrician|paediatric|oncology|cardiology|dermatology|dialysis|surgeon|surgery|optometrist|orthodontist|" +
-        "clinical trial|prior authorization|" +
-        "imaging center|mri|chiropractor|chiropractic|physical therapist|physical therapy|physiotherapy|physiotherapist|blood bank|genetic test|genetic testing|lab test|fhir|hl7|revenue cycle management|nursing home|patient portal|ambulance|midwife|healthtech|health tech|health data|vaccination|wellness clinic|optician",
+      "phase i trial|phase ii trial|phase iii trial|health center|health centre|hearing aid|audiologist|" +
+        "telemed|healthcare|health care|hospital|clinic|patient|medical|medicine|telehealth|telemedicine|" +
+        "pharmacy|pharmacist|physician|doctor|nurse|dental|dentist|therapist|diagnosis|prescription|" +
+        "health insurance|health plan|health record|ehr|emr|electronic health record|lab result|medicare|" +
+        "medicaid|care provider|radiology|health insurer|health system|mental health|behavioral health|" +
+        "therapy|psychologist|psychiatrist|psychiatric|nursing|hospice|home care|urgent care|pediatric|" +
+        "pediatrician|paediatric|oncology|cardiology|dermatology|dialysis|surgeon|surgery|optometrist|" +
+        "orthodontist|clinical trial|prior authorization|imaging center|mri|chiropractor|chiropractic|" +
+        "physical therapist|physical therapy|physiotherapy|physiotherapist|blood bank|genetic test|" +
+        "genetic testing|lab test|fhir|hl7|revenue cycle management|nursing home|patient portal|ambulance|" +
+        "midwife|healthtech|health tech|health data|vaccination|wellness clinic|optician",
     ),
     industries: list("health|pharma|pharmaceutical|life science"),
     data_classes: ["phi"],
@@ -58,13 +63,14 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("tcpa|do not call|dnc|robocall"),
     phrases: list(
-      "call centre|call center|callcentre|callcenter|contact centre|contact center|phone call|telephone|telemarketing|" +
-        "outbound call|outbound calling|cold call|cold calling|automated calling|" +
-        "dialer|dialler|autodialer|voice agent|ai voice|voice bot|voicebot|ivr|sms|" +
-        "text message|texting|ringless voicemail|phone agent|" +
-        "by text|via text|by phone|by telephone|over the phone|text reminder|text alert|phone banking|robo call|mass text|call back|callback|txt",
+      "phone callback|callback request|schedule callback|txt reminder|txt message|by txt|call centre|" +
+        "call center|callcentre|callcenter|contact centre|contact center|phone call|telephone|" +
+        "telemarketing|outbound call|outbound calling|cold call|cold calling|automated calling|dialer|" +
+        "dialler|autodialer|voice agent|ai voice|voice bot|voicebot|ivr|sms|text message|texting|" +
+        "ringless voicemail|phone agent|by text|via text|by phone|by telephone|over the phone|" +
+        "text reminder|text alert|phone banking|robo call|mass text|call back",
     ),
-    pairs: [pair("call phone dial ring text sms", PEOPLE), pair("callback", PEOPLE)],
+    pairs: [pair("call phone dial ring text sms txt", PEOPLE), pair("callback", PEOPLE)],
     industries: list("debt collection|collections"),
     data_classes: [],
     actions: ["communication.call", "communication.sms"],
@@ -83,9 +89,13 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "payment cards",
     names: list("pci|pci dss|cardholder"),
     phrases: list(
-      "card transaction|paid by card|klarna|stripe|adyen|braintree|company card|corporate card|billing|payment|credit card|debit card|card number|checkout|chargeback|point of sale|e commerce|ecommerce|" +
+      "card transaction|paid by card|klarna|stripe|adyen|braintree|company card|corporate card|billing|" +
+        "payment|credit card|debit card|card number|checkout|chargeback|point of sale|e commerce|ecommerce|" +
         "online shop|online store|webshop|merchant|subscription fee|refund|" +
-        "shopify|woocommerce|mastercard|american express|apple pay|google pay|paypal|web shop|web store|online retailer|online retail|online ordering|recurring charge|card payment|payment card|card detail|card data|prepaid card|virtual card|atm network|acquirer|card issuer|issuing card|POS|PAN|Visa card",
+        "shopify|woocommerce|mastercard|american express|apple pay|google pay|paypal|web shop|web store|" +
+        "online retailer|online retail|online ordering|recurring charge|card payment|payment card|" +
+        "card detail|card data|prepaid card|virtual card|atm network|acquirer|card issuer|issuing card|" +
+        "POS|PAN|Visa card",
     ),
     pairs: [
       pair("sell shop", "online"),
@@ -112,7 +122,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("ferpa|education record"),
     phrases: list(
-      "school|kindergarten|preschool|university|college|student|k 12|campus|higher education|registrar|academic record|school district|pupil|edtech|" +
+      "school|kindergarten|preschool|university|college|student|k 12|campus|higher education|registrar|" +
+        "academic record|school district|pupil|edtech|" +
         "lms|learning management system|blackboard learn",
     ),
     pairs: [pair("grade mark", "essay homework coursework assignment exam")],
@@ -125,9 +136,12 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "financial reporting of a listed company",
     names: list("sox|sarbanes oxley|sec filing|10 k|10 q"),
     phrases: list(
-      "financial reporting|financial report|financial statement|general ledger|journal entry|public company|listed company|" +
-        "publicly traded|accounting|bookkeeping|month end close|quarterly close|earnings|accounts payable|accounts receivable|" +
-        "icfr|internal control over financial|nasdaq|nyse|10k filing|10q filing|quarter end|year end close|financial close|ipo|consolidated account",
+      "financial reporting|financial report|financial statement|general ledger|journal entry|" +
+        "public company|listed company|" +
+        "publicly traded|accounting|bookkeeping|month end close|quarterly close|earnings|" +
+        "accounts payable|accounts receivable|" +
+        "icfr|internal control over financial|nasdaq|nyse|10k filing|10q filing|quarter end|" +
+        "year end close|financial close|ipo|consolidated account",
     ),
     data_classes: ["financial_reporting"],
     actions: ["finance."],
@@ -137,17 +151,23 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "decisions about people by a model, or the training of one",
     names: list("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
     phrases: list(
-      "limit increase|decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
-        "candidate screening|cv screening|tenant screening|exam grading|grading exam|applicant|resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|insurance claim|claim handling|" +
+      "limit increase|decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|" +
+        "credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
+        "candidate screening|cv screening|tenant screening|exam grading|grading exam|applicant|" +
+        "resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|" +
+        "insurance claim|claim handling|" +
         "machine learning|training model|eligibility|biometric|model training|fine tune|train model|fine tuning|" +
         "insurance claim decision|benefit decision|chatbot|virtual assistant|" +
-        "facial recognition|face recognition|emotion recognition|proctoring|background check|claim triage|claim adjudication|creditworthiness|credit limit|credit application|consumer credit|llm training",
+        "facial recognition|face recognition|emotion recognition|proctoring|background check|" +
+        "claim triage|claim adjudication|creditworthiness|credit limit|credit application|" +
+        "consumer credit|llm training",
     ),
     pairs: [
       pair("suggest propose give assign", "grade"),
       pair("process read parse sort filter", "resume cv applicant candidate"),
       pair(
-        "screen rank score shortlist approve deny reject decide triage assess evaluate adjudicate underwrite interview settle handle",
+        "screen rank score shortlist approve deny reject decide triage assess evaluate adjudicate " +
+          "underwrite interview settle handle",
         "candidate applicant application tenant cv resume loan mortgage claim admission renter claimant jobseeker",
       ),
       pair("tune train retrain", "model llm classifier"),
@@ -162,8 +182,11 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("cmmc|cui|controlled unclassified information|dfars|nist 800 171"),
     phrases: list(
-      "defense contractor|defence contractor|itar|export controlled|dod|department of defense|defense industrial base|military contract|" +
-        "us navy|us army|us air force|marine corps|pentagon|lockheed|raytheon|northrop|controlled technical information|defense manufacturer|defence manufacturer|aerospace and defense|aerospace defense|defense supplier|defence supplier|defense contract|defence contract|export control",
+      "defense contractor|defence contractor|itar|export controlled|dod|department of defense|" +
+        "defense industrial base|military contract|us navy|us army|us air force|marine corps|pentagon|" +
+        "lockheed|raytheon|northrop|controlled technical information|defense manufacturer|" +
+        "defence manufacturer|aerospace and defense|aerospace defense|defense supplier|defence supplier|" +
+        "defense contract|defence contract",
     ),
     industries: list("defense|defence|aerospace"),
     data_classes: ["cui"],
@@ -176,7 +199,9 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     names: list("fedramp|govcloud"),
     phrases: list(
       "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government|" +
-        "department of veterans affairs|veterans affairs|department of energy|department of homeland security|department of state|federal department|nasa|gsa|usda|civilian agency|federal workload",
+        "department of veterans affairs|veterans affairs|department of energy|" +
+        "department of homeland security|department of state|federal department|nasa|gsa|usda|" +
+        "civilian agency|federal workload",
     ),
     industries: list("government|public sector|federal"),
     data_classes: ["federal"],
@@ -187,16 +212,18 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "actions on systems and infrastructure",
     names: list("nist csf|iso 27001|cybersecurity framework"),
     phrases: list(
-      "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|production database|server|terraform|cloud account|" +
-        "incident response|change management|it operation|sysadmin|ci cd|" +
-        "gitops|auto merge|argocd|firewall|firewall rule|pagerduty|incident commander|incident responder|security operation|soc analyst|aws account|azure|gcp|production environment|release pipeline",
+      "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|" +
+        "production database|server|terraform|cloud account|incident response|change management|" +
+        "it operation|sysadmin|ci cd|gitops|auto merge|argocd|firewall|firewall rule|pagerduty|" +
+        "incident commander|incident responder|security operation|soc analyst|aws account|" +
+        "production environment|release pipeline",
     ),
     pairs: [
       pair(
         "patch reboot restart scale isolate configure provision",
-        "server pod host machine cluster vm instance database endpoint firewall service node",
+        "server pod host machine cluster vm instance database endpoint firewall node",
       ),
-      pair("push ship release roll", "prod production deployment"),
+      pair("push release roll", "prod production deployment"),
       pair("merge", "request pr branch"),
     ],
     industries: list("information technology|it|cloud"),
@@ -208,9 +235,13 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "rights, identities or spending limits of agents",
     names: list("iam|identity and access management"),
     phrases: list(
-      "password rotation|access management|identity management|user provisioning|provision user|permission|role assignment|okta|entra|" +
-        "active directory|single sign on|sso|password reset|spending limit|delegation limit|wire transfer|procurement|purchase order|payroll|treasury|wiring money|" +
-        "classified program|cleared facility|accounts payable|ap automation|offboarding|joiner mover leaver|least privilege|security clearance|onboarding employee|onboarding new employee",
+      "password rotation|access management|identity management|user provisioning|provision user|" +
+        "permission|role assignment|okta|entra|" +
+        "active directory|single sign on|sso|password reset|spending limit|delegation limit|" +
+        "wire transfer|procurement|purchase order|payroll|treasury|wiring money|" +
+        "classified program|cleared facility|accounts payable|ap automation|offboarding|" +
+        "joiner mover leaver|least privilege|security clearance|onboarding employee|" +
+        "onboarding new employee",
     ),
     pairs: [
       pair("pay settle wire transfer", "vendor supplier invoice bill money fund contractor carrier freelancer"),
@@ -239,19 +270,24 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "an agent that reads what third parties wrote",
     names: list("prompt injection|untrusted content"),
     phrases: list(
-      "the web|untrusted input|public forum|community forum|forum post|social media|bug report|inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|customer email|email triage|" +
-        "web browsing|browse the web|web search|scrape|scraping|crawl|" +
+      "from the web|against the web|untrusted input|public forum|community forum|forum post|bug report|" +
+        "inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|" +
+        "customer email|email triage|web browsing|browse the web|web search|scrape|scraping|crawl|" +
         "support ticket|customer review|uploaded document|shared document|attachment|knowledge base|" +
-        "e mail triage|browser agent|web page|web site|website|webpage|zendesk|github issue|scraper|web crawler|RAG|retrieval augmented generation",
+        "e mail triage|browser agent|zendesk|github issue|scraper|web crawler|RAG|" +
+        "retrieval augmented generation",
     ),
     pairs: [
       pair(
-        "read triage answer summarise summarize process reply sort parse open review respond handle digest classify scan ingest",
-        "email mail inbox ticket complaint review message attachment document pdf invoice issue webpage website page submission comment upload resume cv letter",
+        "read triage answer summarise summarize process reply sort parse open review respond handle " +
+          "digest classify scan ingest",
+        "email mail inbox ticket complaint review message attachment document pdf invoice issue webpage " +
+          "website page submission comment upload resume cv letter",
       ),
       pair("negotiate correspond", "email mail"),
       pair("email message write", "us"),
-      pair("shop browse crawl", "web internet"),
+      pair("shop browse crawl scrape visit read search", "web internet website webpage site page"),
+      pair("monitor read watch", "social"),
       pair("upload submit file", "document pdf attachment issue form"),
       pair("arrive come receive", "email mail"),
       pair("pdf document file image", "upload submit"),

@@ -8,34 +8,43 @@ export type Place = Home | "other";
 const list = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
 
 const STATES = list(
-  "alabama|alaska|arizona|arkansas|california|colorado|connecticut|delaware|florida|georgia|hawaii|idaho|illinois|indiana|iowa|" +
-    "kansas|kentucky|louisiana|maine|maryland|massachusetts|michigan|minnesota|mississippi|missouri|montana|nebraska|nevada|" +
-    "new hampshire|new jersey|new mexico|new york|north carolina|north dakota|ohio|oklahoma|oregon|pennsylvania|rhode island|" +
+  "alabama|alaska|arizona|arkansas|california|colorado|connecticut|delaware|florida|georgia|hawaii|idaho|" +
+    "illinois|indiana|iowa|" +
+    "kansas|kentucky|louisiana|maine|maryland|massachusetts|michigan|minnesota|mississippi|missouri|montana|" +
+    "nebraska|nevada|" +
+    "new hampshire|new jersey|new mexico|new york|north carolina|north dakota|ohio|oklahoma|oregon|" +
+    "pennsylvania|rhode island|" +
     "south carolina|south dakota|tennessee|texas|utah|vermont|virginia|washington|west virginia|wisconsin|wyoming",
 );
 
 export const CALIFORNIA = list(
-  "california|californian|calif|golden state|socal|los angeles|san francisco|san diego|sacramento|san jose|fresno|oakland|" +
-    "long beach|anaheim|bakersfield|palo alto|santa clara|santa monica|santa barbara|menlo park|mountain view|cupertino|" +
+  "california|californian|calif|golden state|socal|los angeles|san francisco|san diego|sacramento|san jose|" +
+    "fresno|oakland|" +
+    "long beach|anaheim|bakersfield|palo alto|santa clara|santa monica|santa barbara|menlo park|" +
+    "mountain view|cupertino|" +
     "sunnyvale|berkeley|pasadena|irvine|malibu|hollywood|Napa|silicon valley|bay area|orange county",
 );
 
 /** Adjectives of the EEA: of a place that is named beside another they tell only with people or an organization. */
 const EU_ADJECTIVES = list(
-  "european|french|german|italian|dutch|spanish|austrian|belgian|bulgarian|croatian|czech|danish|estonian|finnish|greek|hungarian|" +
+  "european|french|german|italian|dutch|spanish|austrian|belgian|bulgarian|croatian|czech|danish|estonian|" +
+    "finnish|greek|hungarian|" +
     "irish|latvian|lithuanian|maltese|portuguese|romanian|slovak|slovenian|swedish|icelandic|norwegian|scandinavian",
 );
 const EU_CITIES = list(
   "berlin|munich|hamburg|frankfurt|Cologne|stuttgart|düsseldorf|leipzig|paris|lyon|marseille|toulouse|madrid|barcelona|" +
     "seville|rome|milan|turin|firenze|milano|roma|bologna|amsterdam|rotterdam|the hague|utrecht|eindhoven|vienna|" +
-    "wien|brussels|antwerp|ghent|dublin|Cork|lisbon|porto|warsaw|kraków|krakow|wroclaw|wrocław|gdansk|prague|praha|brno|stockholm|" +
+    "wien|brussels|antwerp|ghent|dublin|Cork|lisbon|porto|warsaw|kraków|krakow|wroclaw|wrocław|gdansk|prague|" +
+    "praha|brno|stockholm|" +
     "gothenburg|malmö|copenhagen|aarhus|helsinki|budapest|bucharest|athens|thessaloniki|zagreb|ljubljana|bratislava|" +
     "vilnius|riga|tallinn|oslo|bergen|reykjavik|münchen|köln",
 );
 
 const OTHER_CITIES = list(
-  "london|manchester|leeds|birmingham|glasgow|edinburgh|bristol|liverpool|ontario|toronto|montreal|vancouver|calgary|ottawa|" +
-    "edmonton|sydney|melbourne|brisbane|Perth|auckland|são paulo|sao paulo|zurich|zürich|geneva|basel|tel aviv|lagos|nairobi|" +
+  "london|manchester|leeds|birmingham|glasgow|edinburgh|bristol|liverpool|ontario|toronto|montreal|vancouver|" +
+    "calgary|ottawa|" +
+    "edmonton|sydney|melbourne|brisbane|Perth|auckland|são paulo|sao paulo|zurich|zürich|geneva|basel|" +
+    "tel aviv|lagos|nairobi|" +
     "dubai|istanbul|manila|jakarta|tokyo|osaka|mumbai|delhi|bangalore",
 );
 /** A town in the United States may have the name of one of these; the state tells. */
@@ -52,10 +61,14 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
     ...STATES.filter((state) => state !== "georgia"),
     ...CALIFORNIA,
     ...list(
-      "US|USA|worldwide|around the world|in the us|the us|us based|us only|us customer|us consumer|us resident|us citizen|usa|united states|" +
-        "america|american|nationwide|new england|midwest|all 50 states|fifty states|lower 48|puerto rico|manhattan|brooklyn|Queens|nyc|" +
-        "chicago|houston|dallas|austin|boston|seattle|miami|tampa|orlando|atlanta|denver|philadelphia|pittsburgh|detroit|phoenix|" +
-        "minneapolis|nashville|las vegas|salt lake city|baltimore|cleveland|milwaukee|san antonio|kansas city|new orleans",
+      "US|USA|worldwide|around the world|in the us|the us|us based|us only|us customer|us consumer|" +
+        "us resident|us citizen|usa|united states|" +
+        "america|american|nationwide|new england|midwest|all 50 states|fifty states|lower 48|puerto rico|" +
+        "manhattan|brooklyn|Queens|nyc|" +
+        "chicago|houston|dallas|austin|boston|seattle|miami|tampa|orlando|atlanta|denver|philadelphia|" +
+        "pittsburgh|detroit|phoenix|" +
+        "minneapolis|nashville|las vegas|salt lake city|baltimore|cleveland|milwaukee|san antonio|" +
+        "kansas city|new orleans",
     ),
   ],
   "us-ca": CALIFORNIA,
@@ -63,10 +76,14 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
     ...EU_ADJECTIVES,
     ...EU_CITIES,
     ...list(
-      "eu|eea|worldwide|around the world|europe|european union|schengen|dach|emea|eurozone|austria|belgium|bulgaria|croatia|cyprus|czechia|czech republic|" +
-        "denmark|estonia|finland|france|germany|greece|hungary|ireland|italy|latvia|lithuania|luxembourg|malta|netherlands|" +
-        "holland|poland|portugal|romania|slovakia|slovenia|spain|sweden|iceland|liechtenstein|norway|nordic|scandinavia|benelux|" +
-        "baltic|deutschland|österreich|españa|italia|nederland|polska|sverige|danmark|bavaria|catalonia|mallorca|ibiza|canary islands|tuscany|andalusia",
+      "eu|eea|worldwide|around the world|europe|european union|schengen|dach|emea|eurozone|austria|belgium|" +
+        "bulgaria|croatia|cyprus|czechia|czech republic|" +
+        "denmark|estonia|finland|france|germany|greece|hungary|ireland|italy|latvia|lithuania|luxembourg|" +
+        "malta|netherlands|" +
+        "holland|poland|portugal|romania|slovakia|slovenia|spain|sweden|iceland|liechtenstein|norway|nordic|" +
+        "scandinavia|benelux|" +
+        "baltic|deutschland|österreich|españa|italia|nederland|polska|sverige|danmark|bavaria|catalonia|" +
+        "mallorca|ibiza|canary islands|tuscany|andalusia",
     ),
   ],
   /** Places outside both: naming only these speaks against packs with a home. */
@@ -74,10 +91,13 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
     ...OTHER_CITIES,
     ...list(
       "uk|united kingdom|britain|british|england|scotland|wales|cornwall|yorkshire|nhs|canada|canadian|quebec|alberta|" +
-        "british columbia|manitoba|saskatchewan|nova scotia|australia|australian|new south wales|queensland|new zealand|japan|" +
+        "british columbia|manitoba|saskatchewan|nova scotia|australia|australian|new south wales|queensland|" +
+        "new zealand|japan|" +
         "japanese|india|indian|China|chinese|singapore|hong kong|taiwan|brazil|brazilian|mexico|mexican|latin america|" +
-        "latin american|south america|south american|central america|central american|peru|colombia|argentina|chile|switzerland|" +
-        "swiss|israel|korea|south africa|nigeria|kenya|egypt|uae|saudi arabia|qatar|Turkey|ukraine|russia|philippines|indonesia|" +
+        "latin american|south america|south american|central america|central american|peru|colombia|" +
+        "argentina|chile|switzerland|" +
+        "swiss|israel|korea|south africa|nigeria|kenya|egypt|uae|saudi arabia|qatar|Turkey|ukraine|russia|" +
+        "philippines|indonesia|" +
         "malaysia|thailand|vietnam|pakistan|bangladesh|bermuda|apac",
     ),
   ],
@@ -86,7 +106,8 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
 const codes = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** State codes, as they are written in a text; not PR, which is pull requests more often than Puerto Rico. */
 const STATE_CODES = codes(
-  "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD " +
+  "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH " +
+    "OK OR PA RI SC SD " +
     "TN TX UT VT VA WA WV WI WY DC",
 );
 const EU_CODES = codes("AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU NL PL PT RO SK SI ES SE IS LI NO EU");
@@ -182,8 +203,10 @@ const stateFollows = (reading: Reading, phrase: string, last: number): boolean =
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** People and organizations: "French customers" are in France, as a French novel need not be. */
 const PEOPLE = words(
-  "customer client user citizen resident consumer patient employee worker subsidiary company firm bank market branch office law " +
-    "regulator business retailer hospital insurer airline guest traveller school university manufacturer startup team visitor " +
+  "customer client user citizen resident consumer patient employee worker subsidiary company firm bank " +
+    "market branch office law " +
+    "regulator business retailer hospital insurer airline guest traveller school university manufacturer " +
+    "startup team visitor " +
     "member merchant supplier shop store clinic public people person subject authority government entity",
 );
 const LANGUAGE = words(

@@ -131,6 +131,7 @@ const FILLERS = new Set(
     "those other more unpaid overdue incoming inbound"
   ).split(" "),
 );
+const NUMBER = /^\p{N}+$/u;
 const PAIR_REACH = 5;
 
 /** Where a verb stands with its object, not denied, or null. */
@@ -151,7 +152,7 @@ const objectOf = (reading: Reading, verb: number, objects: ReadonlySet<string>):
     const word = reading.stems[at];
     if (word === undefined || reading.begins.has(at) || isNegation(word)) return null;
     if (objects.has(word) && !reading.masked.has(at)) return at;
-    if (!FILLERS.has(word) && ++others > 1) return null;
+    if (!FILLERS.has(word) && !NUMBER.test(word) && ++others > 1) return null;
   }
   return null;
 };

@@ -59,6 +59,8 @@ describe("words that mean something else lead to no pack", () => {
     "10K race organizer in Boston",
     "Agents make function calls and summarise video calls for users",
     "Text-to-SQL and text analysis for customers",
+    "Reads bill.txt; delivers API callbacks to users; writes user stories",
+    "Mobile phone customers in Japan; websites for florists; a method that prescribes stand-ups",
     "Closed on federal holidays; parcels by Federal Express",
     "Shift scheduling for servers and bartenders",
     "Permission slips, clearance sales, customs clearance, rag dolls",

@@ -98,14 +98,19 @@ export const TOOL_RULES: readonly ToolRule[] = [
   rule("system.deploy", "release ship", "version build app application service package image firmware code"),
   rule(
     "system.change",
-    "restart reboot scale configure apply migrate execute run exec install uninstall patch provision terminate drain destroy start stop kill pause resume invoke launch rebuild rerun trigger reset vacuum",
-    "terraform kubectl helm kubernetes server service cluster command shell script sql query code config configuration instance database container job workflow pipeline migration bash python pod node process function lambda vm host chart index branch table",
+    "restart reboot scale configure apply migrate execute run exec install uninstall patch provision " +
+      "terminate drain destroy start stop kill pause resume invoke launch rebuild rerun trigger reset " +
+      "vacuum",
+    "terraform kubectl helm kubernetes server service cluster command shell script sql query code config " +
+      "configuration instance database container job workflow pipeline migration bash python pod node " +
+      "process function lambda vm host chart index branch table",
   ),
   rule("system.change", "block unblock isolate open close forward", "ip host port firewall endpoint domain"),
   maybe(
     "system.change",
     "toggle turn switch lock unlock set flush push merge evaluate",
-    "flag feature light device door cache commit remote branch repo repository pull javascript expression script thermostat",
+    "flag feature light device door cache commit remote branch repo repository pull javascript " +
+      "expression script thermostat",
   ),
   rule(
     "system.change",
@@ -146,7 +151,9 @@ export const TOOL_RULES: readonly ToolRule[] = [
   rule("record.delete", "delete remove cancel archive void discard trash unsubscribe rm unfollow"),
   rule(
     "record.update",
-    "update edit modify set change patch append reschedule rename move assign close reopen tag mark resolve merge confirm complete write save toggle replace upsert dismiss finalize transition discharge adjust fill overwrite",
+    "update edit modify set change patch append reschedule rename move assign close reopen tag mark " +
+      "resolve merge confirm complete write save toggle replace upsert dismiss finalize transition " +
+      "discharge adjust fill overwrite",
   ),
   rule(
     "record.create",
@@ -158,7 +165,9 @@ export const TOOL_RULES: readonly ToolRule[] = [
   // What may be one or the other, and words that are nouns as often: a person says.
   maybe(
     "record.update",
-    "pin unpin star mute freeze flag increase decrease upgrade downgrade renew acknowledge moderate hire withdraw sign approve reject deny accept decline apply like follow subscribe increment reset push pull lock unlock pause resume escalate hangup",
+    "pin unpin star mute freeze flag increase decrease upgrade downgrade renew acknowledge moderate hire " +
+      "withdraw sign approve reject deny accept decline apply like follow subscribe increment reset push " +
+      "pull lock unlock pause resume escalate hangup",
   ),
   maybe(
     "record.create",
@@ -171,7 +180,9 @@ export const TOOL_RULES: readonly ToolRule[] = [
   ),
   rule(
     "data.read",
-    "get list read search find fetch lookup query view show check retrieve describe count browse look inspect summarize download see load scan status history navigate screenshot preview explain suggest compare scrape crawl calculate validate estimate ping whoami diff tail glob grep",
+    "get list read search find fetch lookup query view show check retrieve describe count browse look " +
+      "inspect summarize download see load scan status history navigate screenshot preview explain suggest " +
+      "compare scrape crawl calculate validate estimate ping whoami diff tail glob grep",
   ),
   maybe("data.read", "open"),
 ];
@@ -179,7 +190,8 @@ export const TOOL_RULES: readonly ToolRule[] = [
 /** Verbs that are nouns as often: in second place they are one, as in update_phone_number. */
 export const NOUN_VERBS: ReadonlySet<string> = new Set(
   words(
-    "phone text email mail message comment tweet dm bill order release issue file record copy post request process log book cash lock",
+    "phone text email mail message comment tweet dm bill order release issue file record copy post " +
+      "request process log book cash lock",
   ),
 );
 
@@ -190,7 +202,8 @@ export const READING_NOUNS: ReadonlySet<string> = new Set(
 
 /** Verbs that are hardly ever nouns, for the end of a name: the object stands first, as in view_update or db_backup_restore. */
 export const LAST_VERBS: readonly string[] = words(
-  "update set push reset clear rebuild write add append delete remove create insert send cancel restore restart deactivate disable " +
+  "update set push reset clear rebuild write add append delete remove create insert send cancel restore " +
+    "restart deactivate disable " +
     "enable revoke purge drop truncate modify replace upsert save publish submit run execute edit",
 );
 
@@ -224,7 +237,8 @@ export const DATA_CLASS_WORDS: readonly (readonly [data_class: string, words: re
   [
     "personal",
     words(
-      "customer user person contact phone address email name ssn birth dob passport employee recipient recipients patient student applicant candidate lead member participant participants attendee",
+      "customer user person contact phone address email name ssn birth dob passport employee recipient " +
+        "recipients patient student applicant candidate lead member participant participants attendee",
     ),
   ],
 ];
@@ -260,5 +274,6 @@ export const DATA_CLASS_PAIRS: readonly (readonly [
 
 /** Words of a reading tool that brings in what third parties wrote. */
 export const THIRD_PARTY_WORDS: readonly string[] = words(
-  "email mail inbox web webpage url website page search ticket review comment message channel file document attachment feed rss browse scrape calendar invoice",
+  "email mail inbox web webpage url website page search ticket review comment message channel file " +
+    "document attachment feed rss browse scrape calendar invoice",
 );
