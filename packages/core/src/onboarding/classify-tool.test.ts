@@ -49,6 +49,7 @@ describe("a tool that only reads stays one", () => {
     ["get_file_contents", SURE],
     ["charge_list", UNSURE],
     ["order_search", UNSURE],
+    ["order_item_list", UNSURE],
     ["open_url", UNSURE],
   ])("%s (sure: %s)", (name, sure) => {
     const tool = classifyTool({ name });
@@ -64,6 +65,10 @@ describe("a tool that only reads stays one", () => {
   ])("%s, which says %j", (name, description) => {
     expect(classifyTool({ name, description }).type).toBe("data.read");
   });
+});
+
+test("the word that tells is one of the name", () => {
+  expect(classifyTool({ name: "order_item_list" }).because).toBe('"list" at the name\'s end.');
 });
 
 describe("names as servers give them", () => {

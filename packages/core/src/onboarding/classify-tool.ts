@@ -91,7 +91,7 @@ const READS: Match = {
     nouns: [],
     unsure: false,
   },
-  verb: "reading",
+  verb: "",
   noun: null,
 };
 
@@ -209,7 +209,7 @@ const verdictOn = (tool: Tool, name: readonly string[], told: readonly string[])
   if (both !== null) return said(both, name.slice(0, LEADING_WORDS_MAX).some(isVerb) ? 0.9 : 0.7, "in the name");
   const alone = matchIn(lead, name, false);
   if (alone !== null && alone.rule.type !== "data.read" && endsReading(name))
-    return said(READS, 0.5, "at the name's end");
+    return said({ ...READS, verb: name.at(-1) ?? "" }, 0.5, "at the name's end");
   const helped = matchIn(lead, [...object, ...told.slice(0, 40)], true);
   if (helped !== null && isStricter(helped, alone)) return said(helped, 0.5, "in the name and what is said of it");
   if (alone !== null) return doing(alone, name) ?? said(alone, 0.7, "in the name");
@@ -301,9 +301,12 @@ const NO_VERBS = new Set(["status", "history", "screenshot"].map(stem));
 /** "get_update_history" and "get_run" read. */
 const OFTEN_NOUNS = new Set(["update", "set", "run"]);
 
-/** "order_search" and "charge_list" read, though they begin with a noun that is a verb as well. */
+/** "order_search" and "charge_item_list" read, though they begin with a noun that is a verb as well. */
 const endsReading = (name: readonly string[]): boolean =>
-  name.length === 2 && READING.has(name[1] ?? "") && OBJECTS_FIRST.has(name[0] ?? "");
+  name.length > 1 &&
+  READING.has(name.at(-1) ?? "") &&
+  OBJECTS_FIRST.has(name[0] ?? "") &&
+  name.every((word) => OBJECTS_FIRST.has(word) || !ACTING.has(word));
 const OBJECTS_FIRST = new Set([...NOUN_VERBS, "charge", "refund", "export", "backup", "call", "transfer"].map(stem));
 
 /** Whether the rule with an object says something other than a mere record or read. */
