@@ -41,7 +41,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("hipaa|phi|protected health information"),
     phrases: list(
-      "phase i trial|phase ii trial|phase iii trial|health center|health centre|hearing aid|audiologist|" +
+      "outpatient|inpatient|discharge summary|rehab center|rehab clinic|" +
+        "phase i trial|phase ii trial|phase iii trial|health center|health centre|hearing aid|audiologist|" +
         "telemed|healthcare|health care|hospital|clinic|patient|medical|medicine|telehealth|telemedicine|" +
         "pharmacy|pharmacist|physician|doctor|nurse|dental|dentist|therapist|diagnosis|prescription|" +
         "health insurance|health plan|health record|ehr|emr|electronic health record|lab result|medicare|" +
@@ -63,7 +64,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("tcpa|do not call|dnc|robocall"),
     phrases: list(
-      "phone callback|callback request|schedule callback|txt reminder|txt message|by txt|call centre|" +
+      "phone receptionist|virtual receptionist|ai receptionist|" +
+        "phone callback|callback request|schedule callback|txt reminder|txt message|by txt|call centre|" +
         "call center|callcentre|callcenter|contact centre|contact center|phone call|telephone|" +
         "telemarketing|outbound call|outbound calling|cold call|cold calling|automated calling|dialer|" +
         "dialler|autodialer|voice agent|ai voice|voice bot|voicebot|ivr|sms|text message|texting|" +
@@ -151,7 +153,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "decisions about people by a model, or the training of one",
     names: list("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
     phrases: list(
-      "limit increase|decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|" +
+      "loan origination|" +
+        "limit increase|decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|" +
         "credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
         "candidate screening|cv screening|tenant screening|exam grading|grading exam|applicant|" +
         "resume screening|approve loan|deny loan|loan application|loan decision|mortgage|lending|" +
@@ -198,7 +201,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     home: "us",
     names: list("fedramp|govcloud"),
     phrases: list(
-      "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government|" +
+      "federal civilian|us federal|federal program|" +
+        "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government|" +
         "department of veterans affairs|veterans affairs|department of energy|" +
         "department of homeland security|department of state|federal department|nasa|gsa|usda|" +
         "civilian agency|federal workload",
@@ -212,13 +216,16 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "actions on systems and infrastructure",
     names: list("nist csf|iso 27001|cybersecurity framework"),
     phrases: list(
-      "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|" +
+      "soc automation|cyber security|cybersecurity|" +
+        "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|" +
         "production database|server|terraform|cloud account|incident response|change management|" +
         "it operation|sysadmin|ci cd|gitops|auto merge|argocd|firewall|firewall rule|pagerduty|" +
         "incident commander|incident responder|security operation|soc analyst|aws account|" +
         "production environment|release pipeline",
     ),
     pairs: [
+      pair("restore recover", "database server system backup"),
+      pair("database server", "backup"),
       pair(
         "patch reboot restart scale isolate configure provision",
         "server pod host machine cluster vm instance database endpoint firewall node",
@@ -235,7 +242,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "rights, identities or spending limits of agents",
     names: list("iam|identity and access management"),
     phrases: list(
-      "password rotation|access management|identity management|user provisioning|provision user|" +
+      "procure to pay|" +
+        "password rotation|access management|identity management|user provisioning|provision user|" +
         "permission|role assignment|okta|entra|" +
         "active directory|single sign on|sso|password reset|spending limit|delegation limit|" +
         "wire transfer|procurement|purchase order|payroll|treasury|wiring money|" +
@@ -262,6 +270,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     phrases: list(
       "datadog|grafana|prometheus|new relic|monitoring|telemetry|observability|audit logging|splunk|opentelemetry",
     ),
+    pairs: [pair("monitor", "server system sensor device log metric machine network infrastructure transaction host")],
     data_classes: [],
     actions: ["system.deploy", "system.change", "data.export", "data.delete", "payment.transfer"],
   },
@@ -270,7 +279,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "an agent that reads what third parties wrote",
     names: list("prompt injection|untrusted content"),
     phrases: list(
-      "from the web|against the web|untrusted input|public forum|community forum|forum post|bug report|" +
+      "bug bounty|" +
+        "from the web|against the web|untrusted input|public forum|community forum|forum post|bug report|" +
         "inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|" +
         "customer email|email triage|web browsing|browse the web|web search|scrape|scraping|crawl|" +
         "support ticket|customer review|uploaded document|shared document|attachment|knowledge base|" +
@@ -279,12 +289,13 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     ),
     pairs: [
       pair(
-        "read triage answer summarise summarize process reply sort parse open review respond handle " +
+        "read triage answer summarise summarize process reply sort parse review respond handle " +
           "digest classify scan ingest",
         "email mail inbox ticket complaint review message attachment document pdf invoice issue webpage " +
           "website page submission comment upload resume cv letter",
       ),
       pair("negotiate correspond", "email mail"),
+      pair("open", "attachment email mail pdf link"),
       pair("email message write", "us"),
       pair("shop browse crawl scrape visit read search", "web internet website webpage site page"),
       pair("monitor read watch", "social"),
