@@ -122,6 +122,15 @@ describe("verbs and their objects are found however they are put", () => {
     ["Reads all incoming e-mails", ["provenance"]],
     ["Summarises PDFs that clients upload", ["provenance"]],
     ["Summarizes product reviews", ["provenance"]],
+    ["Crawls 4,000 websites", ["provenance"]],
+    ["Checks drafts against the web", ["provenance"]],
+    ["Freezes cards that were stolen", ["pci"]],
+    ["Handles claims and suggests grades", ["ai"]],
+    ["Pays carriers in the lower 48 states", ["iam"]],
+    ["Monitors machines", ["mon"]],
+    ["Opens maintenance tickets", []],
+    ["Restores databases", ["csf"]],
+    ["Drafts discharge summaries", ["hipaa"]],
   ])("%s: %j", (description, expected) => {
     expect(packs(description)).toEqual(expected);
   });
