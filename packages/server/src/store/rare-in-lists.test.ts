@@ -1,4 +1,4 @@
-/** What is rare in an organization's history is found without reading all of it. Source: migration 0017. */
+/** What is rare in an organization's history is found without reading all of it. Source: migrations 0017 and 0021. */
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
@@ -15,8 +15,8 @@ const many = 5_000;
 beforeAll(async () => {
   await db.query(
     `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
-     select $1, n, 'aud_' || n, case n when 1 then 'user_removed' when 2 then 'delivery_failed' else 'decided' end, 'system', now(), '{}', ''
-     from generate_series(1, $2::integer) as n`,
+     select $1, n, 'aud_' || n, case n when 1 then 'user_removed' when 2 then 'delivery_failed' else 'decided' end,
+       case when n in (3, 4) then 'usr_1' when n % 2 = 0 then 'key_1' else 'system' end, now(), '{}', '' from generate_series(1, $2::integer) as n`,
     [org_id, many],
   );
   await db.query(
@@ -45,6 +45,25 @@ async function rowsRead(list: (query: Query) => Promise<unknown>): Promise<numbe
 
 test.each(["user_removed", "delivery_failed", "key_created"] as const)("audit rows of type %s", async (type) => {
   expect(await rowsRead((query) => readTrailPage(query, org_id, { type }, null, 51))).toBeLessThan(10);
+});
+
+test("audit rows of one person, or of nobody", async () => {
+  for (const [actor, seqs] of [
+    ["usr_1", [4, 3]],
+    ["usr_2", []],
+    ["open_mode", []],
+  ] as const) {
+    const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
+    expect(await rowsRead(list), actor).toBeLessThan(10);
+    expect((await db.tenant(org_id, list)).rows.map(({ seq }) => seq)).toEqual(seqs);
+    const decided = (query: Query) => readTrailPage(query, org_id, { actor, type: "decided" }, 4, 51);
+    expect(await rowsRead(decided), actor).toBeLessThan(10);
+    expect((await db.tenant(org_id, decided)).rows.map(({ seq }) => seq)).toEqual(seqs.slice(1));
+  }
+  for (const actor of ["system", "key_1"]) {
+    const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
+    expect((await db.tenant(org_id, list)).rows, actor).toHaveLength(51);
+  }
 });
 
 test("intents that were decided in shadow, or in test mode", async () => {
