@@ -127,8 +127,10 @@ export const limits = {
   people_per_organization_max: 1_000,
   /** Those that can still be accepted. Each is a mail to an address that somebody named. */
   open_invitations_per_organization_max: 100,
-  /** To one address, whichever organizations send them: more wait for the next minute. */
-  invitation_mails_per_minute_max: 3,
+  /** To one address, of invitations and of signups each, whoever asks for them: more wait for the next minute. */
+  link_mails_per_minute_max: 3,
+  /** A signup's mail that had to wait for longer is dropped: strangers can ask for any number, and waiting ones take work. */
+  signup_mail_wait_seconds_max: 600,
   passkeys_per_person_max: 20,
   passkey_challenge_seconds: 300,
   sso_domains_max: 20,

@@ -54,7 +54,7 @@ export const peopleOperations = {
     ...postOutside,
     path: "/v1/auth/signup",
     summary: "Ask for an organization and its first admin",
-    description: "Sends a mail with a link. Link and password together make the organization (verify-email).",
+    description: `Mails a link; with the password it makes the organization (verify-email). More than ${limits.link_mails_per_minute_max} a minute to an address wait.`,
     auth: "none",
     rate: "authentication",
     body: SignupInput,
@@ -310,7 +310,7 @@ export const peopleOperations = {
     summary: "Invite a person with a role",
     description:
       "Sends a mail with a link that serves for a week; inviting the same address again replaces it. Of more than " +
-      `${limits.invitation_mails_per_minute_max} mails a minute to one address the others wait. At most ${limits.open_invitations_per_organization_max} invitations are open: 409.`,
+      `${limits.link_mails_per_minute_max} mails a minute to one address the others wait. At most ${limits.open_invitations_per_organization_max} invitations are open: 409.`,
     auth: ["admin"],
     body: InvitationInput,
     idempotent: true,

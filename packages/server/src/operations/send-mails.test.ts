@@ -145,6 +145,43 @@ test("an address gets three invitation mails a minute, whoever sends them; then 
   expect(stand).toHaveLength(2);
 });
 
+test("an address gets three signup mails a minute, whoever asks and whether or not it is known; what waits long is dropped", async () => {
+  refusing = false;
+  await database.db.query("delete from mails");
+  const { org_id } = await testOrganization(database.db);
+  const at = formatTimestampUs(clock.now_us());
+  const known = {
+    org_id,
+    user_id: "usr_known",
+    email: "known@example.com",
+    role: "reviewer",
+    password_hash: null,
+  } as const;
+  await database.db.system((query) => insertPerson(query, { ...known, created_at: at }));
+  for (const to of ["known@example.com", "unknown@example.com"]) {
+    // As from anywhere: the limit of one client address is another matter.
+    offset_us += 61_000_000;
+    const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
+    for (let n = 0; n < 5; n++) {
+      const before = { got: got(), put_off: await putOff() };
+      expect((await signup(n % 2 ? to : to.toUpperCase())).status).toBe(202);
+      await expect.poll(async () => got() > before.got || (await putOff()) > before.put_off).toBe(true);
+    }
+    expect(got()).toBe(3);
+    await pass(61);
+    await expect.poll(async () => (await waiting()).length).toBe(0);
+    expect(got()).toBe(5);
+  }
+  const to = "flooded@example.com";
+  offset_us += 61_000_000;
+  for (let n = 0; n < 5; n++) await signup(to);
+  await expect.poll(putOff).toBe(2);
+  await database.db.query("update mails set created_at = now() - interval '601 seconds', due_at = now()");
+  await sendMails(node.runtime);
+  await expect.poll(async () => (await waiting()).length).toBe(0);
+  expect(sent.filter((mail) => mail.to === to)).toHaveLength(3);
+});
+
 /** Mails that were looked at and are to wait. */
 async function putOff(): Promise<number> {
   const rows = await database.db.query("select from mails where due_at > now() + interval '1 second' and attempts = 0");

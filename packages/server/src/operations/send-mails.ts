@@ -42,11 +42,12 @@ async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Prom
     const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
     const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content, attempts > 0));
     const wait_seconds = mail === null ? 0 : await secondsToWait(runtime, kind as MailKind, mail.to);
-    if (wait_seconds > 0) {
+    const dropped = wait_seconds > 0 && kind === "signup" && due.age_seconds > limits.signup_mail_wait_seconds_max;
+    if (wait_seconds > 0 && !dropped) {
       await runtime.db.system((query) => putOffMail(query, mail_id, wait_seconds));
       return;
     }
-    if (mail !== null) await runtime.mailer.send(mail, stop);
+    if (mail !== null && !dropped) await runtime.mailer.send(mail, stop);
     await runtime.db.system((query) => deleteMail(query, mail_id));
     runtime.metrics.mailed("dealt_with");
     // Mails that nobody gets are told alike, or the log would say whose addresses are known.
@@ -73,17 +74,18 @@ async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Prom
 
 /**
  * How long an address is left alone; 0: the mail may go. Whoever may invite may invite anybody, again and again, and where
- * signing up is open that is everybody. What waits is gone once its invitation was replaced or withdrawn.
+ * signing up is open that is everybody, who may sign up in anybody's name besides. What waits is gone once its invitation was
+ * replaced or withdrawn. Each kind has its own count: signups in somebody's name hold up no invitation.
  */
 async function secondsToWait(
   { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
   kind: MailKind,
   to: string,
 ): Promise<number> {
-  if (kind !== "invitation") return 0;
-  const bucket = `mail ${sha256Hex(emailKey(to))}`;
+  if (kind !== "invitation" && kind !== "signup") return 0;
+  const bucket = `mail ${kind} ${sha256Hex(emailKey(to))}`;
   const now_ms = Math.floor(clock.now_us() / 1000);
-  const taken = await rateWindows.take(bucket, limits.invitation_mails_per_minute_max, now_ms);
+  const taken = await rateWindows.take(bucket, limits.link_mails_per_minute_max, now_ms);
   return taken.allowed ? 0 : taken.retry_after;
 }
 

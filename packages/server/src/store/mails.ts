@@ -19,6 +19,8 @@ export interface DueMail {
   readonly sealed: string;
   /** Earlier attempts. */
   readonly attempts: number;
+  /** Since it was written. */
+  readonly age_seconds: number;
 }
 
 /** Writes a mail in the transaction that makes it true. System scope. */
@@ -44,7 +46,8 @@ export function claimMails(
      where mail_id in (
        select mail_id from mails where due_at <= now() order by array_position($3::text[], kind), due_at
        limit $2::integer for update skip locked)
-     returning mail_id, kind, sealed, attempts - 1 as attempts`,
+     returning mail_id, kind, sealed, attempts - 1 as attempts,
+       greatest(0, extract(epoch from now() - created_at))::integer as age_seconds`,
     [lease_seconds, limit, first],
   );
 }
