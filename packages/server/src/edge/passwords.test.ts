@@ -12,6 +12,14 @@ test("a password fits its own hash, another does not, and nobody's hash fits not
   expect(await passwords.hash("pässwörd 🗝")).not.toBe(hash);
 });
 
+test("a letter is the same from whichever keyboard: composed, or with its accent apart", async () => {
+  const passwords = createPasswords();
+  const [composed, apart] = ["pässwörd", "pässwörd"].map((text, n) => text.normalize(n === 0 ? "NFC" : "NFD"));
+  expect(composed).not.toBe(apart);
+  expect(await passwords.verify(await passwords.hash(composed as string), apart as string)).toBe(true);
+  expect(await passwords.verify(await passwords.hash(apart as string), composed as string)).toBe(true);
+});
+
 test("more than can be hashed in time are refused at once, and those before them are answered", async () => {
   const passwords = createPasswords();
   const results = await Promise.allSettled(Array.from({ length: 110 }, () => passwords.hash("x")));

@@ -26,7 +26,7 @@ export function createPasswords(): Passwords {
 
   return {
     async hash(password) {
-      return queued(() => hash(password, options));
+      return queued(() => hash(asTyped(password), options));
     },
     async verify(known, password) {
       nobody ??= hash("nobody's", options).catch((error: unknown) => {
@@ -34,8 +34,13 @@ export function createPasswords(): Passwords {
         throw error;
       });
       const compared = known ?? (await nobody);
-      const right = await queued(() => verify(compared, password));
+      const right = await queued(() => verify(compared, asTyped(password)));
       return right && known !== null;
     },
   };
+}
+
+/** "ü" is one code point or two by the keyboard it was typed on: the same to whoever types it (RFC 8265, section 4.2). */
+function asTyped(password: string): string {
+  return password.normalize("NFC");
 }
