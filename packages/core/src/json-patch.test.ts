@@ -30,6 +30,12 @@ test.each([
   expect(applyPatch<object>(document, [operation])).toMatchObject({ ok: false, index: 0 });
 });
 
+test("a path that leads nowhere is told with what to write instead, the empty one too", () => {
+  const refusal = (path: string) => applyPatch({ a: 1 }, [{ op: "replace", path, value: 1 }]);
+  expect(refusal("")).toMatchObject({ message: "the whole content is no place in it: name a member, such as /amount" });
+  expect(refusal("a")).toMatchObject({ message: "a is not a place in the content: write a JSON Pointer" });
+});
+
 test("what no operation leads through is shared, and nothing of the document is changed", () => {
   const document = { rows: [1, 2], a: { b: [{ c: 1 }, { d: 1 }], e: {} } };
   const before = JSON.stringify(document);

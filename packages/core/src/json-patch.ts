@@ -73,7 +73,8 @@ export function applyPatch<T>(document: T, operations: readonly PatchOperation[]
 export function applyTo(draft: Draft, operation: PatchOperation): string | null {
   const names = pointerNames(operation.path);
   const last = names.pop();
-  if (last === undefined || !pointer.test(operation.path)) return `${operation.path} is not a place in the content`;
+  if (last === undefined) return "the whole content is no place in it: name a member, such as /amount";
+  if (!pointer.test(operation.path)) return `${operation.path} is not a place in the content: write a JSON Pointer`;
   if (last === "__proto__" || names.includes("__proto__")) return "__proto__ is never a field";
   const found = valueAt(draft.document, names);
   if (typeof found !== "object" || found === null) return `nothing stands at the parent of ${operation.path}`;
