@@ -1,5 +1,5 @@
 import { type LoginInput, limits } from "@countersign/contract";
-import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { findPerson, lockPerson, type Person } from "../store/people.ts";
 import { countMfaFailure, deleteSessions, endLogin, readMfaFailures } from "../store/sessions.ts";
@@ -37,7 +37,8 @@ export async function verifySecondFactor(
   const begun = await runtime.db.system(async (query) => {
     const waiting = token === null ? undefined : await findSession(runtime, query, token);
     if (waiting === undefined) throw new Fault("missing_api_key");
-    if (!waiting.mfa_pending) throw new Fault("state_conflict");
+    if (!waiting.mfa_pending)
+      throw faultAt("state_conflict", "", "not_allowed", "This session waits for no second factor.");
     const { org_id, user_id, session_id } = waiting;
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("missing_api_key");

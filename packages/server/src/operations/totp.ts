@@ -1,6 +1,6 @@
 /** The second factor: TOTP (RFC 6238) with recovery codes. A code serves once, whichever node sees it. Source: api.md §9. */
 import { limits, type RecoveryCodes, type TotpEnrolment } from "@countersign/contract";
-import { Fault, formatTimestampUs, sha256Hex } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, sha256Hex } from "@countersign/core";
 import { Secret, TOTP } from "otpauth";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
@@ -44,7 +44,12 @@ function totpOf(seed: string, label: string): TOTP {
 
 /** Whether a code has the form of an authenticator's. */
 export function isTotp(code: string): boolean {
-  return /^\d{6}$/.test(code);
+  return /^\d{6}$/.test(plainCode(code));
+}
+
+/** Authenticators show two groups of three; people type what they see, and leave the dash of recovery codes out. */
+function plainCode(code: string): string {
+  return code.replaceAll(/[\s-]/g, "");
 }
 
 /**
@@ -76,7 +81,7 @@ async function useTotp(
   if (person.totp_sealed === null) return false;
   const now_ms = Math.floor(runtime.clock.now_us() / 1000);
   const totp = totpOf(runtime.sealer.open(person.totp_sealed, totpContext(person)), person.email);
-  const delta = totp.validate({ token: code, timestamp: now_ms, window: 1 });
+  const delta = totp.validate({ token: plainCode(code), timestamp: now_ms, window: 1 });
   if (delta === null) return false;
   const step = Math.floor(now_ms / 1000 / period_seconds) + delta;
   return useTotpStep(query, person.org_id, person.user_id, step);
@@ -91,7 +96,7 @@ export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpE
   const seed = runtime.ids.secret(seed_chars);
   return runtime.db.tenant(org_id, async (query) => {
     const person = await personOf(query, org_id, user_id);
-    if (person.mfa_enabled) throw new Fault("state_conflict");
+    if (person.mfa_enabled) throw onAlready();
     await requireFreshSession(runtime, query, org_id, session_id);
     await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, totpContext(person)));
     const totp = totpOf(seed, person.email);
@@ -113,7 +118,8 @@ export async function confirmTotp(
   const { org_id, user_id, session_id } = personCalling(caller);
   const done = await runtime.db.system(async (query) => {
     const person = await personOf(query, org_id, user_id);
-    if (person.mfa_enabled || person.totp_sealed === null) throw new Fault("state_conflict");
+    if (person.mfa_enabled) throw onAlready();
+    if (person.totp_sealed === null) throw notNow("Begin with POST /v1/auth/totp/enrol: there is no seed to confirm.");
     if (!(await useTotp(runtime, query, person, code))) throw new Fault("invalid_credentials");
     const at = formatTimestampUs(runtime.clock.now_us());
     await confirmTotpSeed(query, org_id, user_id, at);
@@ -153,7 +159,7 @@ async function withSecondFactor<T>(
     const person = await personOf(query, org_id, user_id);
     // Ended by a guess that was at the person's row before this one.
     if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
-    if (!person.mfa_enabled) throw new Fault("state_conflict");
+    if (!person.mfa_enabled) throw notNow("The second factor is off.");
     if (await useSecondFactor(runtime, query, person, code)) return { answer: await work(query, person) };
     await countWrong(runtime, query, person, session_id);
     return null;
@@ -192,13 +198,20 @@ async function tellChange(
   await writeMail(runtime, query, "account", { to: email, change });
 }
 
-/** People may leave the dash out and add spaces. */
 function recoveryHash(code: string): string {
-  return sha256Hex(code.replaceAll(/[\s-]/g, ""));
+  return sha256Hex(plainCode(code));
 }
 
 async function personOf(query: Query, org_id: string, user_id: string): Promise<Person> {
   const person = await lockPerson(query, org_id, user_id);
   if (person === undefined) throw new Fault("missing_api_key");
   return person;
+}
+
+function onAlready(): Fault {
+  return notNow("The second factor is on: switch it off before setting up another.");
+}
+
+function notNow(message: string): Fault {
+  return faultAt("state_conflict", "", "not_allowed", message);
 }

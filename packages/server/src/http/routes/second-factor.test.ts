@@ -78,6 +78,33 @@ describe("second factor", () => {
     expect(open[0].session_id).not.toBe(session.session_id);
   });
 
+  test("a code is taken as authenticators show it, in two groups, and serves once however it is written", async () => {
+    const { email, secret } = await enrolled();
+    const code = codeAt(secret);
+    const verify = async (text: string) =>
+      nodes.send("POST", "/v1/auth/mfa/verify", { cookie: await logIn(email), body: { code: text } });
+    expect((await verify(`${code.slice(0, 3)} ${code.slice(3)}`)).status).toBe(200);
+    expect((await verify(code)).code).toBe("invalid_credentials");
+  });
+
+  test("what there is no second factor for, or one already, says so", async () => {
+    const { cookie } = await nodes.signedUp();
+    const told = async (path: string, cookie: string) => {
+      const answer = await nodes.send("POST", `/v1/auth/${path}`, { cookie, body: { code: "123456" } });
+      expect([answer.status, answer.code]).toEqual([409, "state_conflict"]);
+      return answer.json.error.details[0].message;
+    };
+    expect(await told("mfa/verify", cookie)).toBe("This session waits for no second factor.");
+    expect(await told("totp/confirm", cookie)).toMatch(/^Begin with POST \/v1\/auth\/totp\/enrol/);
+    for (const path of ["totp/disable", "recovery-codes"])
+      expect(await told(path, cookie)).toBe("The second factor is off.");
+    const on = /^The second factor is on/;
+    const full = (await enrolled()).cookie;
+    expect(await told("totp/confirm", full)).toMatch(on);
+    const enrol = await nodes.send("POST", "/v1/auth/totp/enrol", { cookie: full });
+    expect(enrol.json.error.details[0].message).toMatch(on);
+  });
+
   test("a code serves once, on two nodes at once too", async () => {
     const { email, secret } = await enrolled();
     const cookies = await Promise.all([
