@@ -90,7 +90,7 @@ async function create(instance: Instance, options: CreateOptions): Promise<void>
   const input = await keyInput(options);
   const organization = await chooseOrganization(instance, options.org);
   const { org_id } = organization;
-  const caller = { org_id, key_id: null, user_id: null, lineage_id: null, actor: commandLineActor };
+  const caller = { org_id, key_id: null, user_id: null, session_id: null, lineage_id: null, actor: commandLineActor };
   const { response: created } = await createKey(instance, caller, input);
   if (options.json) return console.log(JSON.stringify({ org_id, ...created }));
   console.error(
@@ -200,7 +200,8 @@ function stateOf(key: ApiKey): string {
 async function revoke(instance: Instance, key_id: string): Promise<void> {
   const { revokeKey } = await import("@countersign/server");
   const org_id = await organizationOf(instance, key_id);
-  await revokeKey(instance, { org_id, actor: commandLineActor }, key_id);
+  const caller = { org_id, key_id: null, session_id: null, actor: commandLineActor };
+  await revokeKey(instance, caller, key_id);
   console.log(`${key_id} of ${org_id} is revoked`);
 }
 

@@ -5,13 +5,13 @@ import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { insertPolicyVersion, readPolicy, type StoredPolicy, updatePolicy } from "../store/policies.ts";
-import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import { refuseTakenName } from "./create-policy.ts";
 import { acceptedDocument, refuseRedTests } from "./policy-documents.ts";
 import type { Runtime } from "./runtime.ts";
 
 type Needed = Pick<Runtime, "db" | "clock" | "ids">;
-type Who = Pick<Caller, "org_id" | "actor">;
+type Who = KnownCaller;
 
 /**
  * Saves a new version; what is in force stays in force until the new one is activated. The same document again changes
@@ -123,14 +123,16 @@ interface Change {
 /** Under the lock of the head, so that changes of one policy follow each other. Null: nothing is to change. */
 function change(
   runtime: Needed,
-  { org_id, actor }: Who,
+  caller: Who,
   policy_id: string,
   decide: (policy: StoredPolicy, at: string, query: Query) => Promise<Change | null>,
 ): Promise<StoredPolicy> {
+  const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.tenant(org_id, async (query) => {
     let result: StoredPolicy | undefined;
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       const policy = await readPolicy(query, org_id, policy_id);
       if (policy === undefined) throw new Fault("not_found");
       if (policy.status === "retired") throw conflict("The policy is retired.");

@@ -4,7 +4,7 @@ import { auditRow } from "../store/audit.ts";
 import { cancelDeliveries } from "../store/deliveries.ts";
 import { withHead } from "../store/heads.ts";
 import { lockWebhook, type StoredWebhook, updateWebhook } from "../store/webhooks.ts";
-import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import type { Runtime } from "./runtime.ts";
 import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 
@@ -15,7 +15,7 @@ import { hrefOf, subscribedTypes } from "./webhook-events.ts";
  */
 export async function changeWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "httpOut">,
-  caller: Pick<Caller, "org_id" | "actor">,
+  caller: KnownCaller,
   webhook_id: string,
   change: WebhookChange,
 ): Promise<StoredWebhook> {
@@ -33,6 +33,7 @@ export async function changeWebhook(
     if (change.active === false) await cancelDeliveries(query, org_id, webhook_id);
     let after: StoredWebhook | undefined;
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       const before = await lockWebhook(query, org_id, webhook_id);
       if (before === undefined) throw new Fault("not_found");
       after = { ...before, ...wanted };

@@ -11,6 +11,7 @@ import {
 } from "../store/context-source.ts";
 import { withHead } from "../store/heads.ts";
 import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import type { Runtime } from "./runtime.ts";
 import { acceptedUrl } from "./webhook-events.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
@@ -24,9 +25,10 @@ type Who = Pick<Caller, "org_id" | "actor">;
  */
 export async function registerContextSource(
   { db, clock, ids, sealer, httpOut }: Needed,
-  { org_id, actor }: Who,
+  caller: KnownCaller,
   { url: given, timeout_ms = limits.context_source_timeout_ms_max }: ContextSourceInput,
 ): Promise<ContextSource> {
+  const { org_id, actor } = caller;
   const url = await acceptedUrl(httpOut, given);
   const secret = newWebhookSecret(ids);
   const created_at = formatTimestampUs(clock.now_us());
@@ -35,7 +37,10 @@ export async function registerContextSource(
   const entry = { intent_id: null, at: created_at, actor, type: "context_source_registered" } as const;
   await db.tenant(org_id, async (query) => {
     const audit = [auditRow(ids, { ...entry, data: { url, timeout_ms } })];
-    await withHead(query, org_id, { raise: ["context"], audit });
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      return { raise: ["context"], audit };
+    });
     await writeContextSource(query, org_id, source);
   });
   return { ...shown(source), secret };

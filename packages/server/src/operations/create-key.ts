@@ -7,11 +7,12 @@ import { withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { insertKey } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
+import { refuseEnded } from "./caller-ended.ts";
 import { idempotent } from "./idempotent.ts";
 import type { Runtime } from "./runtime.ts";
 
 type Needs = Pick<Runtime, "clock" | "ids">;
-type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "lineage_id" | "actor">;
+type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "session_id" | "lineage_id" | "actor">;
 
 const day_us = 86_400_000_000;
 
@@ -67,7 +68,7 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
 
 /**
  * Creates a key for the caller's organization. A repetition under the same Idempotency-Key gives the same key again, so
- * its text is kept for that, sealed. Faults: invalid_request, idempotency_conflict.
+ * its text is kept for that, sealed. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
  */
 export async function createKey(
   runtime: Needs & Pick<Runtime, "db" | "sealer">,
@@ -78,6 +79,10 @@ export async function createKey(
   const context = createdKeyContext(caller.org_id, idempotency_key ?? "");
   const terms = { operation: "createApiKey", idempotency_key, request: input };
   const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
+    await withHead(query, caller.org_id, async () => {
+      await refuseEnded(query, caller);
+      return null;
+    });
     // Judged here: an expiry that has passed meanwhile is no reason to refuse a repetition.
     const created = await insertNewKey(runtime, query, keyToCreate(caller, input, runtime.clock.now_us()));
     return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };

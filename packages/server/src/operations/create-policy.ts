@@ -6,6 +6,7 @@ import { withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { insertPolicy, insertPolicyVersion, readPolicyName, type StoredPolicy } from "../store/policies.ts";
 import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import { idempotent } from "./idempotent.ts";
 import { acceptedDocument } from "./policy-documents.ts";
 import type { Runtime } from "./runtime.ts";
@@ -19,7 +20,7 @@ const policies_max = 1_000;
  */
 export async function createPolicy(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,
-  caller: Pick<Caller, "org_id" | "lineage_id" | "actor">,
+  caller: KnownCaller & Pick<Caller, "lineage_id">,
   input: PolicyInput,
   idempotency_key?: string,
 ): Promise<OnceAnswer<StoredPolicy>> {
@@ -44,6 +45,7 @@ export async function createPolicy(
     };
     const { policy_id } = policy;
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       await refuseTakenName(query, org_id, policy);
       await insertPolicy(query, org_id, policy);
       await insertPolicyVersion(query, org_id, {

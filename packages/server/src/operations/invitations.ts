@@ -19,12 +19,11 @@ import {
   type KeptInvitation,
   listInvitations as readInvitations,
 } from "../store/invitations.ts";
-import { lockKey } from "../store/keys.ts";
 import { readOrganizationName } from "../store/organizations.ts";
 import { countPeople, emailKey, findPerson, forgetRemoved, insertPerson, readPerson } from "../store/people.ts";
 import { deleteToken, insertToken, readToken, takeToken } from "../store/person-tokens.ts";
-import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
+import { refuseEnded } from "./caller-ended.ts";
 import { idempotent } from "./idempotent.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
@@ -110,17 +109,6 @@ export async function revokeInvitation(runtime: Runtime, caller: Caller, invitat
       return { audit };
     });
   });
-}
-
-/**
- * Whoever is removed and whichever key is revoked at this moment has its invitations withdrawn: none may follow them.
- * Under the head's lock. Faults: missing_api_key, invalid_api_key.
- */
-async function refuseEnded(query: Query, { org_id, session_id, key_id }: Caller): Promise<void> {
-  if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
-  if (key_id === null) return;
-  const key = await lockKey(query, org_id, key_id);
-  if (key === undefined || key.revoked_at !== null) throw new Fault("invalid_api_key");
 }
 
 /** `sent_by_chain`: those that any key of a chain of rotations sent, by its lineage_id. */

@@ -16,6 +16,7 @@ import {
 } from "../store/membranes.ts";
 import { refuseAllProblems } from "./all-problems.ts";
 import type { Caller } from "./caller.ts";
+import { refuseEnded } from "./caller-ended.ts";
 import { idempotent } from "./idempotent.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
@@ -62,9 +63,10 @@ export function createMembrane(
       is_default: false,
       created_at: at,
     };
-    await withHead(query, org_id, {
-      raise: ["policy"],
-      audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "membrane_created", data: { membrane } })],
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      const entry = { intent_id: null, at, actor, type: "membrane_created", data: { membrane } } as const;
+      return { raise: ["policy"], audit: [auditRow(runtime.ids, entry)] };
     });
     const count = await refuseTakenName(query, org_id, membrane);
     if (count >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
@@ -176,6 +178,7 @@ async function rewrite(
   });
   return runtime.db.tenant(caller.org_id, async (query) => {
     await lockHead(query, caller.org_id);
+    await refuseEnded(query, caller);
     const before = await readMembrane(query, caller.org_id, membrane_id);
     if (before === undefined) throw new Fault("not_found");
     const after = await change(before, query);

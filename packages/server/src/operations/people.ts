@@ -16,6 +16,7 @@ import {
 } from "../store/people.ts";
 import { deleteTokensOf } from "../store/person-tokens.ts";
 import type { Caller } from "./caller.ts";
+import { refuseEnded } from "./caller-ended.ts";
 import { withdrawn } from "./invitations.ts";
 import type { Runtime } from "./runtime.ts";
 import { endSessions, personCalling } from "./session.ts";
@@ -38,7 +39,7 @@ export async function listPeople(
   return { people: rows.map(shownUser), next_cursor };
 }
 
-/** Gives a person another role and ends its sessions, and an admin's invitations with them. Faults: not_found, state_conflict for the last admin. */
+/** Gives a person another role and ends its sessions, and an admin's invitations with them. Faults: not_found, state_conflict for the last admin, those of refuseEnded. */
 export async function changeRole(runtime: Runtime, caller: Caller, user_id: string, role: Role): Promise<User> {
   const { org_id, actor } = caller;
   return runtime.db.system(async (query) => {
@@ -46,6 +47,7 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
     if (person === undefined) throw new Fault("not_found");
     if (person.role === role) return shownUser(person);
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
       await updatePerson(query, org_id, user_id, { role });
       const at = formatTimestampUs(runtime.clock.now_us());
@@ -65,7 +67,7 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
  * organization's provider does not bring it back. What it did stays: votes, overrides, and keys, which are the
  * organization's. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
  * person's choice.
- * Faults: not_found, state_conflict for the last admin.
+ * Faults: not_found, state_conflict for the last admin, those of refuseEnded.
  */
 export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
   const { org_id, actor } = caller;
@@ -73,6 +75,7 @@ export async function removePerson(runtime: Runtime, caller: Caller, user_id: st
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, email: person.email };

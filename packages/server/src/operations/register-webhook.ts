@@ -6,6 +6,7 @@ import { withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { countWebhooks, escalationExists, insertWebhook, secretContext } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import { idempotent } from "./idempotent.ts";
 import type { Runtime } from "./runtime.ts";
 import { hrefOf, subscribedTypes } from "./webhook-events.ts";
@@ -19,7 +20,7 @@ import { newWebhookSecret } from "./webhook-secret.ts";
  */
 export async function registerWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
-  caller: Pick<Caller, "org_id" | "lineage_id" | "actor">,
+  caller: KnownCaller & Pick<Caller, "lineage_id">,
   input: WebhookInput,
   idempotency_key?: string,
 ): Promise<OnceAnswer<Webhook>> {
@@ -47,6 +48,7 @@ export async function registerWebhook(
       description,
     };
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       if (escalation_id !== null && !(await escalationExists(query, org_id, escalation_id)))
         throw faultAt("not_found", "/escalation_id", "not_found", "There is no such escalation.");
       if ((await countWebhooks(query, org_id)) >= limits.webhooks_per_organization_max) throw tooMany();

@@ -2,7 +2,7 @@ import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import { countOtherAdmins, lockKey, markRevoked } from "../store/keys.ts";
-import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import { withdrawn } from "./invitations.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -10,17 +10,18 @@ import type { Runtime } from "./runtime.ts";
  * Revokes a key of the organization. Once this has resolved no request that begins later succeeds with the key, on any
  * node: they all read it from the database or commit under its epoch. Invitations that it or a key before it in its chain of
  * rotations sent are withdrawn. Revoking a revoked key changes nothing.
- * Faults: not_found. Source: contract §3 and §4, api.md §3.
+ * Faults: not_found, those of refuseEnded. Source: contract §3 and §4, api.md §3.
  */
 export async function revokeKey(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "log">,
-  caller: Pick<Caller, "org_id" | "actor">,
+  caller: KnownCaller,
   key_id: string,
 ): Promise<void> {
   const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       const key = await lockKey(query, org_id, key_id);
       if (key === undefined) throw new Fault("not_found");
       if (!(await markRevoked(query, org_id, key_id, at))) return null;

@@ -12,6 +12,7 @@ import {
   writeSingleSignOn,
 } from "../store/single-sign-on.ts";
 import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import type { Runtime } from "./runtime.ts";
 import { newToken } from "./session.ts";
 
@@ -45,9 +46,10 @@ export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingl
  */
 export async function putSingleSignOn(
   runtime: Needed,
-  { org_id, actor }: Pick<Caller, "org_id" | "actor">,
+  caller: KnownCaller,
   input: SingleSignOnInput,
 ): Promise<SingleSignOn> {
+  const { org_id, actor } = caller;
   const { client_id, default_role } = input;
   const email_domains = [...new Set(input.email_domains.map((each) => each.toLowerCase()))];
   for (const [index, domain] of email_domains.entries())
@@ -66,6 +68,7 @@ export async function putSingleSignOn(
   const row = { org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at };
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       for (const domain of email_domains) if (!(await hasProvenAdmin(query, org_id, domain))) throw unproven(domain);
       await writeSingleSignOn(query, row);
       const data = { issuer, client_id, email_domains, default_role };

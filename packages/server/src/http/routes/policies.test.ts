@@ -189,7 +189,7 @@ describe("in force", () => {
     const { policy_id } = await save(over("meanwhile", 10, { tests: cases("approve") }));
     const clock = createClock();
     const needed = { db, clock, ids: createIds(clock) };
-    const who = { org_id: org.org_id, actor: "test" };
+    const who = { org_id: org.org_id, key_id: null, session_id: null, actor: "test" };
     let isFirst = true;
     const between = {
       ...needed,
