@@ -31,6 +31,7 @@ export interface Problem {
 
 /** Why a request of the right shape was refused: the `code` of an entry of `error.details` on other statuses than 400. */
 export const refusalCodes = {
+  no_session: { statuses: [401], meaning: "Nobody is signed in, or not yet with the second factor: sign in." },
   not_through: { statuses: [401], meaning: "The login with the provider came to nothing: begin it anew." },
   agent: { statuses: [403], meaning: "The key speaks for another agent only." },
   another_caller: { statuses: [403], meaning: "The page that wrote is another person's than the session is by now." },

@@ -12,6 +12,7 @@ import type { IncomingMessage } from "node:http";
 import { type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { clientIp, clientNetwork, Fault, faultAt, type ProxyTrust } from "@countersign/core";
 import type { Caller } from "../operations/caller.ts";
+import { noSession } from "../operations/session.ts";
 import type { RateWindows } from "../store/rate-windows.ts";
 import { isSameOrigin, type SessionCookies } from "./cookie.ts";
 import { faultOf } from "./faults.ts";
@@ -101,7 +102,12 @@ function unlessFull(deps: GateDeps, visit: Visit, key: string, admission: Admiss
 function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Admission> {
   return identify(deps, visit.request, key).then(
     (known) => admitKnown(deps, visit, known, false),
-    (error: unknown) => count(deps, visit, { known: null, recalled: false, fault: faultOf(error) }),
+    (error: unknown) => {
+      const fault = faultOf(error);
+      // Where no key would do it is of no use to ask for one.
+      const told = fault.code === "missing_api_key" && visit.operation.auth === "session" ? noSession() : fault;
+      return count(deps, visit, { known: null, recalled: false, fault: told });
+    },
   );
 }
 
@@ -159,6 +165,9 @@ async function identify(deps: GateDeps, request: IncomingMessage, key: string | 
       return await deps.sessions.identify(session);
     } catch (error) {
       if (!isLocal(request) || faultOf(error).code !== "missing_api_key") throw error;
+      return await deps.keys.openMode().catch(() => {
+        throw error;
+      });
     }
   }
   if (!isLocal(request)) throw new Fault("missing_api_key");

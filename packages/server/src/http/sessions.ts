@@ -2,9 +2,8 @@
  * From a session cookie to a caller. Every request reads the session from the database, so an ended one fails on every
  * node from the moment its end commits. Source: api.md §9.
  */
-import { Fault } from "@countersign/core";
 import type { Runtime } from "../operations/runtime.ts";
-import { findSession } from "../operations/session.ts";
+import { findSession, noSession } from "../operations/session.ts";
 import { type Known, remember } from "./known.ts";
 import { type RateAgreement, rateLimitsUnder } from "./rate-limit.ts";
 
@@ -19,7 +18,7 @@ export function createSessions(runtime: Pick<Runtime, "db" | "clock">, agreement
   const limits = rateLimitsUnder(agreement);
   async function identify(token: string): Promise<Known> {
     const session = await runtime.db.system((query) => findSession(runtime, query, token));
-    if (session === undefined || session.mfa_pending) throw new Fault("missing_api_key");
+    if (session === undefined || session.mfa_pending) throw noSession();
     const { org_id, user_id, session_id, role, auth_epoch, expires_us } = session;
     return remember({
       caller: {

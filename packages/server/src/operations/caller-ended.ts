@@ -3,6 +3,7 @@ import type { Query } from "../ports.ts";
 import { lockKey } from "../store/keys.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
+import { noSession } from "./session.ts";
 
 /** What is looked at again of whoever changes something that lasts. */
 export type KnownCaller = Pick<Caller, "org_id" | "session_id" | "key_id" | "actor">;
@@ -17,7 +18,7 @@ export async function refuseEnded(
   query: Query,
   { org_id, session_id, key_id }: Pick<Caller, "org_id" | "session_id" | "key_id">,
 ): Promise<void> {
-  if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+  if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw noSession();
   if (key_id === null) return;
   const key = await lockKey(query, org_id, key_id);
   if (key === undefined || key.revoked_at !== null) throw new Fault("invalid_api_key");

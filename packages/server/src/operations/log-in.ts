@@ -4,7 +4,7 @@ import type { Query } from "../ports.ts";
 import { findPerson, lockPerson, type Person } from "../store/people.ts";
 import { countMfaFailure, deleteSessions, endLogin, readMfaFailures } from "../store/sessions.ts";
 import type { Runtime } from "./runtime.ts";
-import { type Begun, beginSession, type Client, findSession } from "./session.ts";
+import { type Begun, beginSession, type Client, findSession, noSession } from "./session.ts";
 import { isTotp, useSecondFactor } from "./totp.ts";
 
 /**
@@ -36,12 +36,12 @@ export async function verifySecondFactor(
 ): Promise<Begun> {
   const begun = await runtime.db.system(async (query) => {
     const waiting = token === null ? undefined : await findSession(runtime, query, token);
-    if (waiting === undefined) throw new Fault("missing_api_key");
+    if (waiting === undefined) throw noSession();
     if (!waiting.mfa_pending)
       throw faultAt("state_conflict", "", "not_allowed", "This session waits for no second factor.");
     const { org_id, user_id, session_id } = waiting;
     const person = await lockPerson(query, org_id, user_id);
-    if (person === undefined) throw new Fault("missing_api_key");
+    if (person === undefined) throw noSession();
     if (isTotp(code)) await refuseGuessing(runtime, query, person);
     if (!(await useSecondFactor(runtime, query, person, code))) {
       const failures = (await countMfaFailure(query, org_id, session_id)) ?? limits.session_mfa_failures_max;
@@ -50,7 +50,7 @@ export async function verifySecondFactor(
       return null;
     }
     const begun = await beginSession(runtime, query, person, client);
-    if ((await deleteSessions(query, org_id, user_id, { only: session_id })) === 0) throw new Fault("missing_api_key");
+    if ((await deleteSessions(query, org_id, user_id, { only: session_id })) === 0) throw noSession();
     return begun;
   });
   if (begun === null) throw new Fault("invalid_credentials");

@@ -22,6 +22,7 @@ import {
   beginSession,
   type Client,
   newToken,
+  noSession,
   personCalling,
   requireFreshSession,
   tokenHash,
@@ -52,7 +53,7 @@ export async function beginPasskeyRegistration(
       known: await readPasskeys(query, org_id, user_id),
     };
   });
-  if (person === undefined) throw new Fault("missing_api_key");
+  if (person === undefined) throw noSession();
   return { options: await runtime.passkeys.registrationOptions(site, person, challenge, known) };
 }
 
@@ -77,7 +78,7 @@ export async function finishPasskeyRegistration(
     // Under the head's lock, so that the count holds.
     await withHead(query, org_id, async () => {
       // A session that was ended meanwhile must not leave a way in behind.
-      if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+      if (!(await sessionStands(query, org_id, session_id))) throw noSession();
       const person = await readPerson(query, org_id, user_id);
       if (person === undefined) throw new Error("a session stands and its person is gone");
       if ((await readPasskeys(query, org_id, user_id)).length >= limits.passkeys_per_person_max)

@@ -16,6 +16,7 @@ import {
   countWrong,
   endSessions,
   newToken,
+  noSession,
   personCalling,
   replaceSessions,
   tokenHash,
@@ -92,7 +93,7 @@ export async function changePassword(
     await runtime.db.system(async (query) => {
       const person = await lockPerson(query, org_id, user_id);
       // Ended by a guess before this one: the right password would not serve any more either.
-      if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+      if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
       await countWrong(runtime, query, person, session_id);
     });
     throw new Fault("invalid_credentials");

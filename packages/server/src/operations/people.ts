@@ -19,7 +19,7 @@ import type { Caller } from "./caller.ts";
 import { refuseEnded } from "./caller-ended.ts";
 import { withdrawn } from "./invitations.ts";
 import type { Runtime } from "./runtime.ts";
-import { endSessions, personCalling } from "./session.ts";
+import { endSessions, noSession, personCalling } from "./session.ts";
 
 const isPerson = idPlace("user");
 
@@ -98,7 +98,7 @@ export async function changeProfile(runtime: Runtime, caller: Caller, change: Pr
   return runtime.db.tenant(org_id, async (query) => {
     await updatePerson(query, org_id, user_id, change);
     const person = await readPerson(query, org_id, user_id);
-    if (person === undefined) throw new Fault("missing_api_key");
+    if (person === undefined) throw noSession();
     return shownUser(person);
   });
 }

@@ -109,14 +109,20 @@ export async function findSession(
 
 /** The session of a cookie, as its owner sees it. Faults: missing_api_key when there is none. */
 export async function getSession(runtime: Pick<Runtime, "db" | "clock">, token: string | null): Promise<Session> {
-  if (token === null) throw new Fault("missing_api_key");
+  if (token === null) throw noSession();
   return runtime.db.system(async (query) => {
     const found = await findSession(runtime, query, token);
     const person = found && (await readPerson(query, found.org_id, found.user_id));
-    if (found === undefined || person === undefined) throw new Fault("missing_api_key");
+    if (found === undefined || person === undefined) throw noSession();
     const { session_id, org_id, mfa_pending, expires_at } = found;
     return { session_id, org_id, user: mfa_pending ? null : shownUser(person), mfa_required: mfa_pending, expires_at };
   });
+}
+
+/** What whoever has no session is told, or one that is over or waits for its second factor: a key would not help. */
+export function noSession(): Fault {
+  const message = "Nobody is signed in: there is no session, it is over, or it waits for its second factor.";
+  return faultAt("missing_api_key", "", "no_session", message);
 }
 
 /** A signed-in caller. Faults: forbidden for keys and in open mode. */
@@ -137,7 +143,7 @@ export async function requireFreshSession(
   session_id: string,
 ): Promise<void> {
   const began_us = await readSessionBegin(query, org_id, session_id);
-  if (began_us === undefined) throw new Fault("missing_api_key");
+  if (began_us === undefined) throw noSession();
   if (clock.now_us() - began_us <= limits.session_fresh_seconds * us_per_second) return;
   const minutes = limits.session_fresh_seconds / 60;
   const message = `Sign in again: a new way to sign in is added within ${minutes} minutes of signing in.`;
@@ -214,7 +220,7 @@ export async function replaceSessions(
 ): Promise<Begun> {
   const { org_id, user_id } = person;
   await withHead(query, org_id, async () => {
-    if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+    if (!(await sessionStands(query, org_id, session_id))) throw noSession();
     return null;
   });
   await endSessions(runtime, query, person, user_id);

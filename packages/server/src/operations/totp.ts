@@ -18,7 +18,15 @@ import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
-import { type Begun, type Client, countWrong, personCalling, replaceSessions, requireFreshSession } from "./session.ts";
+import {
+  type Begun,
+  type Client,
+  countWrong,
+  noSession,
+  personCalling,
+  replaceSessions,
+  requireFreshSession,
+} from "./session.ts";
 
 const period_seconds = 30;
 /** 119 bits; in base32 the 32 characters that authenticators expect. */
@@ -158,7 +166,7 @@ async function withSecondFactor<T>(
   const done = await runtime.db.system(async (query) => {
     const person = await personOf(query, org_id, user_id);
     // Ended by a guess that was at the person's row before this one.
-    if (!(await sessionStands(query, org_id, session_id))) throw new Fault("missing_api_key");
+    if (!(await sessionStands(query, org_id, session_id))) throw noSession();
     if (!person.mfa_enabled) throw notNow("The second factor is off.");
     if (await useSecondFactor(runtime, query, person, code)) return { answer: await work(query, person) };
     await countWrong(runtime, query, person, session_id);
@@ -204,7 +212,7 @@ function recoveryHash(code: string): string {
 
 async function personOf(query: Query, org_id: string, user_id: string): Promise<Person> {
   const person = await lockPerson(query, org_id, user_id);
-  if (person === undefined) throw new Fault("missing_api_key");
+  if (person === undefined) throw noSession();
   return person;
 }
 

@@ -239,6 +239,25 @@ describe("sessions", () => {
     ).toBe(201);
   });
 
+  test("whoever has none, or one that is over, is told to sign in, not only to send a key", async () => {
+    const { cookie } = await nodes.signedUp();
+    expect((await nodes.send("DELETE", "/v1/auth/sessions", { cookie })).status).toBe(204);
+    const over = { cookie };
+    for (const [method, path, sent] of [
+      ["GET", "/v1/auth/session", {}],
+      ["GET", "/v1/auth/session", over],
+      ["GET", "/v1/auth/sessions", {}],
+      ["GET", "/v1/me", over],
+      ["POST", "/v1/auth/mfa/verify", { body: { code: "123456" } }],
+    ] as const) {
+      const answer = await nodes.send(method, path, sent);
+      expect([path, answer.status, answer.code]).toEqual([path, 401, "missing_api_key"]);
+      expect(answer.json.error.details).toMatchObject([{ path: "", code: "no_session" }]);
+    }
+    // Where a key would do, whoever sends neither is asked for one.
+    expect((await nodes.send("GET", "/v1/me")).json.error.details).toEqual([]);
+  });
+
   test("a key stands before a cookie, and a key alone is no session", async () => {
     const { cookie } = await nodes.signedUp();
     const org = await testOrganization(database.db);
