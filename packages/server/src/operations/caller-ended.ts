@@ -1,6 +1,6 @@
 import { Fault } from "@countersign/core";
 import type { Query } from "../ports.ts";
-import { lockKey } from "../store/keys.ts";
+import { keyStands } from "../store/keys.ts";
 import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import { noSession } from "./session.ts";
@@ -19,7 +19,5 @@ export async function refuseEnded(
   { org_id, session_id, key_id }: Pick<Caller, "org_id" | "session_id" | "key_id">,
 ): Promise<void> {
   if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw noSession();
-  if (key_id === null) return;
-  const key = await lockKey(query, org_id, key_id);
-  if (key === undefined || key.revoked_at !== null) throw new Fault("invalid_api_key");
+  if (key_id !== null && !(await keyStands(query, org_id, key_id))) throw new Fault("invalid_api_key");
 }

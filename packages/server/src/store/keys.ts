@@ -123,6 +123,18 @@ export async function lockKey(query: Query, org_id: string, key_id: string): Pro
   return rows[0];
 }
 
+/**
+ * Whether a key is there and not revoked. Under the head's lock it stays so: no lock of its own, since the times of last use
+ * are written for many keys at once, and would wait in a circle with a revocation that locked two.
+ */
+export async function keyStands(query: Query, org_id: string, key_id: string): Promise<boolean> {
+  const rows = await query("select from api_keys where org_id = $1 and key_id = $2 and revoked_at is null", [
+    org_id,
+    key_id,
+  ]);
+  return rows.length > 0;
+}
+
 /** Marks a key as revoked. False when it was already, or does not exist. */
 export async function markRevoked(query: Query, org_id: string, key_id: string, at: string): Promise<boolean> {
   const rows = await query(
