@@ -134,6 +134,8 @@ const caller_header = "x-service-caller";
  * under way at every moment; with 0.1 s four moments of five have none.
  */
 const slow_body_us = 100_000;
+/** Of intents: what is decided is committed under its key's epoch, and batches wait for their turn. */
+const slow_intents_us = 1_000_000;
 
 /**
  * The caller of a request whose body has arrived. Where that took its time the caller is looked at again: else whoever has
@@ -141,7 +143,8 @@ const slow_body_us = 100_000;
  * Faults: those of the gate.
  */
 export async function stillAdmitted(deps: GateDeps, visit: Visit, { caller }: Known, now_us: number): Promise<Caller> {
-  if (now_us - visit.now_us < slow_body_us) return caller;
+  const slow_us = visit.operation.rate === "intents" ? slow_intents_us : slow_body_us;
+  if (now_us - visit.now_us < slow_us) return caller;
   const current = await reload(caller);
   const fault = forbidden(deps, visit, current);
   if (fault !== null) throw fault;
