@@ -98,7 +98,7 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     retried: [],
   };
   const { org_id } = memory;
-  const caller = { org_id, lineage_id: null, actor: "system" } as unknown as Caller;
+  const caller = { org_id, key_id: null, session_id: null, lineage_id: null, actor: "system" } as unknown as Caller;
   const secrets = new Map<string, string>();
   let kindly = false;
 
