@@ -10,7 +10,6 @@ import { eventDraftText, Fault, formatTimestampUs, sha256Hex } from "@countersig
 import { contractSignature } from "../packages/core/src/signature.ts";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import { createSealer } from "../packages/server/src/edge/sealer.ts";
-import type { Caller } from "../packages/server/src/operations/caller.ts";
 import { changeWebhook } from "../packages/server/src/operations/change-webhook.ts";
 import { createOrganization } from "../packages/server/src/operations/create-organization.ts";
 import { deleteWebhook } from "../packages/server/src/operations/delete-webhook.ts";
@@ -98,7 +97,7 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     retried: [],
   };
   const { org_id } = memory;
-  const caller = { org_id, key_id: null, session_id: null, lineage_id: null, actor: "system" } as unknown as Caller;
+  const caller = { org_id, key_id: null, session_id: null, lineage_id: null, actor: "system" };
   const secrets = new Map<string, string>();
   let kindly = false;
 

@@ -1,7 +1,7 @@
-const list = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
+import { phraseList } from "./words.ts";
 
 /** Phrases whose words mean something else than they would alone: no business card pays, no Red Sox file with the SEC. */
-export const MEANING_ELSE: readonly string[] = list(
+export const MEANING_ELSE: readonly string[] = phraseList(
   // of SOX, PCI and money
   "red sox|white sox|sox fan|sox game|business card|greeting card|sim card|graphics card|video card|" +
     "card game|trading card|" +

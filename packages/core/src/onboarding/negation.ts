@@ -1,8 +1,7 @@
 import type { Reading } from "./reading.ts";
+import { wordSet } from "./words.ts";
 
-const set = (text: string): ReadonlySet<string> => new Set(text.split(" "));
-
-const NEGATIONS = set(
+const NEGATIONS = wordSet(
   "no not without never neither nor dont doesnt didnt wont cant cannot couldnt isnt arent wasnt werent havent hasnt aint none " +
     "nothing excluding except non outside instead rather free exempt lack lacks zero",
 );
@@ -16,10 +15,10 @@ const WITH_NEXT: ReadonlyMap<string, string> = new Map([
 /** Whether a word between a verb and its object denies both: "we sell nothing online". */
 export const isNegation = (word: string): boolean => NEGATIONS.has(word) && !WITH_NEXT.has(word);
 /** "not only hospitals" and "no matter which clinic" deny nothing. */
-const UNDONE_BY = set("only just merely simply solely matter doubt limited less");
+const UNDONE_BY = wordSet("only just merely simply solely matter doubt limited less");
 /** "no-code", "non-profit" and "no-shows" deny their own word, and nothing after it. */
-const ONE_WORD_ONLY = set("no non zero");
-const OWN_WORD = set("profit code show reply brainer bank human");
+const ONE_WORD_ONLY = wordSet("no non zero");
+const OWN_WORD = wordSet("profit code show reply brainer bank human");
 
 /** A negation reaches this many words ahead: "we do not store any card data". */
 const NEGATION_REACH = 4;
@@ -28,15 +27,17 @@ const ITEM_WORDS_MAX = 3;
 /** And never further than this, so that no text makes the walk long. */
 const LIST_WORDS_MAX = 40;
 /** After a comma or "and" these begin a clause of their own: "we take no cards, we bill patients". */
-const SUBJECTS = set(
+const SUBJECTS = wordSet(
   "we they it you i he she our your their its that which who the this these agents instead only just",
 );
 /** What is no item of a list, however short: "no setup, used by clinics". */
-const NO_ITEM = set("by for from at with which that who used trusted");
+const NO_ITEM = wordSet("by for from at with which that who used trusted");
 /** Words that do not count on the way: "we do not process any personal data of patients". */
-const PASSED_OVER = set("any a an the of our your their other such personal sensitive kind kinds type types in to do");
-const CLAUSE_ENDS = set("but however although though yet");
-const EVERYWHERE = set("everywhere anywhere anyone everyone anything nothing all");
+const PASSED_OVER = wordSet(
+  "any a an the of our your their other such personal sensitive kind kinds type types in to do",
+);
+const CLAUSE_ENDS = wordSet("but however although though yet");
+const EVERYWHERE = wordSet("everywhere anywhere anyone everyone anything nothing all");
 
 const hasComma = (reading: Reading, at: number): boolean => (reading.gaps[at] ?? "").includes(",");
 
@@ -89,16 +90,16 @@ const commaWithin = (reading: Reading, from: number, to: number): boolean => {
   return false;
 };
 
-const DENIED_AFTER = set("not never doesnt dont isnt arent wont cant cannot");
-const TO_DENY = set(
+const DENIED_AFTER = wordSet("not never doesnt dont isnt arent wont cant cannot");
+const TO_DENY = wordSet(
   "apply applies matter relevant applicable required needed involved stored processed handled collected touched used kept " +
     "concern issue in subject held seen accepted",
 );
 /** "calls are out of scope" */
 const OUT_OF_SCOPE = ["out", "of", "scope"];
 /** "Cards: none." */
-const NONE = set("none no");
-const EXEMPT = set("free exempt");
+const NONE = wordSet("none no");
+const EXEMPT = wordSet("free exempt");
 
 /** "PHI-free", "HIPAA does not apply to us", "card data is never stored". */
 const deniedAfter = (reading: Reading, end: number): boolean => {
@@ -117,7 +118,7 @@ const deniedAfter = (reading: Reading, end: number): boolean => {
 };
 
 /** "We never call before 8 am", "no deployment without a ticket": what has a condition is done. */
-const CONDITIONS = set("without before unless until twice after");
+const CONDITIONS = wordSet("without before unless until twice after");
 const CONDITION_REACH = 8;
 const conditional = (reading: Reading, end: number): boolean => {
   for (let at = end + 1; at <= end + CONDITION_REACH; at++) {

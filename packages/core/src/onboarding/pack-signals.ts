@@ -1,6 +1,6 @@
 import { CALIFORNIA, type Home } from "./places.ts";
 import type { Pair } from "./reading.ts";
-import { stem, verbForms } from "./words.ts";
+import { phraseList, stem, verbForms } from "./words.ts";
 
 /** What leads to a pack. Phrases are singular, words apart, and lower case, but for what means it in capitals only. */
 export interface PackSignals {
@@ -20,8 +20,6 @@ export interface PackSignals {
   readonly actions: readonly string[];
 }
 
-const list = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
-
 const stems = (words: string): string[] => words.split(" ").map(stem);
 const pair = (verbs: string, objects: string): Pair => ({
   verbs: new Set(verbs.split(" ").flatMap(verbForms).map(stem)),
@@ -39,8 +37,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "hipaa",
     means: "protected health information",
     home: "us",
-    names: list("hipaa|phi|protected health information"),
-    phrases: list(
+    names: phraseList("hipaa|phi|protected health information"),
+    phrases: phraseList(
       "outpatient|inpatient|discharge summary|rehab center|rehab clinic|" +
         "phase i trial|phase ii trial|phase iii trial|health center|health centre|hearing aid|audiologist|" +
         "telemed|healthcare|health care|hospital|clinic|patient|medical|medicine|telehealth|telemedicine|" +
@@ -54,7 +52,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "genetic testing|lab test|fhir|hl7|revenue cycle management|nursing home|patient portal|ambulance|" +
         "midwife|healthtech|health tech|health data|vaccination|wellness clinic|optician",
     ),
-    industries: list("health|pharma|pharmaceutical|life science"),
+    industries: phraseList("health|pharma|pharmaceutical|life science"),
     data_classes: ["phi"],
     actions: [],
   },
@@ -62,8 +60,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "tcpa",
     means: "calls or texts to people in the United States",
     home: "us",
-    names: list("tcpa|do not call|dnc|robocall"),
-    phrases: list(
+    names: phraseList("tcpa|do not call|dnc|robocall"),
+    phrases: phraseList(
       "phone receptionist|virtual receptionist|ai receptionist|" +
         "phone callback|callback request|schedule callback|txt reminder|txt message|by txt|call centre|" +
         "call center|callcentre|callcenter|contact centre|contact center|phone call|telephone|" +
@@ -73,7 +71,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "text reminder|text alert|phone banking|robo call|mass text|call back",
     ),
     pairs: [pair("call phone dial ring text sms txt", PEOPLE), pair("callback", PEOPLE)],
-    industries: list("debt collection|collections"),
+    industries: phraseList("debt collection|collections"),
     data_classes: [],
     actions: ["communication.call", "communication.sms"],
   },
@@ -81,7 +79,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "ccpa",
     means: "personal information of Californian consumers",
     home: "us-ca",
-    names: list("global privacy control|do not sell|ccpa|cpra|california consumer privacy act"),
+    names: phraseList("global privacy control|do not sell|ccpa|cpra|california consumer privacy act"),
     phrases: CALIFORNIA,
     data_classes: [],
     actions: [],
@@ -89,8 +87,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
   {
     pack: "pci",
     means: "payment cards",
-    names: list("pci|pci dss|cardholder"),
-    phrases: list(
+    names: phraseList("pci|pci dss|cardholder"),
+    phrases: phraseList(
       "card transaction|paid by card|klarna|stripe|adyen|braintree|company card|corporate card|billing|" +
         "payment|credit card|debit card|card number|checkout|chargeback|point of sale|e commerce|ecommerce|" +
         "online shop|online store|webshop|merchant|subscription fee|refund|" +
@@ -105,7 +103,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       pair("issue tokenize tokenise store freeze block", "card"),
       pair("buy sell order", "online"),
     ],
-    industries: list("retail|hospitality|restaurant|travel|payments"),
+    industries: phraseList("retail|hospitality|restaurant|travel|payments"),
     data_classes: ["chd", "sad"],
     actions: ["payment.charge", "payment.refund"],
   },
@@ -113,8 +111,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "gdpr",
     means: "personal data of people in the European Economic Area",
     home: "eu",
-    names: list("dsar|right to be forgotten|right to erasure|gdpr|dsgvo|rgpd|data subject"),
-    phrases: list("eu|eea|europe|european|european union"),
+    names: phraseList("dsar|right to be forgotten|right to erasure|gdpr|dsgvo|rgpd|data subject"),
+    phrases: phraseList("eu|eea|europe|european|european union"),
     data_classes: [],
     actions: [],
   },
@@ -122,22 +120,22 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "ferpa",
     means: "education records",
     home: "us",
-    names: list("ferpa|education record"),
-    phrases: list(
+    names: phraseList("ferpa|education record"),
+    phrases: phraseList(
       "school|kindergarten|preschool|university|college|student|k 12|campus|higher education|registrar|" +
         "academic record|school district|pupil|edtech|" +
         "lms|learning management system|blackboard learn",
     ),
     pairs: [pair("grade mark", "essay homework coursework assignment exam")],
-    industries: list("education|academia"),
+    industries: phraseList("education|academia"),
     data_classes: ["education_record"],
     actions: [],
   },
   {
     pack: "sox",
     means: "financial reporting of a listed company",
-    names: list("sox|sarbanes oxley|sec filing|10 k|10 q"),
-    phrases: list(
+    names: phraseList("sox|sarbanes oxley|sec filing|10 k|10 q"),
+    phrases: phraseList(
       "financial reporting|financial report|financial statement|general ledger|journal entry|" +
         "public company|listed company|" +
         "publicly traded|accounting|bookkeeping|month end close|quarterly close|earnings|" +
@@ -151,8 +149,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
   {
     pack: "ai",
     means: "decisions about people by a model, or the training of one",
-    names: list("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
-    phrases: list(
+    names: phraseList("eu ai act|ai act|nist ai rmf|ai rmf|high risk ai"),
+    phrases: phraseList(
       "loan origination|" +
         "limit increase|decide who|resume parsing|cv parsing|emotion ai|automated decision|credit scoring|" +
         "credit decision|loan approval|underwriting|recruiting|recruitment|hiring|" +
@@ -175,7 +173,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       ),
       pair("tune train retrain", "model llm classifier"),
     ],
-    industries: list("human resource|hr|staffing"),
+    industries: phraseList("human resource|hr|staffing"),
     data_classes: [],
     actions: ["model."],
   },
@@ -183,15 +181,15 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "cmmc",
     means: "controlled unclassified information of defence contracts",
     home: "us",
-    names: list("cmmc|cui|controlled unclassified information|dfars|nist 800 171"),
-    phrases: list(
+    names: phraseList("cmmc|cui|controlled unclassified information|dfars|nist 800 171"),
+    phrases: phraseList(
       "defense contractor|defence contractor|itar|export controlled|dod|department of defense|" +
         "defense industrial base|military contract|us navy|us army|us air force|marine corps|pentagon|" +
         "lockheed|raytheon|northrop|controlled technical information|defense manufacturer|" +
         "defence manufacturer|aerospace and defense|aerospace defense|defense supplier|defence supplier|" +
         "defense contract|defence contract",
     ),
-    industries: list("defense|defence|aerospace"),
+    industries: phraseList("defense|defence|aerospace"),
     data_classes: ["cui"],
     actions: [],
   },
@@ -199,23 +197,23 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     pack: "fedramp",
     means: "data of the federal government in a cloud system",
     home: "us",
-    names: list("fedramp|govcloud"),
-    phrases: list(
+    names: phraseList("fedramp|govcloud"),
+    phrases: phraseList(
       "federal civilian|us federal|federal program|" +
         "federal agency|federal government|government cloud|federal data|federal customer|government agency|us government|" +
         "department of veterans affairs|veterans affairs|department of energy|" +
         "department of homeland security|department of state|federal department|nasa|gsa|usda|" +
         "civilian agency|federal workload",
     ),
-    industries: list("government|public sector|federal"),
+    industries: phraseList("government|public sector|federal"),
     data_classes: ["federal"],
     actions: [],
   },
   {
     pack: "csf",
     means: "actions on systems and infrastructure",
-    names: list("nist csf|iso 27001|cybersecurity framework"),
-    phrases: list(
+    names: phraseList("nist csf|iso 27001|cybersecurity framework"),
+    phrases: phraseList(
       "soc automation|cyber security|cybersecurity|" +
         "infrastructure|devops|dev ops|sre|kubernetes|deployment|deploy|deploying|production system|" +
         "production database|server|terraform|cloud account|incident response|change management|" +
@@ -233,15 +231,15 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
       pair("push release roll", "prod production deployment"),
       pair("merge", "request pr branch"),
     ],
-    industries: list("information technology|it|cloud"),
+    industries: phraseList("information technology|it|cloud"),
     data_classes: [],
     actions: ["system."],
   },
   {
     pack: "iam",
     means: "rights, identities or spending limits of agents",
-    names: list("iam|identity and access management"),
-    phrases: list(
+    names: phraseList("iam|identity and access management"),
+    phrases: phraseList(
       "procure to pay|" +
         "password rotation|access management|identity management|user provisioning|provision user|" +
         "permission|role assignment|okta|entra|" +
@@ -266,8 +264,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
   {
     pack: "mon",
     means: "high-impact actions that should be monitored",
-    names: list("siem|security operation center|security operations centre"),
-    phrases: list(
+    names: phraseList("siem|security operation center|security operations centre"),
+    phrases: phraseList(
       "datadog|grafana|prometheus|new relic|monitoring|telemetry|observability|audit logging|splunk|opentelemetry",
     ),
     pairs: [pair("monitor", "server system sensor device log metric machine network infrastructure transaction host")],
@@ -277,8 +275,8 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
   {
     pack: "provenance",
     means: "an agent that reads what third parties wrote",
-    names: list("prompt injection|untrusted content"),
-    phrases: list(
+    names: phraseList("prompt injection|untrusted content"),
+    phrases: phraseList(
       "bug bounty|" +
         "from the web|against the web|untrusted input|public forum|community forum|forum post|bug report|" +
         "inbox|incoming email|incoming mail|read email|read mail|answer email|answer mail|reply to email|" +

@@ -1,13 +1,12 @@
 import { isDenied } from "./negation.ts";
 import { locateAll, type Reading, type Span, spanOf } from "./reading.ts";
+import { phraseList, wordSet } from "./words.ts";
 
 /** Where a law applies: a pack with a home is not recommended to somebody who names only other places. */
 export type Home = "us" | "us-ca" | "eu";
 export type Place = Home | "other";
 
-const list = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
-
-const STATES = list(
+const STATES = phraseList(
   "alabama|alaska|arizona|arkansas|california|colorado|connecticut|delaware|florida|georgia|hawaii|idaho|" +
     "illinois|indiana|iowa|" +
     "kansas|kentucky|louisiana|maine|maryland|massachusetts|michigan|minnesota|mississippi|missouri|montana|" +
@@ -17,7 +16,7 @@ const STATES = list(
     "south carolina|south dakota|tennessee|texas|utah|vermont|virginia|washington|west virginia|wisconsin|wyoming",
 );
 
-export const CALIFORNIA = list(
+export const CALIFORNIA = phraseList(
   "california|californian|calif|golden state|socal|los angeles|san francisco|san diego|sacramento|san jose|" +
     "fresno|oakland|" +
     "long beach|anaheim|bakersfield|palo alto|santa clara|santa monica|santa barbara|menlo park|" +
@@ -26,12 +25,12 @@ export const CALIFORNIA = list(
 );
 
 /** Adjectives of the EEA: of a place that is named beside another they tell only with people or an organization. */
-const EU_ADJECTIVES = list(
+const EU_ADJECTIVES = phraseList(
   "european|french|german|italian|dutch|spanish|austrian|belgian|bulgarian|croatian|czech|danish|estonian|" +
     "finnish|greek|hungarian|" +
     "irish|latvian|lithuanian|maltese|portuguese|romanian|slovak|slovenian|swedish|icelandic|norwegian|scandinavian",
 );
-const EU_CITIES = list(
+const EU_CITIES = phraseList(
   "berlin|munich|hamburg|frankfurt|Cologne|stuttgart|düsseldorf|leipzig|paris|lyon|marseille|toulouse|madrid|barcelona|" +
     "seville|rome|milan|turin|firenze|milano|roma|bologna|amsterdam|rotterdam|the hague|utrecht|eindhoven|vienna|" +
     "wien|brussels|antwerp|ghent|dublin|Cork|lisbon|porto|warsaw|kraków|krakow|wroclaw|wrocław|gdansk|prague|" +
@@ -40,7 +39,7 @@ const EU_CITIES = list(
     "vilnius|riga|tallinn|oslo|bergen|reykjavik|münchen|köln",
 );
 
-const OTHER_CITIES = list(
+const OTHER_CITIES = phraseList(
   "london|manchester|leeds|birmingham|glasgow|edinburgh|bristol|liverpool|ontario|toronto|montreal|vancouver|" +
     "calgary|ottawa|" +
     "edmonton|sydney|melbourne|brisbane|Perth|auckland|são paulo|sao paulo|zurich|zürich|geneva|basel|" +
@@ -50,17 +49,17 @@ const OTHER_CITIES = list(
 /** A town in the United States may have the name of one of these; the state tells. */
 const CITIES: ReadonlySet<string> = new Set([...EU_CITIES, ...OTHER_CITIES]);
 /** Names with a place in them that tell none. */
-const NO_PLACES = list(
+const NO_PLACES = phraseList(
   "american express|american football|bank of america|new york times|washington post|boston consulting group",
 );
-const UNITED_STATES = list("US|USA|usa|united states|america|american");
+const UNITED_STATES = phraseList("US|USA|usa|united states|america|american");
 
 /** Places that tell where customers are, by the home of a law they fall under. */
 export const PLACES: Readonly<Record<Place, readonly string[]>> = {
   us: [
     ...STATES.filter((state) => state !== "georgia"),
     ...CALIFORNIA,
-    ...list(
+    ...phraseList(
       "US|USA|worldwide|around the world|in the us|the us|us based|us only|us customer|us consumer|" +
         "us resident|us citizen|usa|united states|" +
         "america|american|nationwide|new england|midwest|all 50 states|fifty states|lower 48|puerto rico|" +
@@ -75,7 +74,7 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
   eu: [
     ...EU_ADJECTIVES,
     ...EU_CITIES,
-    ...list(
+    ...phraseList(
       "eu|eea|worldwide|around the world|europe|european union|schengen|dach|emea|eurozone|austria|belgium|" +
         "bulgaria|croatia|cyprus|czechia|czech republic|" +
         "denmark|estonia|finland|france|germany|greece|hungary|ireland|italy|latvia|lithuania|luxembourg|" +
@@ -89,7 +88,7 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
   /** Places outside both: naming only these speaks against packs with a home. */
   other: [
     ...OTHER_CITIES,
-    ...list(
+    ...phraseList(
       "uk|united kingdom|britain|british|england|scotland|wales|cornwall|yorkshire|nhs|canada|canadian|quebec|alberta|" +
         "british columbia|manitoba|saskatchewan|nova scotia|australia|australian|new south wales|queensland|" +
         "new zealand|japan|" +
@@ -103,23 +102,25 @@ export const PLACES: Readonly<Record<Place, readonly string[]>> = {
   ],
 };
 
-const codes = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** State codes, as they are written in a text; not PR, which is pull requests more often than Puerto Rico. */
-const STATE_CODES = codes(
+const STATE_CODES = wordSet(
   "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH " +
     "OK OR PA RI SC SD " +
     "TN TX UT VT VA WA WV WI WY DC",
 );
-const EU_CODES = codes("AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU NL PL PT RO SK SI ES SE IS LI NO EU");
-const OTHER_CODES = codes("UK GB CH AU NZ CA MX BR JP IN CN SG HK KR ZA IL AE");
+/** As they are written in a text. */
+export const EU_CODES = wordSet(
+  "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU NL PL PT RO SK SI ES SE IS LI NO EU",
+);
+const OTHER_CODES = wordSet("UK GB CH AU NZ CA MX BR JP IN CN SG HK KR ZA IL AE");
 /** A list with one of these is one of countries: they are no states, and no words or departments in capitals, as IT and HR are. */
-const COUNTRY_CODES = codes("US UK GB EU CH AU NZ MX BR JP BG CZ DK FR GR HU IE LU LV NL PL SK");
+const COUNTRY_CODES = wordSet("US UK GB EU CH AU NZ MX BR JP BG CZ DK FR GR HU IE LU LV NL PL SK");
 /** Words in capitals, too: a state only after a comma, after "in", or beside another code. */
-const AMBIGUOUS = codes("ID OR IN ME OK HI PA MA MD CT CO MS DE AL LA AR");
+const AMBIGUOUS = wordSet("ID OR IN ME OK HI PA MA MD CT CO MS DE AL LA AR");
 
 /** What stands before a code that is meant as a place: "homeowners across NV". */
-const BEFORE_CODE = codes("in across throughout from serving within");
-const IN_LIST = codes("and or");
+const BEFORE_CODE = wordSet("in across throughout from serving within");
+const IN_LIST = wordSet("and or");
 
 interface Found extends Span {
   readonly home: Place;
@@ -200,16 +201,15 @@ const stateFollows = (reading: Reading, phrase: string, last: number): boolean =
   return STATE_CODES.has(one) && !isCode(reading, last + 2) && !(one === "CA" && CANADA.has(phrase));
 };
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** People and organizations: "French customers" are in France, as a French novel need not be. */
-const PEOPLE = words(
+const PEOPLE = wordSet(
   "customer client user citizen resident consumer patient employee worker subsidiary company firm bank " +
     "market branch office law " +
     "regulator business retailer hospital insurer airline guest traveller school university manufacturer " +
     "startup team visitor " +
     "member merchant supplier shop store clinic public people person subject authority government entity",
 );
-const LANGUAGE = words(
+const LANGUAGE = wordSet(
   "speaking speaker language style inspired translation translator lesson cuisine food novel wine cheese restaurant",
 );
 
@@ -266,4 +266,4 @@ export const placesIn = (reading: Reading): readonly Found[] => {
 };
 /** A text that names one place a thousand times tells no more than the first few do. */
 const TIMES_MAX = 4;
-const CANADA = new Set("canada canadian quebec alberta toronto montreal vancouver calgary ottawa edmonton".split(" "));
+const CANADA = wordSet("canada canadian quebec alberta toronto montreal vancouver calgary ottawa edmonton");

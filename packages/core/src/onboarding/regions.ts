@@ -1,5 +1,6 @@
-import { type Place, placesIn } from "./places.ts";
+import { EU_CODES, type Place, placesIn } from "./places.ts";
 import { read } from "./reading.ts";
+import { wordSet } from "./words.ts";
 
 /** A region as a customer lists it, and where that is. */
 export interface Region {
@@ -7,14 +8,12 @@ export interface Region {
   readonly homes: ReadonlySet<Place>;
 }
 
-const codes = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** State codes that stand for nothing else a customer would list as a region; "de", "in" and such are left to names. */
-const STATE_CODES = codes(
+const STATE_CODES = wordSet(
   "tx ny fl wa az nv nj il oh ga nc va mi tn mo md wi mn or ok ky ut ia ks ar ms nm ne wv id hi nh ri mt nd sd ak dc vt wy",
 );
-const EU_CODES = codes("at be bg hr cy cz dk ee fi fr de gr hu ie it lv lt lu nl pl pt ro sk si es se is li no");
-const OTHER_COUNTRY_CODES = codes("uk gb au nz mx br jp cn sg hk kr za ch");
-const EVERYWHERE = codes("global globally worldwide international everywhere world all any");
+const OTHER_COUNTRY_CODES = wordSet("uk gb au nz mx br jp cn sg hk kr za ch");
+const EVERYWHERE = wordSet("global globally worldwide international everywhere world all any");
 
 const codeOf = (region: string): string =>
   region
@@ -29,7 +28,7 @@ const homesOf = (region: string, canada: boolean): ReadonlySet<Place> => {
   if (code === "us-ca" || (code === "ca" && !canada)) homes.add("us-ca").add("us");
   if (code === "us" || code.startsWith("us-") || STATE_CODES.has(code)) homes.add("us");
   for (const { home } of placesIn(read(region))) homes.add(home);
-  if (EU_CODES.has(code)) homes.add("eu");
+  if (EU_CODES.has(code.toUpperCase())) homes.add("eu");
   if (homes.size === 0) homes.add("other");
   return homes;
 };

@@ -10,6 +10,12 @@ const CAMEL =
 /** A word, with an apostrophe within, or letters with points: "doesn't", "U.S." */
 const WORD = /(?:\p{L}\.){2,}(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
 
+/** Our own words, written in a row. */
+export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** Our own phrases, written in a row with a bar between. */
+export const phraseList = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
+
 /** A word as it stands in a text, without apostrophes and points, and where. */
 export interface Word {
   readonly written: string;

@@ -9,7 +9,7 @@
  * Source: api.md §2 "Order of refusals" and "Rate windows"; contract §5 and §8.
  */
 import type { IncomingMessage } from "node:http";
-import { type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
+import { type ErrorCode, type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { clientIp, clientNetwork, Fault, faultAt, type ProxyTrust } from "@countersign/core";
 import type { Caller } from "../operations/caller.ts";
 import { noSession } from "../operations/session.ts";
@@ -157,24 +157,26 @@ async function identify(deps: GateDeps, request: IncomingMessage, key: string | 
   try {
     if (given) return await deps.keys.identify(key);
   } catch (error) {
-    if (!isLocal(request) || faultOf(error).code !== "invalid_api_key") throw error;
-    return await deps.keys.openMode().catch(() => {
-      throw error;
-    });
+    return openModeFor(deps, request, error, "invalid_api_key");
   }
   const session = deps.cookies.read(request.headers);
   if (session !== null) {
     try {
       return await deps.sessions.identify(session);
     } catch (error) {
-      if (!isLocal(request) || faultOf(error).code !== "missing_api_key") throw error;
-      return await deps.keys.openMode().catch(() => {
-        throw error;
-      });
+      return openModeFor(deps, request, error, "missing_api_key");
     }
   }
   if (!isLocal(request)) throw new Fault("missing_api_key");
   return deps.keys.openMode();
+}
+
+/** Open mode's caller for whoever came with a key or session that is none (`code`); else, and once open mode is over, that is said. */
+async function openModeFor(deps: GateDeps, request: IncomingMessage, error: unknown, code: ErrorCode): Promise<Known> {
+  if (!isLocal(request) || faultOf(error).code !== code) throw error;
+  return deps.keys.openMode().catch(() => {
+    throw error;
+  });
 }
 
 function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolean): Admission | Promise<Admission> {

@@ -11,7 +11,6 @@ import { acceptedDocument, refuseRedTests } from "./policy-documents.ts";
 import type { Runtime } from "./runtime.ts";
 
 type Needed = Pick<Runtime, "db" | "clock" | "ids">;
-type Who = KnownCaller;
 
 /**
  * Saves a new version; what is in force stays in force until the new one is activated. The same document again changes
@@ -20,7 +19,7 @@ type Who = KnownCaller;
  */
 export async function replacePolicy(
   runtime: Needed,
-  caller: Who,
+  caller: KnownCaller,
   policy_id: string,
   input: PolicyInput,
 ): Promise<StoredPolicy> {
@@ -54,7 +53,7 @@ export async function replacePolicy(
  */
 export async function activatePolicy(
   runtime: Needed,
-  caller: Who,
+  caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
 ): Promise<StoredPolicy> {
@@ -86,7 +85,7 @@ function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: 
 /** Null: the newest version is not the one whose cases were green. */
 async function activate(
   runtime: Needed,
-  caller: Who,
+  caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
   green: string | null,
@@ -106,7 +105,7 @@ async function activate(
 }
 
 /** Takes the policy out of force for good. Faults: not_found, state_conflict when it is retired. Source: api.md §10. */
-export function retirePolicy(runtime: Needed, caller: Who, policy_id: string): Promise<StoredPolicy> {
+export function retirePolicy(runtime: Needed, caller: KnownCaller, policy_id: string): Promise<StoredPolicy> {
   return change(runtime, caller, policy_id, async (policy) => {
     const { name, active_version } = policy;
     const after = { ...policy, status: "retired" as const, active_version: null };
@@ -123,7 +122,7 @@ interface Change {
 /** Under the lock of the head, so that changes of one policy follow each other. Null: nothing is to change. */
 function change(
   runtime: Needed,
-  caller: Who,
+  caller: KnownCaller,
   policy_id: string,
   decide: (policy: StoredPolicy, at: string, query: Query) => Promise<Change | null>,
 ): Promise<StoredPolicy> {

@@ -3,7 +3,7 @@ import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode } from "
 import { Fault, type FaultDetail, formatTimestampUs, hashApiKey, newApiKey, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
-import { withHead } from "../store/heads.ts";
+import { lockHead, withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { insertKey } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
@@ -79,10 +79,8 @@ export async function createKey(
   const context = createdKeyContext(caller.org_id, idempotency_key ?? "");
   const terms = { operation: "createApiKey", idempotency_key, request: input };
   const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
-    await withHead(query, caller.org_id, async () => {
-      await refuseEnded(query, caller);
-      return null;
-    });
+    await lockHead(query, caller.org_id);
+    await refuseEnded(query, caller);
     // Judged here: an expiry that has passed meanwhile is no reason to refuse a repetition.
     const created = await insertNewKey(runtime, query, keyToCreate(caller, input, runtime.clock.now_us()));
     return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };
