@@ -1,4 +1,4 @@
-import { createWriteStream, rmSync } from "node:fs";
+import { createWriteStream, openSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -53,27 +53,38 @@ export function addExport(program: Command): void {
 async function write(instance: Instance, out: string | undefined): Promise<void> {
   const { exportDump } = await import("@countersign/server");
   if (out === undefined) return report(await exportDump(instance.connection, process.stdout), "standard output");
-  const file = createWriteStream(out, { flags: "wx", mode: 0o600 });
-  const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
   // A statement may be under way, and whoever ends this does not want to wait for it.
   const endInterrupt = onInterrupt(() => {
-    if (!file.pending) rmSync(out, { force: true });
+    rmSync(out, { force: true });
     console.error(`countersign: interrupted: ${out} was not complete and is removed`);
     process.exit(130);
   });
   try {
-    const written = pipeline(first, file);
-    const dumped = exportDump(instance.connection, first).finally(() => first.end());
-    await Promise.allSettled([dumped, written]);
-    // The file says what is wrong with it; the dump knows only that it was cut off.
-    await written;
-    report(await dumped, out);
-  } catch (error) {
-    // One that we did not open is not ours to remove.
-    if (!file.pending) await rm(out, { force: true });
-    throw unwritable(out, error);
+    // At once: between an opening under way and its end nobody could tell whether there is a file of ours to remove.
+    const file = createWriteStream(out, { fd: openNew(out) });
+    const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
+    try {
+      const written = pipeline(first, file);
+      const dumped = exportDump(instance.connection, first).finally(() => first.end());
+      await Promise.allSettled([dumped, written]);
+      // The file says what is wrong with it; the dump knows only that it was cut off.
+      await written;
+      report(await dumped, out);
+    } catch (error) {
+      await rm(out, { force: true });
+      throw error;
+    }
   } finally {
     endInterrupt();
+  }
+}
+
+/** A file that there was not before. */
+function openNew(out: string): number {
+  try {
+    return openSync(out, "wx", 0o600);
+  } catch (error) {
+    throw unwritable(out, error);
   }
 }
 
