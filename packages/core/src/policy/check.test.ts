@@ -184,6 +184,8 @@ describe("checking a policy", () => {
     ["{when: 'now - timestamp(params.at) > duration(\"7d\")', effect: block}", "/spec/when", "literal", /168h/],
     ["{when: 'now > timestamp(\"2026-01-01\")', effect: block}", "/spec/when", "literal", /T00:00:00Z/],
     ["{when: 'now.getHours(\"Europe/Berlinn\") < 8', effect: block}", "/spec/when", "literal", /Berlin/],
+    ["{when: params.a < -1e309, effect: block}", "/spec/when", "literal", /1\.8e308/],
+    ["{when: params.a > 1.7976931348623157e308, effect: block}", "/spec/when", null, /./],
     [
       "{when: 'true', effect: none, risk: {add: 0.1}, message: 'since {{now - duration(\"1d\")}}'}",
       "/spec/message",
