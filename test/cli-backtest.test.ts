@@ -112,6 +112,12 @@ spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
     expect(code).toBe(0);
   });
 
+  test("takes every RFC 3339 time, such as a leap second or one in lower case", async () => {
+    const times = ["--from", "2016-12-31T23:59:60Z", "--to", "2017-01-01t00:59:59.5z"];
+    const { stderr } = await runCli(["policies", "backtest", ...times, "--url", "http://127.0.0.1:1"], {});
+    expect(stderr).toMatch(/no answer from/);
+  });
+
   test("shows what stands in a document without what would reorder or control the line", async () => {
     const { stderr } = await backtest(file("reordered.yaml", '1\n  "\\u202eowt": 1'));
     expect(stderr).toContain("\\u{202e}owt");
@@ -122,6 +128,8 @@ spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
     ["a wrong condition", () => ["--fail-on", "approve->blok>0"], /is no condition/],
     ["a wrong option", () => ["--fail", "x"], /unknown option/],
     ["a wrong time", () => ["--from", "yesterday"], /--from takes a time/],
+    ["a day that the calendar does not have", () => ["--from", "2026-02-30"], /--from takes a time/],
+    ["a time without its zone", () => ["--to", "2026-10-01T00:00:00"], /--to takes a time/],
     ["a document with errors, at its line and column", () => [file("broken.yaml", "")], /broken\.yaml:6:\d+: /],
     ["a file that is not there", () => [join(folder, "none.yaml")], /cannot be read/],
     ["an unknown pack", () => ["--pack", "none"], /There is no pack none/],

@@ -138,7 +138,7 @@ async function inputOf(files: readonly string[], options: Options): Promise<Back
   };
   return {
     ...(Object.keys(candidate).length === 0 ? {} : { candidate }),
-    window: { from: timeOf("--from", from), to: timeOf("--to", to) },
+    window: { from: await timeOf("--from", from), to: await timeOf("--to", to) },
     ...(options.membrane === undefined ? {} : { membrane_id: options.membrane }),
     ...(options.agent === undefined ? {} : { agent_id: options.agent }),
     ...(limit === undefined ? {} : { limit }),
@@ -171,9 +171,10 @@ function scoreOf(option: string, text: string): number | null {
 }
 
 /** A date alone is its first moment, UTC. */
-function timeOf(option: string, text: string): string {
+async function timeOf(option: string, text: string): Promise<string> {
+  const { parseTimestampUs } = await import("@countersign/core");
   const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
-  if (!/^\d{4}-\d\d-\d\dT/.test(whole) || Number.isNaN(Date.parse(whole)))
+  if (parseTimestampUs(whole) === null)
     throw new CommandFailed(`${option} takes a time like 2026-01-31T10:00:00Z or a date like 2026-01-31, not ${text}`);
   return whole;
 }
