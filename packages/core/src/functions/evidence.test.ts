@@ -34,6 +34,8 @@ describe("documented", () => {
     "none",
     "N/A",
     "n.a.",
+    "\uff2e\uff0f\uff21",
+    "\uff30\uff45\uff4e\uff44\uff49\uff4e\uff47 approval",
     "pending",
     "Pending approval",
     "DRAFT",

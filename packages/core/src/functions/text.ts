@@ -1,10 +1,19 @@
+/**
+ * In lower case and one spelling, whatever the keyboard: full-width letters, and accents that are sent apart, are the plain
+ * ones. Not NFKC: that would make the letters "TM" of a sign that is no part of a name.
+ */
+const plain = (text: string): string =>
+  text
+    .normalize("NFC")
+    .replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
+    .toLowerCase();
+
 /** A word for comparing: lower case, letters and digits only (any script). */
-export const squash = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+export const squash = (text: string): string => plain(text).replace(/[^\p{L}\p{N}]+/gu, "");
 
 /** A phrase for comparing: lower case, every run of other characters one space, trimmed. */
 export const phrase = (text: string): string =>
-  text
-    .toLowerCase()
+  plain(text)
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
