@@ -186,8 +186,10 @@ class Finder {
   }
 }
 
+/** Rounded to hundredths; a number too large to have any stays as it is. */
 function hundredths(value: number): number {
-  return Math.round(value * 100) / 100;
+  const rounded = Math.round(value * 100) / 100;
+  return Number.isFinite(rounded) ? rounded : value;
 }
 
 /** At most what is less than now, at least what is more; where there is no number now, either. */

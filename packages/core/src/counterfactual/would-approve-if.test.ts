@@ -25,6 +25,15 @@ describe("what is offered", () => {
     for (const [when, change] of cases) expect(offered([block("a", when)], amount(700)), when).toEqual([change]);
   });
 
+  test("nothing past a bound near the greatest number; the action is decided all the same", () => {
+    const [near, greatest] = [1.7e308, Number.MAX_VALUE];
+    expect(offered([block("a", `params.amount >= ${near}`)], amount(greatest))).toBeNull();
+    expect(offered([block("a", `params.amount <= -${near}`)], amount(-greatest))).toBeNull();
+    expect(offered([block("a", `params.amount > ${near}`)], amount(greatest))).toEqual([
+      { path: "params.amount", op: "at_most", value: near },
+    ]);
+  });
+
   test("a bound that a fact or a variable gives", () => {
     const rule = block("limit", "params.amount > vars.limit", {
       variables: [{ name: "limit", expr: "facts.organizational.delegation_limit_usd" }],
