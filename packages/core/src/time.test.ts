@@ -32,6 +32,8 @@ describe("timestamps", () => {
     "1969-12-31T22:59:60Z",
     "2016-12-31T23:59:60+01:00",
     "2016-12-31T23:59:61Z",
+    "2026-01-31T10:00:00+24:00",
+    "2026-01-31T10:00:00-23:60",
   ])("%j is no timestamp", (text) => {
     expect(parseTimestampUs(text)).toBeNull();
   });

@@ -92,6 +92,15 @@ describe("what is offered", () => {
     expect(offered([...rules, block("d", "params.d > 1"), block("e", "params.e > 1")], on)).toBeNull();
   });
 
+  test("another way out where the first one meets another rule", () => {
+    const on = { intent: { content: { amount: 700, limit: 10 } } };
+    const over = block("over", "params.amount > params.limit");
+    expect(offered([over], on)).toEqual([{ path: "params.limit", op: "at_least", value: 700 }]);
+    expect(offered([over, block("high", "params.limit > 600")], on)).toEqual([
+      { path: "params.amount", op: "at_most", value: 10 },
+    ]);
+  });
+
   test("what brings the risk below the membrane's threshold", () => {
     const risky = (name: string, when: string, add: number): TestPolicy => ({
       name,
