@@ -97,6 +97,18 @@ describe("checkWebhookUrl", () => {
     expect(verdict("http://169.254.169.254/hook", rules)).toBe("refuse");
     expect(verdict("ftp://127.0.0.1/hook", rules)).toBe("refuse");
   });
+
+  test.each([
+    "metadata.google.internal",
+    "METADATA.google.internal.",
+    "metadata.goog",
+    "a.metadata.goog",
+    "instance-data",
+  ])("what clouds call their metadata is refused also where private networks are allowed: %s", (host) => {
+    const rules = { allow_http: true, allow_networks: proxyTrust(["0.0.0.0/0"]) };
+    expect(verdict(`http://${host}/hook`, rules)).toBe("refuse");
+    expect(verdict(`https://${host}/hook`)).toBe("refuse");
+  });
 });
 
 describe("refusedAddresses", () => {

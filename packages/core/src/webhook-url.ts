@@ -7,7 +7,10 @@ import { addressRefusal } from "./public-address.ts";
 export interface WebhookUrlRules {
   /** `http:` receivers too. */
   readonly allow_http: boolean;
-  /** Networks that receivers may be in although private; with any, names that are local by definition may be looked up. */
+  /**
+   * Networks that receivers may be in although private; with any, names that are local by definition may be looked up.
+   * What clouds call their metadata may not: no receiver is behind it, whatever network it leads to.
+   */
   readonly allow_networks: NetworkList;
 }
 
@@ -25,11 +28,11 @@ export type WebhookUrlVerdict =
     }
   | { readonly refused: string };
 
-/** Names that are local by definition, and what clouds call their metadata. Single labels are refused as such. */
-const localSuffixes = [
-  ...["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"],
-  "metadata.goog",
-];
+/** Names that are local by definition. Single labels are refused as such. */
+const localSuffixes = ["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"];
+
+/** What clouds call their metadata. */
+const metadataSuffixes = ["metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
 
 /** What can be a name in DNS, after the parser has lower-cased it and written it in ASCII: labels of 1 to 63 characters. */
 const nameForm = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
@@ -91,8 +94,10 @@ function refusedLiteral(host: string, rules: WebhookUrlRules): string | null {
 function refusedName(host: string, rules: WebhookUrlRules): string | null {
   // The parser takes "localhost..", "*.example.com" and "a,b": names that no rule below would know, and nobody can have.
   if (host.length > name_chars_max || !nameForm.test(host)) return "The URL has no valid host or port.";
+  const isUnder = (suffix: string) => host === suffix || host.endsWith(`.${suffix}`);
+  if (metadataSuffixes.some(isUnder)) return `${host} is a name of a cloud's metadata.`;
   if (rules.allow_networks.length > 0) return null;
   if (!host.includes(".")) return `${host} is a name of a private network.`;
-  const suffix = localSuffixes.find((each) => host === each || host.endsWith(`.${each}`));
+  const suffix = localSuffixes.find(isUnder);
   return suffix === undefined ? null : `Names under ${suffix} are names of a private network.`;
 }
