@@ -100,6 +100,27 @@ test("with a key, an unserved path is 404 and an unserved method 405 with Allow,
   expect(left[0]).toBe((left[1] as number) + 1);
 });
 
+test("a path of its own is no id: another method there is 405, and what it allows is its own", async () => {
+  const key = (await (await testOrganization(database.db)).key()).api_key;
+  for (const [method, path, allow] of [
+    ["GET", "/v1/intents/batch", "POST, OPTIONS"],
+    ["HEAD", "/v1/intents/batch", "POST, OPTIONS"],
+    ["DELETE", "/v1/intents/batch", "POST, OPTIONS"],
+    ["OPTIONS", "/v1/intents/batch", "POST, OPTIONS"],
+    ["GET", "/v1/policies/check", "POST, OPTIONS"],
+    ["PUT", "/v1/policies/schema", "GET, HEAD, OPTIONS"],
+    ["DELETE", "/v1/auth/invitations/accept", "POST, OPTIONS"],
+  ] as const) {
+    const { status, headers } = await call(url, method, path, { key });
+    expect([method, path, status, headers.get("allow")]).toEqual([
+      method,
+      path,
+      method === "OPTIONS" ? 204 : 405,
+      allow,
+    ]);
+  }
+});
+
 test("an unserved method of a path that needs no key is 405 with Allow to everybody, and counts as what the path serves", async () => {
   for (const [method, path, category] of [
     ["GET", "/v1/onboarding/quickstart", "onboarding"],

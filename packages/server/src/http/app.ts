@@ -78,7 +78,7 @@ export function buildApp(parts: AppDeps): FastifyInstance {
     for (const socket of connections) endAfterAnswer(socket);
   });
 
-  const paths: { readonly pattern: RegExp; readonly operations: Operation[] }[] = [];
+  const paths: ServedPath[] = [];
   for (const [id, operation] of deliveredOperations) {
     const route = routeOf(id, operation, deps.handlers[id] as Handler);
     const pattern = new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
@@ -100,7 +100,7 @@ export function buildApp(parts: AppDeps): FastifyInstance {
     const file = deps.console?.find(exchange.request) ?? null;
     if (file !== null && deps.console) return void serveConsole(deps, deps.console, file, exchange);
     const path = (exchange.request.url as string).split("?", 1)[0] as string;
-    const served = paths.filter(({ pattern }) => pattern.test(path)).flatMap((each) => each.operations);
+    const served = operationsAt(paths, path);
     if (served.length === 0) return void refuseUnserved(deps, exchange, new Fault("not_found"));
     const allow = [...new Set([...served.flatMap(methodsOf), "OPTIONS"])].join(", ");
     if (exchange.request.method === "OPTIONS") return void answerOptions(deps, exchange, allow);
@@ -114,7 +114,39 @@ export function buildApp(parts: AppDeps): FastifyInstance {
     refuseUnknown(exchangeOf(request, reply));
   });
   app.setNotFoundHandler(unreachable);
+
+  // A path of its own is never an id: GET /v1/intents/batch is a wrong method, and no look-up of an intent named so.
+  for (const url of new Set(deliveredOperations.map(([, { path }]) => path))) {
+    if (url.includes("{")) continue;
+    const own = operationsAt(paths, url).flatMap(methodsOf);
+    const others = paths
+      .filter(({ pattern }) => pattern.test(url))
+      .flatMap((each) => each.operations.flatMap(methodsOf));
+    const method = [...new Set(others)].filter((each) => !own.includes(each));
+    if (method.length === 0) continue;
+    app.route({
+      method,
+      url,
+      onRequest: (request, reply) => {
+        reply.hijack();
+        refuseUnknown(exchangeOf(request, reply));
+      },
+      handler: unreachable,
+    });
+  }
   return app;
+}
+
+interface ServedPath {
+  readonly pattern: RegExp;
+  readonly operations: Operation[];
+}
+
+/** The operations of a path: those of exactly this one, where there are any, else those that read an id in it. */
+function operationsAt(paths: readonly ServedPath[], path: string): Operation[] {
+  const fitting = paths.filter(({ pattern }) => pattern.test(path)).flatMap((each) => each.operations);
+  const exact = fitting.filter((operation) => operation.path === path);
+  return exact.length > 0 ? exact : fitting;
 }
 
 function methodsOf({ method }: Operation): string[] {
