@@ -74,6 +74,8 @@ describe("compileCheck", () => {
     expect(group?.[0]?.["message"]).toBe('Send one of "role", "user".');
     const told = (detail: unknown) => compileCheck(ObservationInput)({ status: "executed", detail }, 100);
     expect(told(5)?.map(({ message }) => message)).toEqual(["Send a string or an object."]);
+    const reviewer = compileCheck(ReassignInput)({ reviewers: ["role:admin"] }, 100);
+    expect(reviewer?.map(({ message }) => message)).toEqual(["Send an object."]);
     expect(told("x".repeat(4_001))?.map(({ message }) => message)).toEqual(["Send at most 4000 characters."]);
   });
 

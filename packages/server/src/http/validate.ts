@@ -128,7 +128,7 @@ function problemOf({ instancePath: path, keyword, params, parentSchema }: ErrorO
       );
     case "type": {
       const types = [params["type"]].flat().map((type) => typeNames[String(type)] ?? String(type));
-      return at("wrong_type", `Send ${types.join(" or ")}.`);
+      return at("wrong_type", `Send ${[...new Set(types)].join(" or ")}.`);
     }
     case "enum":
       return at(
