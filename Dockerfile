@@ -27,5 +27,5 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "packages/cli/bin/countersign.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "packages/cli/bin/countersign.js"]
 CMD ["serve"]
