@@ -15,7 +15,11 @@ export interface ServiceOrder {
 export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): Promise<Started> {
   return start({
     command: process.execPath,
-    args: ["--max-semi-space-size=16", join(import.meta.dirname, "service.mjs"), ...(packs === undefined ? [] : [packs])],
+    args: [
+      "--max-semi-space-size=16",
+      join(import.meta.dirname, "service.mjs"),
+      ...(packs === undefined ? [] : [packs]),
+    ],
     env: {
       PORT: "0",
       HOST: "127.0.0.1",
