@@ -122,26 +122,39 @@ test("a call, and what its client hears of us, have the numbers of its id and it
   await governor.end();
 });
 
-test("what is nested too deep to be written is refused, and the next message is heard", async () => {
-  const { governor, toServer, toClient, submitted } = governed();
-  const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
-  const call = { name: "pay", _meta: { n: 0 } };
-  const said = [
-    { method: "x", params: { n: 0 } },
-    JSON.parse(callOf(2, "pay", { n: 0 })),
-    { method: "tools/call", params: call },
-  ];
-  for (const [at, each] of said.entries())
-    governor.fromClient(line({ ...each, id: at + 1 }).replace('"n":0', `"n":${deep}`));
-  expect(toClient.map((each) => JSON.parse(each)).map(({ id, error }) => [id, error?.code])).toEqual([
-    [1, -32_600],
-    [2, -32_600],
-    [3, -32_600],
-  ]);
-  expect(submitted).toEqual([]);
-  governor.fromClient(callOf(2));
-  await soon(() => expect(toServer).toEqual([callOf(2)]));
-});
+const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+
+/** Node 26 writes what it reads, however deep. */
+function isWritten(text: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(text)) === text;
+  } catch {
+    return false;
+  }
+}
+
+test.skipIf(isWritten(deep))(
+  "what is nested too deep to be written is refused, and the next message is heard",
+  async () => {
+    const { governor, toServer, toClient, submitted } = governed();
+    const call = { name: "pay", _meta: { n: 0 } };
+    const said = [
+      { method: "x", params: { n: 0 } },
+      JSON.parse(callOf(2, "pay", { n: 0 })),
+      { method: "tools/call", params: call },
+    ];
+    for (const [at, each] of said.entries())
+      governor.fromClient(line({ ...each, id: at + 1 }).replace('"n":0', `"n":${deep}`));
+    expect(toClient.map((each) => JSON.parse(each)).map(({ id, error }) => [id, error?.code])).toEqual([
+      [1, -32_600],
+      [2, -32_600],
+      [3, -32_600],
+    ]);
+    expect(submitted).toEqual([]);
+    governor.fromClient(callOf(2));
+    await soon(() => expect(toServer).toEqual([callOf(2)]));
+  },
+);
 
 test("when it is over no call begins: nobody would record what came of it", async () => {
   const { governor, toServer, toClient, submitted } = governed();
