@@ -124,7 +124,7 @@ describe("the intent submission", () => {
     [intent(',"payload":{"content":[]}'), "content array"],
     [intent(',"estimated_impact":{"audience_size":1.5}'), "half a person"],
     [intent(',"estimated_impact":{"financial_exposure_usd":"5"}'), "exposure as text"],
-    [`${intent().slice(0, -1)},"membrane_id":"mem_1"}`, "malformed membrane id"],
+    [`${intent().slice(0, -1)},"membrane_id":""}`, "empty membrane id"],
     [`${intent().slice(0, -1)},"idempotency_key":"k"}`, "a batch field on a single submission"],
   ])("refuses %s (%s)", (json) => {
     expect(takes(json)).toBe(false);

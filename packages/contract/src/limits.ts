@@ -18,7 +18,7 @@ export const limits = {
   idempotency_kept_hours_min: 24,
   /** Of an intake that no quickstart took up. */
   intake_kept_days: 30,
-  path_param_chars_max: 128,
+  id_chars_max: 128,
 
   // Lists. Source: api.md §2
   list_limit_default: 50,

@@ -5,13 +5,13 @@ import {
   ApiKeyInput,
   ApiKeyRotated,
   closed,
+  idToFind,
   listed,
   listQuery,
-  pathParam,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ key_id: pathParam("prefix key_") });
+const params = closed({ key_id: idToFind("prefix key_") });
 
 /** Keys: create, list, revoke, rotate. Source: contract §3 and §4, api.md §3. */
 export const apiKeyOperations = {

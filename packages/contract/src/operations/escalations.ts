@@ -4,15 +4,15 @@ import {
   closed,
   Escalation,
   EscalationListQuery,
+  idToFind,
   listed,
-  pathParam,
   ReassignInput,
   RulingInput,
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ escalation_id: pathParam("prefix esc_") });
+const params = closed({ escalation_id: idToFind("prefix esc_") });
 const one = { 200: { description: "The escalation.", schema: wrapped("escalation", Escalation) } } as const;
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Escalations", rate: "general" } as const;

@@ -1,18 +1,18 @@
 import { limits } from "../limits.ts";
 import {
   closed,
+  idToFind,
   listed,
   listQuery,
   Membrane,
   MembraneChange,
   MembraneInput,
-  pathParam,
   Usage,
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ membrane_id: pathParam("prefix mem_") });
+const params = closed({ membrane_id: idToFind("prefix mem_") });
 const one = { 200: { description: "The membrane.", schema: wrapped("membrane", Membrane) } } as const;
 
 /** Membranes: create, read, change, go live and back. Source: api.md §10. */
@@ -58,7 +58,8 @@ export const membraneOperations = {
     path: "/v1/membranes/{membrane_id}",
     tag: "Membranes",
     summary: "Change a membrane's settings",
-    description: "Each given field replaces the whole old value. Decisions committed later follow the new settings.",
+    description:
+      "Each given field replaces the old value, of `thresholds` and `escalation` each given member. Decisions committed later follow the new settings.",
     auth: ["admin"],
     rate: "general",
     params,

@@ -6,6 +6,7 @@ import {
   EmailInput,
   Invitation,
   InvitationInput,
+  idToFind,
   LoginInput,
   listed,
   listQuery,
@@ -18,7 +19,6 @@ import {
   PasswordResetInput,
   PersonListQuery,
   ProfileChange,
-  pathParam,
   RecoveryCodes,
   RoleChange,
   Session,
@@ -43,7 +43,7 @@ const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body
 const postOutside = { ...post, body_bytes_max: limits.sign_in_body_bytes_max } as const;
 const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
-const userParam = closed({ user_id: pathParam("the person") });
+const userParam = closed({ user_id: idToFind("the person") });
 
 /**
  * People and their sessions. A session is a cookie that login sets; with it a person may do everywhere what its role may.
@@ -139,7 +139,7 @@ export const peopleOperations = {
     path: "/v1/auth/sessions/{session_id}",
     summary: "End one of one's own sessions",
     auth: "session",
-    params: closed({ session_id: pathParam("the session") }),
+    params: closed({ session_id: idToFind("the session") }),
     answers: done,
     delivered: true,
   },
@@ -334,7 +334,7 @@ export const peopleOperations = {
     path: "/v1/auth/invitations/{invitation_id}",
     summary: "Withdraw an invitation",
     auth: ["admin"],
-    params: closed({ invitation_id: pathParam("the invitation") }),
+    params: closed({ invitation_id: idToFind("the invitation") }),
     answers: done,
     delivered: true,
   },

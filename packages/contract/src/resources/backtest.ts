@@ -2,9 +2,9 @@ import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
 import { ErrorObject } from "./error.ts";
-import { anyObject, closed, id, nullable, oneOf, text, timeInput, wrapped } from "./shapes.ts";
+import { SomeThresholds } from "./membrane.ts";
+import { anyObject, closed, id, idToFind, nullable, oneOf, text, timeInput, wrapped } from "./shapes.ts";
 
-const share = () => nullable(Type.Number({ minimum: 0, maximum: 1 }));
 const count = () => Type.Integer({ minimum: 0 });
 
 /** Body of POST /v1/learning/backtest. Without a candidate the recorded decisions are reproduced. Source: api.md §10. */
@@ -23,9 +23,10 @@ export const BacktestInput = closed(
           packs: Type.Optional(
             Type.Array(text(64), { maxItems: 100, description: "in place of the membrane's packs" }),
           ),
-          thresholds: Type.Optional(
-            closed({ escalate_at: share(), block_at: share() }, { description: "in place of the membrane's" }),
-          ),
+          thresholds: Type.Optional({
+            ...SomeThresholds,
+            description: "each that is given in place of the membrane's",
+          }),
           without: Type.Optional(
             Type.Array(text(128), {
               maxItems: limits.backtest_policies_max,
@@ -37,7 +38,7 @@ export const BacktestInput = closed(
       ),
     ),
     window: closed({ from: timeInput("included"), to: timeInput("not included") }),
-    membrane_id: Type.Optional(id("membrane")),
+    membrane_id: Type.Optional(idToFind("prefix mem_")),
     agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
     limit: Type.Optional(
       Type.Integer({

@@ -10,6 +10,7 @@ import {
   checkedLater,
   closed,
   id,
+  idToFind,
   listQuery,
   nullable,
   oneOf,
@@ -86,7 +87,7 @@ export type Intent = Static<typeof Intent>;
 const submissionFields = {
   intent: Intent,
   context: Type.Optional(checkedLater(ContextDocument)),
-  membrane_id: Type.Optional(id("membrane")),
+  membrane_id: Type.Optional(idToFind("prefix mem_; absent: the default one")),
 };
 
 /** Body of POST /v1/intents. The context is checked by `validateContext` (its faults are `invalid_context`). */

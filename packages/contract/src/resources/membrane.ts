@@ -1,4 +1,4 @@
-import Type, { type Static } from "typebox";
+import Type, { type Static, type TProperties } from "typebox";
 import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
 import { idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
@@ -55,13 +55,20 @@ const maxAge = () =>
     }),
   );
 
+const thresholds = { escalate_at: share(), block_at: share() };
+const thresholdsText = "risk scores from which the verdict is at least escalate, at least block";
+
+const escalation = {
+  timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
+  on_timeout: oneOf(["block", "approve"]),
+  reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
+  quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
+};
+
 const settingFields = {
   name: filledText(limits.name_chars_max),
   default_verdict: oneOf(["approve", "escalate", "block"], { description: "the verdict when no policy fires" }),
-  thresholds: closed(
-    { escalate_at: share(), block_at: share() },
-    { description: "risk scores from which the verdict is at least escalate, at least block" },
-  ),
+  thresholds: closed(thresholds, { description: thresholdsText }),
   packs: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9-]*$", maxLength: 64 }), { maxItems: 100, uniqueItems: true }),
   action_catalogue: Type.Array(CatalogueEntry, { maxItems: limits.action_catalogue_max }),
   facts_max_age: closed(
@@ -71,12 +78,7 @@ const settingFields = {
     >,
     { description: "seconds after which a category's facts count as missing" },
   ),
-  escalation: closed({
-    timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
-    on_timeout: oneOf(["block", "approve"]),
-    reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
-    quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
-  }),
+  escalation: closed(escalation),
 };
 
 /** A membrane: the rules that stand between a group of agents and the world. Source: api.md §10. */
@@ -92,12 +94,28 @@ export const Membrane = Type.Object(
 );
 export type Membrane = Static<typeof Membrane>;
 
-const { name, ...optionalSettings } = Type.Partial(Type.Object(settingFields)).properties;
+const partOf = <P extends TProperties>(fields: P) => Type.Partial(Type.Object(fields)).properties;
 
-/** Body of POST /v1/membranes; what is left out takes the default. A new membrane is in shadow. */
+/** Some of the risk thresholds. */
+export const SomeThresholds = closed(partOf(thresholds), { description: thresholdsText });
+
+const { name, ...optionalSettings } = partOf({
+  ...settingFields,
+  thresholds: SomeThresholds,
+  action_catalogue: Type.Array(
+    closed({
+      ...CatalogueEntry.properties,
+      data_classes: Type.Optional({ ...CatalogueEntry.properties.data_classes, default: [] }),
+    }),
+    { maxItems: limits.action_catalogue_max },
+  ),
+  escalation: closed(partOf(escalation)),
+});
+
+/** Body of POST /v1/membranes; what is left out, also of thresholds and escalation, takes the default. A new membrane is in shadow. */
 export const MembraneInput = closed({ name: settingFields.name, ...optionalSettings }, { title: "MembraneInput" });
 export type MembraneInput = Static<typeof MembraneInput>;
 
-/** Body of PATCH /v1/membranes/{membrane_id}: each given field replaces the whole old value. */
+/** Body of PATCH /v1/membranes/{membrane_id}: each given field replaces the old value, of thresholds and escalation each given member. */
 export const MembraneChange = closed({ name, ...optionalSettings }, { title: "MembraneChange" });
 export type MembraneChange = Static<typeof MembraneChange>;

@@ -30,17 +30,17 @@ export function oneOf<const V extends readonly string[]>(values: V, options: { d
   return Type.Unsafe<V[number]>(Type.Enum([...values], { type: "string", ...options }));
 }
 
-/** An identifier of one kind in a body. */
+/** An identifier of one kind in an answer. */
 export function id(kind: IdKind) {
   return Type.String({ pattern: idPattern(kind), maxLength: 40 });
 }
 
 /**
- * An identifier in a path. Any text passes: an identifier that cannot exist answers 404 exactly like one that does not,
- * so the pattern is not checked here.
+ * An identifier that a request names something by, in its path or its body. Any text passes: an identifier that cannot exist
+ * answers 404 exactly like one that does not, so the pattern is not checked here.
  */
-export function pathParam(description: string) {
-  return Type.String({ minLength: 1, maxLength: limits.path_param_chars_max, description });
+export function idToFind(description: string) {
+  return Type.String({ minLength: 1, maxLength: limits.id_chars_max, description });
 }
 
 /** RFC 3339 UTC with six fractional digits and Z, as every answer writes it. Source: api.md §2. */

@@ -9,7 +9,8 @@ export interface Candidate {
   readonly policies?: readonly PolicyDocument[] | undefined;
   /** In place of the membrane's packs. */
   readonly packs?: readonly string[] | undefined;
-  readonly thresholds?: MembraneSettings["thresholds"] | undefined;
+  /** Each in place of the membrane's. */
+  readonly thresholds?: Partial<MembraneSettings["thresholds"]> | undefined;
   /** Names of policies, own or of packs, that are left out. */
   readonly without?: readonly string[] | undefined;
 }
@@ -37,5 +38,6 @@ export function sourcesWith(
 
 /** The membrane with the candidate's thresholds; the membrane itself where there are none. */
 export function membraneWith<M extends MembraneSettings>(membrane: M, candidate: Candidate | null): M {
-  return candidate?.thresholds === undefined ? membrane : { ...membrane, thresholds: candidate.thresholds };
+  if (candidate?.thresholds === undefined) return membrane;
+  return { ...membrane, thresholds: { ...membrane.thresholds, ...candidate.thresholds } };
 }

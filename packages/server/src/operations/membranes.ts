@@ -53,11 +53,12 @@ export function createMembrane(
   const { org_id, actor } = caller;
   const terms = { operation: "create_membrane", idempotency_key, request: input };
   return idempotent(runtime, caller, terms, async (query) => {
-    await refuseWrongSettings(runtime, query, org_id, input);
+    const settings = withSettings(structuredClone(membraneDefaults), input);
+    await refuseWrongSettings(runtime, query, org_id, input, settings);
     const at = formatTimestampUs(runtime.clock.now_us());
     const membrane: Membrane = {
-      ...structuredClone(membraneDefaults),
-      ...input,
+      ...settings,
+      name: input.name,
       membrane_id: runtime.ids.next("membrane"),
       status: "shadow",
       is_default: false,
@@ -95,7 +96,7 @@ export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id:
 }
 
 /**
- * Replaces the given settings.
+ * Replaces the given settings, of thresholds and escalation the given members.
  * Faults: not_found, already_exists (name), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
  */
 export function changeMembrane(
@@ -104,28 +105,46 @@ export function changeMembrane(
   membrane_id: string,
   change: MembraneChange,
 ): Promise<Membrane> {
-  return rewrite(runtime, caller, membrane_id, "membrane_changed", { ...change }, async (membrane, query) => {
-    await refuseWrongSettings(runtime, query, caller.org_id, change);
-    return { ...membrane, ...change };
+  return rewrite(runtime, caller, membrane_id, "membrane_changed", Object.keys(change), async (membrane, query) => {
+    const changed = withSettings(membrane, change);
+    await refuseWrongSettings(runtime, query, caller.org_id, change, changed);
+    return changed;
   });
 }
 
-/** Faults: invalid_request naming all that the schema cannot know of. */
+/** The settings with what is given in place of what was. */
+function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue" | "escalation">>(
+  settings: S,
+  given: MembraneChange,
+) {
+  return {
+    ...settings,
+    ...given,
+    thresholds: { ...settings.thresholds, ...given.thresholds },
+    action_catalogue:
+      given.action_catalogue?.map((entry) => ({ ...entry, data_classes: entry.data_classes ?? [] })) ??
+      settings.action_catalogue,
+    escalation: { ...settings.escalation, ...given.escalation },
+  };
+}
+
+/** Faults: invalid_request naming all that the schema cannot know of. Of what was set before, only what the change touches counts. */
 function refuseWrongSettings(
   runtime: Pick<Runtime, "refuseUnknownPacks">,
   query: Query,
   org_id: string,
-  { packs = [], action_catalogue = [], escalation }: MembraneChange,
+  { packs = [], action_catalogue = [], escalation: { reviewers, quorum } = {} }: MembraneChange,
+  { escalation }: Pick<Membrane, "escalation">,
 ): Promise<void> {
   return refuseAllProblems([
     () => runtime.refuseUnknownPacks(packs),
     () => refuseVerbsTwice(action_catalogue),
-    () => refuseUnfit(query, org_id, escalation),
+    () => (reviewers === undefined && quorum === undefined ? undefined : refuseUnfit(query, org_id, escalation)),
   ]);
 }
 
 /** Of two entries for a verb one would hold and the other be read by people. Faults: invalid_request naming each. */
-function refuseVerbsTwice(catalogue: Membrane["action_catalogue"]): void {
+function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void {
   const first = new Map<string, number>();
   const details = catalogue.flatMap(({ verb }, index) => {
     const before = first.get(verb);
@@ -137,20 +156,19 @@ function refuseVerbsTwice(catalogue: Membrane["action_catalogue"]): void {
 }
 
 /** Faults: invalid_request for reviewers who could never decide, and for a quorum that the people named cannot reach. */
-async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"] | undefined): Promise<void> {
-  if (terms === undefined) return;
+async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"]): Promise<void> {
   const people = await refuseUnfitReviewers(query, org_id, terms.reviewers, "/escalation/reviewers");
   refuseTooFew(people, [], terms.quorum, "/escalation/quorum");
 }
 
 /** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */
 export function goLive(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
-  return rewrite(runtime, caller, membrane_id, "membrane_went_live", {}, (membrane) => moved(membrane, "live"));
+  return rewrite(runtime, caller, membrane_id, "membrane_went_live", [], (membrane) => moved(membrane, "live"));
 }
 
 /** Stops enforcing the membrane's decisions. Faults: not_found, state_conflict when it is in shadow already. */
 export function returnToShadow(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
-  return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", {}, (membrane) =>
+  return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", [], (membrane) =>
     moved(membrane, "shadow"),
   );
 }
@@ -165,17 +183,10 @@ async function rewrite(
   caller: Caller,
   membrane_id: string,
   type: "membrane_changed" | "membrane_went_live" | "membrane_returned_to_shadow",
-  data: Record<string, unknown>,
+  fields: readonly string[],
   change: (membrane: Membrane, query: Query) => Membrane | Promise<Membrane>,
 ): Promise<Membrane> {
   const at = formatTimestampUs(runtime.clock.now_us());
-  const entry = auditRow(runtime.ids, {
-    intent_id: null,
-    at,
-    actor: caller.actor,
-    type,
-    data: { membrane_id, ...data },
-  });
   return runtime.db.tenant(caller.org_id, async (query) => {
     await lockHead(query, caller.org_id);
     await refuseEnded(query, caller);
@@ -186,6 +197,10 @@ async function rewrite(
     if (isDeepStrictEqual(after, before)) return before;
     await refuseTakenName(query, caller.org_id, after);
     await updateMembrane(query, caller.org_id, after, at);
+    // Whole, as they are now: what was in force at a time is put together from these rows alone.
+    const settings = Object.fromEntries(Object.entries(after).filter(([field]) => fields.includes(field)));
+    const data = { membrane_id, ...settings };
+    const entry = auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type, data });
     await withHead(query, caller.org_id, { raise: ["policy"], audit: [entry] });
     return after;
   });

@@ -285,7 +285,7 @@ describe("a candidate", () => {
 
   test("changes thresholds", async () => {
     const risky = limitOf(0, { effect: "none", risk: { add: 0.5 } }, "risky");
-    const candidate = { policies: [risky], thresholds: { escalate_at: 0.4, block_at: null } };
+    const candidate = { policies: [risky], thresholds: { escalate_at: 0.4 } };
     const figures = await figuresOf(people.admin, { candidate });
     expect(figures.transitions).toContainEqual({ from: "approve", to: "escalate", count: 2 });
   });
@@ -363,6 +363,7 @@ describe("a candidate", () => {
     ["a window that ends before it begins", { window: { from: window.to, to: window.from } }, 400, "/window"],
     ["an unknown pack", { candidate: { packs: ["none"] } }, 400, "/candidate/packs/0"],
     ["an unknown field", { candidate: { policy: [] } }, 400, "/candidate/policy"],
+    ["a membrane that cannot exist", { membrane_id: "mem_nope" }, 404, "/membrane_id"],
     ["an unknown membrane", { membrane_id: "mem_01KAAAAAAAAAAAAAAAAAAAAAAA" }, 404, "/membrane_id"],
   ])("refuses %s", async (_name, input, status, at) => {
     const answer = await ask(people.admin, input as Partial<BacktestInput>);

@@ -176,7 +176,7 @@ describe("POST /v1/intents", () => {
 
   test("404 for a membrane that does not exist and for another organization's, alike", async () => {
     const other = await liveOrganization();
-    const missing = await submit(admin, { intent, membrane_id: "mem_00000000000000000000000000" });
+    const missing = await submit(admin, { intent, membrane_id: "mem_nope" });
     const foreign = await submit(admin, { intent, membrane_id: other.membrane_id });
     expect([missing.status, foreign.status]).toEqual([404, 404]);
     const anonymous = (text: string) => text.replace(/req_\w+/, "");

@@ -187,6 +187,34 @@ describe("membranes", () => {
     expect(rest.json.membranes.map((each: { name: string }) => each.name)).toEqual(["default"]);
   });
 
+  test("what is left out of thresholds, terms of review and a catalogue's entries takes the default, or stays as it was", async () => {
+    const key = (await (await testOrganization(db)).key()).api_key;
+    const body = {
+      name: "sparse",
+      thresholds: { escalate_at: 0.5 },
+      escalation: { timeout_seconds: 2 },
+      action_catalogue: [{ verb: "pay", type: "payment.transfer" }],
+    };
+    const { membrane } = (await call(url, "POST", "/v1/membranes", { key, body })).json;
+    const reviewers = [{ type: "role", id: "reviewer" }];
+    expect(membrane).toMatchObject({
+      thresholds: { escalate_at: 0.5, block_at: null },
+      escalation: { timeout_seconds: 2, on_timeout: "block", reviewers, quorum: 1 },
+      action_catalogue: [{ verb: "pay", type: "payment.transfer", data_classes: [] }],
+    });
+    const path = `/v1/membranes/${membrane.membrane_id}`;
+    const change = { thresholds: { block_at: 0.9 }, escalation: { on_timeout: "approve" } };
+    const changed = (await call(url, "PATCH", path, { key, body: change })).json.membrane;
+    const whole = {
+      thresholds: { escalate_at: 0.5, block_at: 0.9 },
+      escalation: { timeout_seconds: 2, on_timeout: "approve", reviewers, quorum: 1 },
+    };
+    expect(changed).toEqual({ ...membrane, ...whole });
+    // A backtest puts the settings of a time together from these rows.
+    const { json } = await call(url, "GET", "/v1/audit?type=membrane_changed", { key });
+    expect(json.audit[0].data).toEqual({ membrane_id: membrane.membrane_id, ...whole });
+  });
+
   test("400 for a catalogue that says of a verb twice what it does, when it is made and when it is changed", async () => {
     const entry = (type: string) => ({ verb: "pay", type, data_classes: [] });
     const action_catalogue = [entry("payment.transfer"), { ...entry("data.read"), verb: "Pay" }, entry("data.read")];

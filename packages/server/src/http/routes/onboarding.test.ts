@@ -157,6 +157,8 @@ describe("POST /v1/onboarding/intake", () => {
     const membrane = (await call(url, "GET", `/v1/membranes/${started.json.membrane_id}`, { key })).json.membrane;
     expect(membrane.action_catalogue.map((entry: { verb: string }) => entry.verb)).toEqual(["send_sms", "charge_card"]);
     expect((await quickstart({ ...acme, intake_id: json.intake_id })).json.error.code).toBe("not_found");
-    expect((await quickstart({ ...acme, intake_id: "ink_00000000000000000000000000" })).status).toBe(404);
+    for (const intake_id of ["ink_00000000000000000000000000", "ink_nope", "a".repeat(128)])
+      expect((await quickstart({ ...acme, intake_id })).status).toBe(404);
+    for (const intake_id of ["", "a".repeat(129)]) expect((await quickstart({ ...acme, intake_id })).status).toBe(400);
   });
 });

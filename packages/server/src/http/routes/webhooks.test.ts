@@ -76,6 +76,7 @@ describe("registration", () => {
       404,
       "not_found",
     ],
+    ["an escalation that cannot exist", { url: hook, escalation_id: "esc_nope" }, 404, "not_found"],
     ["an empty escalation", { url: hook, escalation_id: "" }, 400, "invalid_request"],
     ["null for an escalation", { url: hook, escalation_id: null }, 400, "invalid_request"],
     ["an escalation in a list", { url: hook, escalation_id: [] }, 400, "invalid_request"],
