@@ -39,10 +39,11 @@ export function checkPolicy(input: string | Readonly<Record<string, unknown>>): 
  * service that has others to answer takes one step at a time.
  */
 export function* checkPolicySteps(input: string | Readonly<Record<string, unknown>>): Generator<void, CheckedPolicy> {
-  const { document, diagnostics: wrong, source } = parsePolicy(input);
-  if (document === null) return { document, diagnostics: wrong, warnings: [] };
-  yield;
+  const { document, readable, diagnostics: wrong, source } = parsePolicy(input);
   const errors = collectFindings();
+  for (const one of wrong) errors.add(() => one);
+  if (readable === null || errors.full()) return { document, diagnostics: errors.list(), warnings: [] };
+  yield;
   const warnings = collectFindings();
   const patterns = { work: 0 };
   const check = (expression: PlacedExpression, environment: Environment): Type => {
@@ -65,18 +66,18 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     }
     return type;
   };
-  const environment = yield* variableSteps(document, (_, expression, before) => check(expression, before));
-  for (const expression of expressionsOf(document)) {
+  const environment = yield* variableSteps(readable, (_, expression, before) => check(expression, before));
+  for (const expression of expressionsOf(readable)) {
     check(expression, environment);
     yield;
   }
-  const template = parseTemplate(document.spec.message ?? "");
+  const template = parseTemplate(readable.spec.message ?? "");
   if (!template.ok) {
     const help = "An expression in a message stands between {{ and }}.";
     const finding = { code: "syntax", message: template.message, help };
     errors.add(() => source.at("/spec/message", finding, template.offset));
   }
-  if (errors.list().length === 0) refuseCost(yield* costSteps(document), source, errors);
+  if (errors.list().length === 0) refuseCost(yield* costSteps(readable), source, errors);
   const diagnostics = errors.list();
   return { document: diagnostics.length > 0 ? null : document, diagnostics, warnings: warnings.list() };
 }

@@ -1,0 +1,60 @@
+import type { PolicyDocument } from "./document.ts";
+import { collectFindings } from "./findings.ts";
+import { policySchema, type Schema } from "./schema.ts";
+import { checkPart } from "./schema-check.ts";
+import { pointerToken, type SourceDocument } from "./source.ts";
+
+/** What can be read of a document whose form is wrong. */
+export interface ReadablePart {
+  /** Without the members of its metadata and spec, and the tests, that are not as they should be. */
+  readonly document: PolicyDocument;
+  /** Its spec is as it should be. */
+  readonly spec_fits: boolean;
+  /** What expressions may refer to is known: they can be checked. */
+  readonly variables_fit: boolean;
+}
+
+/** Lets whoever mends the form hear at once what else is wrong. Null: there is no spec to read. */
+export function readablePart(source: SourceDocument): ReadablePart | null {
+  const value = source.value as Members;
+  if (!isObject(value) || !isObject(value["spec"])) return null;
+  const { spec } = value;
+  const document = {
+    apiVersion: "countersign/v1",
+    kind: "Policy",
+    metadata: fittingMembers(source, value["metadata"], "/metadata"),
+    spec: fittingMembers(source, spec, "/spec"),
+    tests: fits(source, value["tests"], "/tests", schemaAt("/tests")) ? value["tests"] : [],
+  } as unknown as PolicyDocument;
+  return {
+    document,
+    spec_fits: fits(source, spec, "/spec", schemaAt("/spec")),
+    variables_fit: !Object.hasOwn(spec, "variables") || document.spec.variables !== undefined,
+  };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function schemaAt(path: "/metadata" | "/spec" | "/tests"): Schema {
+  return policySchema.properties?.[path.slice(1)] as Schema;
+}
+
+function fittingMembers(source: SourceDocument, value: unknown, path: "/metadata" | "/spec"): Members {
+  if (!isObject(value)) return {};
+  const known = schemaAt(path).properties ?? {};
+  const fitting = Object.entries(value).filter(
+    ([name, member]) =>
+      Object.hasOwn(known, name) && fits(source, member, `${path}/${pointerToken(name)}`, known[name] as Schema),
+  );
+  return Object.fromEntries(fitting);
+}
+
+function fits(source: SourceDocument, value: unknown, path: string, schema: Schema): boolean {
+  const findings = collectFindings();
+  checkPart({ value, path, source, findings, help: null }, schema);
+  return findings.list().length === 0;
+}
