@@ -119,6 +119,9 @@ test("a path of its own is no id: another method there is 405, and what it allow
       allow,
     ]);
   }
+  // Not by `call`, which looks up what openapi.json says of the path as it is written.
+  const escaped = await fetch(`${url}/v1/intents/%62atch`, { headers: { "x-api-key": key } });
+  expect([escaped.status, escaped.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
 });
 
 test("an unserved method of a path that needs no key is 405 with Allow to everybody, and counts as what the path serves", async () => {

@@ -96,11 +96,10 @@ export function buildApp(parts: AppDeps): FastifyInstance {
     });
   }
 
-  function refuseUnknown(exchange: Exchange): void {
+  function refuseUnknown(exchange: Exchange, own_path?: string): void {
     const file = deps.console?.find(exchange.request) ?? null;
     if (file !== null && deps.console) return void serveConsole(deps, deps.console, file, exchange);
-    const path = (exchange.request.url as string).split("?", 1)[0] as string;
-    const served = operationsAt(paths, path);
+    const served = operationsAt(paths, own_path ?? ((exchange.request.url as string).split("?", 1)[0] as string));
     if (served.length === 0) return void refuseUnserved(deps, exchange, new Fault("not_found"));
     const allow = [...new Set([...served.flatMap(methodsOf), "OPTIONS"])].join(", ");
     if (exchange.request.method === "OPTIONS") return void answerOptions(deps, exchange, allow);
@@ -129,7 +128,8 @@ export function buildApp(parts: AppDeps): FastifyInstance {
       url,
       onRequest: (request, reply) => {
         reply.hijack();
-        refuseUnknown(exchangeOf(request, reply));
+        // The path as the router read it: %62atch is batch.
+        refuseUnknown(exchangeOf(request, reply), url);
       },
       handler: unreachable,
     });
