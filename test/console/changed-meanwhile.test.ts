@@ -15,6 +15,7 @@ inBrowser("what others change too", () => {
   }, test_timeout_ms);
 
   interface Answer {
+    readonly key_id: string;
     readonly policy: Policy;
     readonly membrane: Membrane;
     readonly webhook: Webhook;
@@ -109,6 +110,26 @@ inBrowser("what others change too", () => {
       thresholds: { escalate_at: 0.3, block_at: 0.9 },
       escalation: { ...before.escalation, quorum: 2, timeout_seconds: 7_200 },
     });
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("a membrane: its time limit can be changed although one of its reviewers may no longer decide", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { key_id } = await admin("POST", "/v1/api-keys", { role: "reviewer" });
+    const terms = { reviewers: [{ type: "user", id: key_id }], quorum: 1 };
+    const { membrane } = await admin("POST", "/v1/membranes", { name: "of one", escalation: terms });
+    await admin("DELETE", `/v1/api-keys/${key_id}`);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/membranes");
+    await page.getByRole("region", { name: "of one" }).getByRole("button", { name: "Change" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Hours for a review").fill("2");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const after = (await admin("GET", `/v1/membranes/${membrane.membrane_id}`)).membrane;
+    expect(after.escalation).toMatchObject({ ...terms, timeout_seconds: 7_200 });
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -20,7 +20,7 @@ export function membraneCalls(call: Transport) {
     /** One membrane with its settings. */
     getMembrane: (membrane_id: string) => one("GET", id(membrane_id)),
 
-    /** Replaces each given field whole. */
+    /** Replaces each given field, of thresholds and escalation each given member. */
     changeMembrane: (membrane_id: string, change: MembraneChange) => one("PATCH", id(membrane_id), { body: change }),
 
     /** Begins to enforce the membrane's decisions. */

@@ -218,7 +218,7 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
         ? client.createMembrane(input)
         : client.changeMembrane(
             membrane.membrane_id,
-            // Read again: a field is saved whole, and others may have changed another part of it.
+            // Read again: the packs are saved whole, and others may have switched some on or off.
             changedOnly(input, membrane, await client.getMembrane(membrane.membrane_id)),
           );
     },

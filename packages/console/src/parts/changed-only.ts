@@ -2,32 +2,40 @@
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Some of the fields, of one that is an object some of the members. */
+type ChangedOnly<T> = { [Field in keyof T]?: MembersOf<Exclude<T[Field], undefined>> };
+type MembersOf<V> = V extends readonly unknown[] | string | number | boolean | null ? V : Partial<V>;
+
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * The fields of `input` that are not as they were when its form opened (`before`), laid over what there is `now`: of an object
- * the members that were changed, of a list of names those that were added or taken away. What others changed meanwhile stays.
+ * The fields of `input` that are not as they were when its form opened (`before`): of an object only the members that were
+ * changed, of a list of names what there is `now` with those that were added and without those taken away. What others
+ * changed meanwhile stays.
  */
-export function changedOnly<T extends object>(input: T, before: object, now: object): Partial<T> {
+export function changedOnly<T extends object>(input: T, before: object, now: object): ChangedOnly<T> {
   const [was, is] = [before as Fields, now as Fields];
   const changed = Object.entries(input).flatMap(([field, value]) => {
-    const isAsItWas = same(laidOver(value, was[field], was[field]), was[field]);
-    return isAsItWas ? [] : [[field, laidOver(value, was[field], is[field])]];
+    const change = changeOf(value, was[field], is[field]);
+    return change === undefined ? [] : [[field, change]];
   });
-  return Object.fromEntries(changed) as Partial<T>;
+  return Object.fromEntries(changed) as ChangedOnly<T>;
 }
 
-function laidOver(value: unknown, before: unknown, now: unknown): unknown {
-  if (isFields(value) && isFields(before) && isFields(now)) {
+/** Undefined: it is as it was. */
+function changeOf(value: unknown, before: unknown, now: unknown): unknown {
+  if (isFields(value) && isFields(before)) {
     const members = Object.entries(value).filter(([name, each]) => !same(each, before[name]));
-    return { ...now, ...Object.fromEntries(members) };
+    return members.length === 0 ? undefined : Object.fromEntries(members);
   }
   if (Array.isArray(value) && Array.isArray(before) && Array.isArray(now)) {
+    const added = value.filter((each) => !before.includes(each));
+    if (added.length === 0 && before.every((each) => value.includes(each))) return undefined;
     const left = now.filter((each) => value.includes(each) || !before.includes(each));
-    return [...left, ...value.filter((each) => !before.includes(each) && !left.includes(each))];
+    return [...left, ...added.filter((each) => !left.includes(each))];
   }
-  return value;
+  return same(value, before) ? undefined : value;
 }
