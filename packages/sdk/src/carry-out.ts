@@ -80,7 +80,7 @@ export async function carryOutDecided<Result>(
   try {
     result = await run(approved, decision);
   } catch (error) {
-    record({ status: "failed", detail: clipped(error instanceof Error ? error.message : String(error)) });
+    record({ status: "failed", detail: clipped(thrownText(error)) });
     throw error;
   }
   const failure = failureOf(result);
@@ -108,6 +108,15 @@ function blockedText({ intent_id, escalation_status, reasons }: Decision): strin
 
 /** `limits.comment_chars_max`, which would bring all of the contract's tables along; a test holds them together. */
 export const detail_chars_max = 4_000;
+
+/** Never throws: the caller gets what was thrown, not what comes of reading it. */
+function thrownText(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "what was thrown cannot be written";
+  }
+}
 
 /** What the service takes as a text: neither NUL nor half a character, and not too long. */
 function clipped(text: string): string {

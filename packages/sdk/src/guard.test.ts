@@ -209,6 +209,19 @@ test("what a tool throws is thrown, and recorded as a text that the service take
   expect(detail_chars_max).toBe(limits.comment_chars_max);
 });
 
+test.each([
+  ["an error whose message is no text", Object.assign(new Error(), { message: { code: 5 } }), "[object Object]"],
+  ["an error without a message", Object.assign(new Error(), { message: undefined }), "undefined"],
+  ["what no text can be made of", Object.create(null), "what was thrown cannot be written"],
+])("%s is thrown as it is, and recorded", async (_, wrong: unknown, detail) => {
+  const { client, observed } = answering({ outcome: "approve" });
+  const thrown = await guardOf(client)
+    .fn("pay", () => Promise.reject(wrong))({})
+    .catch((error: unknown) => error);
+  expect(thrown).toBe(wrong);
+  expect(observed).toEqual([{ status: "failed", detail }]);
+});
+
 test("a result that tells of a failure is given and recorded as one; what cannot be recorded is told", async () => {
   const { client, observed } = answering({ outcome: "approve" });
   const submission: IntentSubmission = { intent: { agent: { id: "bot" }, action: { verb: "pay" } } };
