@@ -39,6 +39,10 @@ test("of any number of things that are wrong each is told, whether it is the for
 test("nothing is told of a name whose declaration cannot be read", () => {
   expect(withSpec({ variables: [{ name: "v", expr: 1 }] })).toEqual(["/spec/variables/0/expr"]);
   expect(withSpec({ variables: "v" })).toEqual(["/spec/variables"]);
+  const { variables, ...rest } = right.spec;
+  expect(pathsIn({ ...right, spec: { ...rest, variabels: variables } })).toEqual(["/spec/variabels"]);
+  expect(pathsIn({ ...right, spec: rest, variables })).toEqual(["/variables"]);
+  expect(pathsIn({ ...right, spec: { ...rest, tests: [] } })).toEqual(["/spec/when", "/spec/tests"]);
 });
 
 test("what the parts of a spec are to one another is told only where all of them can be read", () => {

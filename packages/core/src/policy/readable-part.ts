@@ -29,8 +29,16 @@ export function readablePart(source: SourceDocument): ReadablePart | null {
   return {
     document,
     spec_fits: fits(source, spec, "/spec", schemaAt("/spec")),
-    variables_fit: !Object.hasOwn(spec, "variables") || document.spec.variables !== undefined,
+    variables_fit: Object.hasOwn(spec, "variables") ? document.spec.variables !== undefined : !mayHoldVariables(value),
   };
+}
+
+/** A list in the spec or beside it, under a name that nothing has here: the variables, misspelt or misplaced. */
+function mayHoldVariables(document: Members): boolean {
+  const { variables: _, ...others } = { ...policySchema.properties, ...schemaAt("/spec").properties };
+  return [...Object.entries(document), ...Object.entries(document["spec"] as Members)].some(
+    ([name, member]) => Array.isArray(member) && !Object.hasOwn(others, name),
+  );
 }
 
 type Members = Readonly<Record<string, unknown>>;
