@@ -180,8 +180,9 @@ test("without a decision nothing is done: a wrong key, no service, arguments tha
 });
 
 test("the server does not get the key, and what it says of its tools counts only where it is trusted", async () => {
-  const context_file = join(mkdtempSync(join(tmpdir(), "countersign-mcp-")), "context.json");
-  onTestFinished(() => rmSync(context_file));
+  const directory = mkdtempSync(join(tmpdir(), "countersign-mcp-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const context_file = join(directory, "context.json");
   writeFileSync(context_file, '{"contract_version":"1","facts":{"security":{"siem_ref":"desk"}}}');
   const trusting = await governed(["--trust-annotations", "--context", context_file, "--agent", "clerk"]);
   await trusting.client.listTools();
