@@ -5,13 +5,13 @@ import {
   ApiKeyInput,
   ApiKeyRotated,
   closed,
-  idToFind,
+  givenId,
   listed,
   listQuery,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ key_id: idToFind("prefix key_") });
+const params = closed({ key_id: givenId("prefix key_") });
 
 /** Keys: create, list, revoke, rotate. Source: contract §3 and §4, api.md §3. */
 export const apiKeyOperations = {

@@ -6,16 +6,16 @@ import {
   ContextSourceInput,
   ContextValidation,
   closed,
-  idToFind,
+  givenId,
   StoredContext,
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
 const folded = "most HTTP clients fold `.` and `..`, escaped or not, into another path";
-const agentParams = closed({ agent_id: idToFind(`the id that intents give as agent.id; ${folded}`) });
+const agentParams = closed({ agent_id: givenId(`the id that intents give as agent.id; ${folded}`) });
 const targetParams = closed({
-  type: idToFind(`the intent's action.target.type; ${folded}`),
+  type: givenId(`the intent's action.target.type; ${folded}`),
   identifier: Type.String({
     minLength: 1,
     maxLength: limits.target_identifier_chars_max,

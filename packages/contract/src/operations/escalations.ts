@@ -4,7 +4,7 @@ import {
   closed,
   Escalation,
   EscalationListQuery,
-  idToFind,
+  givenId,
   listed,
   ReassignInput,
   RulingInput,
@@ -12,7 +12,7 @@ import {
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ escalation_id: idToFind("prefix esc_") });
+const params = closed({ escalation_id: givenId("prefix esc_") });
 const one = { 200: { description: "The escalation.", schema: wrapped("escalation", Escalation) } } as const;
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Escalations", rate: "general" } as const;

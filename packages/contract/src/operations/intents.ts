@@ -7,11 +7,11 @@ import {
   closed,
   Decision,
   DecisionQuery,
+  givenId,
   IntentAnswer,
   IntentListItem,
   IntentListQuery,
   IntentSubmission,
-  idToFind,
   listed,
   listQuery,
   Observation,
@@ -24,7 +24,7 @@ import {
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ intent_id: idToFind("prefix int_") });
+const params = closed({ intent_id: givenId("prefix int_") });
 
 /** Intents: submit, read, observe, override. Source: contract §4, api.md §4 and §6. */
 export const intentOperations = {
@@ -175,7 +175,7 @@ export const overrideOperations = {
     rate: "general",
     query: listQuery({
       agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
-      intent_id: Type.Optional(idToFind("prefix int_")),
+      intent_id: Type.Optional(givenId("prefix int_")),
     }),
     answers: { 200: { description: "Newest first.", schema: listed("overrides", Override) } },
     delivered: true,
@@ -187,7 +187,7 @@ export const overrideOperations = {
     summary: "Revoke an override before it is spent",
     auth: ["operator"],
     rate: "general",
-    params: closed({ override_id: idToFind("prefix ovr_") }),
+    params: closed({ override_id: givenId("prefix ovr_") }),
     answers: { 204: { description: "It is revoked.", schema: null } },
     refuses: ["state_conflict"],
     delivered: true,

@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import {
   closed,
-  idToFind,
+  givenId,
   listed,
   listQuery,
   Membrane,
@@ -12,7 +12,7 @@ import {
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ membrane_id: idToFind("prefix mem_") });
+const params = closed({ membrane_id: givenId("prefix mem_") });
 const one = { 200: { description: "The membrane.", schema: wrapped("membrane", Membrane) } } as const;
 
 /** Membranes: create, read, change, go live and back. Source: api.md §10. */

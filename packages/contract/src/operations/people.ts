@@ -4,9 +4,9 @@ import {
   AcceptInvitationInput,
   closed,
   EmailInput,
+  givenId,
   Invitation,
   InvitationInput,
-  idToFind,
   LoginInput,
   listed,
   listQuery,
@@ -43,7 +43,7 @@ const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body
 const postOutside = { ...post, body_bytes_max: limits.sign_in_body_bytes_max } as const;
 const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
-const userParam = closed({ user_id: idToFind("the person") });
+const userParam = closed({ user_id: givenId("the person") });
 
 /**
  * People and their sessions. A session is a cookie that login sets; with it a person may do everywhere what its role may.
@@ -139,7 +139,7 @@ export const peopleOperations = {
     path: "/v1/auth/sessions/{session_id}",
     summary: "End one of one's own sessions",
     auth: "session",
-    params: closed({ session_id: idToFind("the session") }),
+    params: closed({ session_id: givenId("the session") }),
     answers: done,
     delivered: true,
   },
@@ -334,7 +334,7 @@ export const peopleOperations = {
     path: "/v1/auth/invitations/{invitation_id}",
     summary: "Withdraw an invitation",
     auth: ["admin"],
-    params: closed({ invitation_id: idToFind("the invitation") }),
+    params: closed({ invitation_id: givenId("the invitation") }),
     answers: done,
     delivered: true,
   },

@@ -6,7 +6,7 @@ import {
   BacktestInput,
   BacktestLine,
   closed,
-  idToFind,
+  givenId,
   listed,
   listQuery,
   Pack,
@@ -20,7 +20,7 @@ import {
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ policy_id: idToFind("prefix pol_") });
+const params = closed({ policy_id: givenId("prefix pol_") });
 const one = { 200: { description: "The policy.", schema: wrapped("policy", Policy) } } as const;
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Policies", rate: "general" } as const;
@@ -150,7 +150,7 @@ export const policyOperations = {
     path: "/v1/packs/{name}",
     summary: "Read a pack with its rules and citations",
     auth: "any",
-    params: closed({ name: idToFind("the pack's name") }),
+    params: closed({ name: givenId("the pack's name") }),
     answers: { 200: { description: "The pack.", schema: wrapped("pack", Pack) } },
     delivered: true,
   },

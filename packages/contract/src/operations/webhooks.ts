@@ -3,7 +3,7 @@ import {
   closed,
   Delivery,
   FailedDeliveriesQuery,
-  idToFind,
+  givenId,
   listed,
   listQuery,
   Webhook,
@@ -13,7 +13,7 @@ import {
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const params = closed({ webhook_id: idToFind("prefix wh_") });
+const params = closed({ webhook_id: givenId("prefix wh_") });
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Webhooks", rate: "general" } as const;
 
@@ -93,7 +93,7 @@ export const webhookOperations = {
     summary: "Send a failed delivery again, as a new delivery",
     auth: ["operator"],
     idempotent: true,
-    params: closed({ delivery_id: idToFind("prefix dlv_") }),
+    params: closed({ delivery_id: givenId("prefix dlv_") }),
     answers: { 202: { description: "The new delivery.", schema: wrapped("delivery", Delivery) } },
     refuses: ["state_conflict"],
     delivered: true,

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
 import { ErrorObject } from "./error.ts";
 import { SomeThresholds } from "./membrane.ts";
-import { anyObject, closed, id, idToFind, nullable, oneOf, text, timeInput, wrapped } from "./shapes.ts";
+import { anyObject, closed, givenId, id, nullable, oneOf, text, timeInput, wrapped } from "./shapes.ts";
 
 const count = () => Type.Integer({ minimum: 0 });
 
@@ -38,7 +38,7 @@ export const BacktestInput = closed(
       ),
     ),
     window: closed({ from: timeInput("included"), to: timeInput("not included") }),
-    membrane_id: Type.Optional(idToFind("prefix mem_")),
+    membrane_id: Type.Optional(givenId("prefix mem_")),
     agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
     limit: Type.Optional(
       Type.Integer({

@@ -9,8 +9,8 @@ import {
   anyObject,
   checkedLater,
   closed,
+  givenId,
   id,
-  idToFind,
   listQuery,
   nullable,
   oneOf,
@@ -87,7 +87,7 @@ export type Intent = Static<typeof Intent>;
 const submissionFields = {
   intent: Intent,
   context: Type.Optional(checkedLater(ContextDocument)),
-  membrane_id: Type.Optional(idToFind("prefix mem_; absent: the default one")),
+  membrane_id: Type.Optional(givenId("prefix mem_; absent: the default one")),
 };
 
 /** Body of POST /v1/intents. The context is checked by `validateContext` (its faults are `invalid_context`). */

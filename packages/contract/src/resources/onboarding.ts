@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { CatalogueEntry } from "./membrane.ts";
-import { anyObject, closed, filledText, id, idToFind, oneOf, text } from "./shapes.ts";
+import { anyObject, closed, filledText, givenId, id, oneOf, text } from "./shapes.ts";
 
 /** Body of POST /v1/onboarding/quickstart. Source: contract §4. */
 export const QuickstartInput = closed(
@@ -9,7 +9,7 @@ export const QuickstartInput = closed(
     org_name: filledText(limits.name_chars_max),
     email: Type.String({ format: "email", maxLength: limits.email_chars_max }),
     description: filledText(limits.onboarding_text_chars_max),
-    intake_id: Type.Optional(idToFind("prefix ink_")),
+    intake_id: Type.Optional(givenId("prefix ink_")),
   },
   { title: "QuickstartInput" },
 );

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
-import { closed, idToFind, nullable, oneOf, PipelineMode, text, timeInput, timestamp } from "./shapes.ts";
+import { closed, givenId, nullable, oneOf, PipelineMode, text, timeInput, timestamp } from "./shapes.ts";
 
 const count = () => Type.Integer({ minimum: 0 });
 
@@ -9,7 +9,7 @@ const count = () => Type.Integer({ minimum: 0 });
 export const OverviewQuery = closed({
   from: Type.Optional(timeInput("included; at most 31 days before `to`")),
   to: Type.Optional(timeInput("not included; default now")),
-  membrane_id: Type.Optional(idToFind("prefix mem_")),
+  membrane_id: Type.Optional(givenId("prefix mem_")),
   mode: Type.Optional(PipelineMode),
 });
 

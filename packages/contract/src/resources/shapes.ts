@@ -36,10 +36,10 @@ export function id(kind: IdKind) {
 }
 
 /**
- * An identifier that a request names something by, in its path or its body. Any text passes: an identifier that cannot exist
- * answers 404 exactly like one that does not, so the pattern is not checked here.
+ * An identifier as a request gives it, in its path, query or body. Any text passes: one that cannot exist is answered exactly
+ * like one that does not (404, or of a filter nothing), so the pattern is not checked here.
  */
-export function idToFind(description: string) {
+export function givenId(description: string) {
   return Type.String({ minLength: 1, maxLength: limits.id_chars_max, description });
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
-import { closed, filledText, id, idToFind, oneOf, text, timestamp } from "./shapes.ts";
+import { closed, filledText, givenId, id, oneOf, text, timestamp } from "./shapes.ts";
 
 const domain = () =>
   Type.String({
@@ -44,7 +44,7 @@ export type SingleSignOn = Static<typeof SingleSignOn>;
 export const SingleSignOnBegin = closed(
   {
     email: Type.Optional(Type.String({ format: "email", maxLength: limits.email_chars_max })),
-    org_id: Type.Optional(idToFind("prefix org_")),
+    org_id: Type.Optional(givenId("prefix org_")),
   },
   { title: "SingleSignOnBegin", description: "exactly one of the two" },
 );

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { type EventType, eventTypeNames } from "../event-types.ts";
 import { limits } from "../limits.ts";
-import { closed, id, idToFind, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
+import { closed, givenId, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 // Any text passes the shape: an unknown type has its own error code (unknown_event_type), so the operation checks it.
 const eventTypesInput = () =>
@@ -19,7 +19,7 @@ export const WebhookInput = closed(
   {
     url: url(),
     event_types: Type.Optional(eventTypesInput()),
-    escalation_id: Type.Optional(idToFind("prefix esc_; absent: organization-wide")),
+    escalation_id: Type.Optional(givenId("prefix esc_; absent: organization-wide")),
     description: Type.Optional(text(limits.description_chars_max)),
   },
   { title: "WebhookInput" },
@@ -87,5 +87,5 @@ export type Delivery = Static<typeof Delivery>;
 
 /** Filter of GET /v1/escalations/webhooks/deliveries/failed. */
 export const FailedDeliveriesQuery = listQuery({
-  webhook_id: Type.Optional(idToFind("prefix wh_")),
+  webhook_id: Type.Optional(givenId("prefix wh_")),
 });

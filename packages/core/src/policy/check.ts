@@ -1,6 +1,6 @@
 import type { Diagnostic, Environment, Type } from "@countersign/cel";
 import { limits } from "@countersign/contract";
-import { unreadableTexts } from "./check-texts.ts";
+import { unreadableLiterals } from "./check-literals.ts";
 import { costSteps, type PolicyCost } from "./cost.ts";
 import type { PolicyDocument } from "./document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "./expressions.ts";
@@ -54,7 +54,7 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
       (one.severity === "error" ? errors : warnings).add(() => placed(source, expression, one));
     }
     if (found.some(({ severity }) => severity === "error")) return type;
-    for (const { start, message, help } of unreadableTexts(expression.source))
+    for (const { start, message, help } of unreadableLiterals(expression.source))
       errors.add(() => source.at(expression.path, { code: "literal", message, help }, expression.offset + start));
     for (const { start, message, help } of unknownMembers(expression.source)) {
       const finding = { code: "undeclared_field", message, help };

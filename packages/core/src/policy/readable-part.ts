@@ -1,8 +1,9 @@
+import { isRecord } from "../functions/text.ts";
 import type { PolicyDocument } from "./document.ts";
 import { collectFindings } from "./findings.ts";
 import { policySchema, type Schema } from "./schema.ts";
 import { checkPart } from "./schema-check.ts";
-import { pointerToken, type SourceDocument } from "./source.ts";
+import type { SourceDocument } from "./source.ts";
 
 /** What can be read of a document whose form is wrong. */
 export interface ReadablePart {
@@ -17,7 +18,7 @@ export interface ReadablePart {
 /** Lets whoever mends the form hear at once what else is wrong. Null: there is no spec to read. */
 export function readablePart(source: SourceDocument): ReadablePart | null {
   const value = source.value as Members;
-  if (!isObject(value) || !isObject(value["spec"])) return null;
+  if (!isRecord(value) || !isRecord(value["spec"])) return null;
   const { spec } = value;
   const document = {
     apiVersion: "countersign/v1",
@@ -43,20 +44,15 @@ function mayHoldVariables(document: Members): boolean {
 
 type Members = Readonly<Record<string, unknown>>;
 
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function schemaAt(path: "/metadata" | "/spec" | "/tests"): Schema {
   return policySchema.properties?.[path.slice(1)] as Schema;
 }
 
 function fittingMembers(source: SourceDocument, value: unknown, path: "/metadata" | "/spec"): Members {
-  if (!isObject(value)) return {};
+  if (!isRecord(value)) return {};
   const known = schemaAt(path).properties ?? {};
   const fitting = Object.entries(value).filter(
-    ([name, member]) =>
-      Object.hasOwn(known, name) && fits(source, member, `${path}/${pointerToken(name)}`, known[name] as Schema),
+    ([name, member]) => Object.hasOwn(known, name) && fits(source, member, `${path}/${name}`, known[name] as Schema),
   );
   return Object.fromEntries(fitting);
 }

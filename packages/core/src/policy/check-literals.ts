@@ -2,7 +2,7 @@ import { type Expr, environment } from "@countersign/cel";
 import { nodesOf } from "./nodes-of.ts";
 
 /** A text or number in an expression that never gives the value that was meant, whatever the action. */
-export interface UnreadableText {
+export interface UnreadableLiteral {
   /** UTF-16 units before it in the source. */
   readonly start: number;
   readonly message: string;
@@ -22,8 +22,8 @@ const kinds = {
  * error each time, so the rule would never be anything but unknown. And the numbers beyond a double, such as 1e400: they are
  * infinite, and no amount is above that. The source must parse.
  */
-export function unreadableTexts(source: string): UnreadableText[] {
-  const found: UnreadableText[] = [];
+export function unreadableLiterals(source: string): UnreadableLiteral[] {
+  const found: UnreadableLiteral[] = [];
   for (const node of nodesOf(source)) {
     if (node.kind === "call") found.push(...unreadable(source, node));
     if (node.kind === "literal" && typeof node.value === "number" && !Number.isFinite(node.value))
@@ -32,7 +32,7 @@ export function unreadableTexts(source: string): UnreadableText[] {
   return found.sort((a, b) => a.start - b.start);
 }
 
-function unreadable(source: string, { name, target, args }: Expr & { kind: "call" }): UnreadableText[] {
+function unreadable(source: string, { name, target, args }: Expr & { kind: "call" }): UnreadableLiteral[] {
   const [arg] = args;
   if (args.length !== 1 || arg?.kind !== "literal" || typeof arg.value !== "string") return [];
   const text = source.slice(arg.start, arg.end);
