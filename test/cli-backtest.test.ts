@@ -92,6 +92,13 @@ spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
       { from: "approve", to: "approve", count: 1 },
       { from: "approve", to: "escalate", count: 2 },
     ]);
+    // One alone: the other stays the membrane's.
+    expect(await transitions(risky, "--escalate-at", "0.4")).toContainEqual({
+      from: "approve",
+      to: "escalate",
+      count: 2,
+    });
+    expect(await transitions(risky, "--block-at", "0.5")).toContainEqual({ from: "approve", to: "block", count: 2 });
     expect(await transitions(risky, "--escalate-at", "0.4", "--block-at", "0.5")).toContainEqual({
       from: "approve",
       to: "block",
@@ -141,7 +148,6 @@ spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
     ["a threshold out of range", () => ["--escalate-at", "1.5", "--block-at", "none"], /--escalate-at takes a number/],
     ["a threshold that is no number", () => ["--escalate-at", "0.5", "--block-at", "0x1"], /--block-at takes a number/],
     ["an empty threshold", () => ["--escalate-at=", "--block-at=1"], /--escalate-at takes a number/],
-    ["one threshold without the other", () => ["--block-at", "0.5"], /belong together/],
     ["packs and none", () => ["--pack", "gdpr", "--no-packs"], /either --pack or --no-packs/],
     ["a service that is not there", () => ["--url", "http://127.0.0.1:1"], /no answer from/],
   ])("exits with 2 for %s", async (_name, args, said) => {

@@ -29,7 +29,7 @@ interface Options {
 
 const help = `
 Each FILE is a policy document in YAML or JSON. It stands in for your policy of that name, or beside the others. --pack and
---no-packs stand in for the packs of every membrane, --escalate-at and --block-at together for its thresholds. What is not
+--no-packs stand in for the packs of every membrane, --escalate-at and --block-at each for its threshold. What is not
 named stays as it was at each decision; when nothing is named, the recorded decisions are reproduced. Nothing is saved.
 
 ${failOnGrammar}
@@ -62,8 +62,8 @@ export function addBacktest(policies: Command): void {
     .option("--limit <n>", "only the newest so many")
     .option("--pack <name>", "a pack in place of the membrane's packs; may be given again", more, [])
     .option("--no-packs", "none of the membrane's packs")
-    .option("--escalate-at <score>", "risk from which people are asked, 0 to 1 or none; asks for --block-at too")
-    .option("--block-at <score>", "risk from which is blocked, 0 to 1 or none; asks for --escalate-at too")
+    .option("--escalate-at <score>", "risk from which people are asked, 0 to 1 or none")
+    .option("--block-at <score>", "risk from which is blocked, 0 to 1 or none")
     .option("--without <name>", "a policy or rule to leave out; may be given again", more, [])
     .option("--fail-on <condition>", "exit with 1 when it is met; may be given again", more, [])
     .option("--json", "print JSON", false)
@@ -151,15 +151,16 @@ function packsOf({ pack, packs }: Options): string[] | null {
   return pack.length > 0 ? [...pack] : packs ? null : [];
 }
 
-/** The thresholds in place of the membrane's; null: those stay. One of the two alone would leave the other to guesses. */
+/** What stands in for the membrane's thresholds; null: both stay. One that is not named stays. */
 function thresholdsOf({
   escalateAt,
   blockAt,
-}: Options): { escalate_at: number | null; block_at: number | null } | null {
+}: Options): { escalate_at?: number | null; block_at?: number | null } | null {
   if (escalateAt === undefined && blockAt === undefined) return null;
-  if (escalateAt === undefined || blockAt === undefined)
-    throw new CommandFailed("--escalate-at and --block-at belong together; write none for no threshold");
-  return { escalate_at: scoreOf("--escalate-at", escalateAt), block_at: scoreOf("--block-at", blockAt) };
+  return {
+    ...(escalateAt === undefined ? {} : { escalate_at: scoreOf("--escalate-at", escalateAt) }),
+    ...(blockAt === undefined ? {} : { block_at: scoreOf("--block-at", blockAt) }),
+  };
 }
 
 function scoreOf(option: string, text: string): number | null {
