@@ -12,7 +12,7 @@ export interface CarryOutOptions<Result> {
   readonly signal?: AbortSignal | undefined;
   /** Hears that people look at it: it may take minutes or hours. */
   readonly onPending?: (decision: Decision) => void;
-  /** Why what came back is a failure, for actions that do not throw; null: it is none. */
+  /** Why what came back is a failure, for actions that do not throw; null: it is none. Where it throws, it was carried out. */
   readonly failureOf?: (result: Result) => string | null;
   /** The action was carried out (or left) and the service could not be told so. Default: a warning on the console. */
   readonly onUnrecorded?: (error: unknown, intent_id: string) => void;
@@ -83,9 +83,18 @@ export async function carryOutDecided<Result>(
     record({ status: "failed", detail: clipped(thrownText(error)) });
     throw error;
   }
-  const failure = failureOf(result);
-  record(failure === null ? { status: "executed" } : { status: "failed", detail: clipped(failure) });
+  record(observationOf(result, failureOf));
   return result;
+}
+
+/** Never throws: whoever got an error in place of the result might do again what was done. */
+function observationOf<Result>(result: Result, failureOf: (result: Result) => string | null): ObservationInput {
+  try {
+    const failure = failureOf(result);
+    return failure === null ? { status: "executed" } : { status: "failed", detail: clipped(failure) };
+  } catch (error) {
+    return { status: "executed", detail: clipped(`Whether it failed could not be told: ${thrownText(error)}`) };
+  }
 }
 
 /** What may be done now; null: nothing. By the outcome, as in shadow mode nothing is held back, whatever the verdict. */

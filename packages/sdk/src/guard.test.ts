@@ -228,7 +228,13 @@ test("a result that tells of a failure is given and recorded as one; what cannot
   const options: CarryOutOptions<string> = { failureOf: (result) => (result === "no" ? "refused" : null) };
   expect(await carryOut(client, submission, (content) => JSON.stringify(content), options)).toBe("{}");
   expect(await carryOut(client, submission, () => "no", options)).toBe("no");
-  expect(observed).toEqual([{ status: "executed" }, { status: "failed", detail: "refused" }]);
+  const unable = { failureOf: () => (undefined as never as string).trim() };
+  expect(await carryOut(client, submission, () => "done", unable)).toBe("done");
+  expect(observed).toEqual([
+    { status: "executed" },
+    { status: "failed", detail: "refused" },
+    { status: "executed", detail: expect.stringMatching(/^Whether it failed could not be told: .*undefined/) },
+  ]);
   const lost = new Error("lost");
   const deaf = { ...client, recordObservation: () => Promise.reject(lost) };
   const onUnrecorded = vi.fn();
@@ -302,7 +308,7 @@ test("tools that are frozen are guarded as others", async () => {
   expect(submitted).toHaveLength(1);
 });
 
-test.each(["a generator", "what a compiler makes of one"])(
+test.each(["a generator", "what a compiler makes of one", "a stream", "what begins when it is read"])(
   "a function that turns out to give its result in parts has failed, before its first part: %s",
   async (how) => {
     const { client, observed } = answering({ outcome: "approve" });
@@ -318,8 +324,13 @@ test.each(["a generator", "what a compiler makes of one"])(
         return this;
       },
     });
-    const run = (): object => (how === "a generator" ? parts() : compiled());
-    await expect(guardOf(client).fn("pay", run)({})).rejects.toThrow("pay gives its result in parts");
+    const made: Record<string, () => object> = {
+      "a generator": parts,
+      "what a compiler makes of one": compiled,
+      "a stream": () => new ReadableStream({ pull: begun }, { highWaterMark: 0 }),
+      "what begins when it is read": () => ({ [Symbol.asyncIterator]: parts }),
+    };
+    await expect(guardOf(client).fn("pay", () => made[how]?.())({})).rejects.toThrow("pay gives its result in parts");
     expect(begun).not.toHaveBeenCalled();
     expect(observed).toEqual([{ status: "failed", detail: expect.stringContaining("in parts") }]);
   },

@@ -73,7 +73,7 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
       const signal = rest.map(signalIn).find((each) => each !== undefined);
       const once = async (approved: ActionContent) => {
         const result = await run(approved as Params, ...rest);
-        if (isGenerator(result)) throw inParts(verb);
+        if (comesInParts(result)) throw inParts(verb);
         return result;
       };
       return carryOut(client, submission, once, {
@@ -102,12 +102,12 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
   };
 }
 
-/** By its shape: of an older target of a compiler they are objects like others. */
-function isGenerator(result: unknown): boolean {
+/** By its shape: a stream, what else is read asynchronously, or a generator, which of an older target of a compiler is an object. */
+function comesInParts(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return false;
   const made = result as { readonly [name: PropertyKey]: unknown };
-  const methods = [made["next"], made["return"], made["throw"], made[Symbol.asyncIterator] ?? made[Symbol.iterator]];
-  return methods.every((each) => typeof each === "function");
+  const some = (...names: PropertyKey[]) => names.every((name) => typeof made[name] === "function");
+  return some(Symbol.asyncIterator) || some(Symbol.iterator, "next", "return", "throw");
 }
 
 /** What such a function does, it does after it was called: neither asked about nor recorded could it be. */
