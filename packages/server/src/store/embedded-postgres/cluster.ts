@@ -3,19 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import {
-  chmod,
-  chown,
-  constants,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from "node:fs/promises";
+import { chmod, chown, constants, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -97,15 +85,34 @@ export async function socketDir(cluster: Cluster): Promise<SocketDir> {
   return { host: random, server_setting: random };
 }
 
-/** The major version that made the database, or null when there is none yet. */
-export async function clusterMajor(cluster: Cluster): Promise<number | null> {
-  const version = await readFile(join(cluster.db_dir, "PG_VERSION"), "utf8").catch((error) => {
-    if (error.code === "ENOENT") return null;
+/**
+ * The major version that made the database; null: there is none yet. Throws `StartRefused` where it cannot be read, and where
+ * files of one are without it: making another one in their place would hide that they are lost.
+ */
+export async function clusterMajor({ db_dir }: Cluster): Promise<number | null> {
+  try {
+    const names = await readdir(db_dir).catch(absent([]));
+    if (names.length === 0) return null;
+    const version = await readFile(join(db_dir, "PG_VERSION"), "utf8").catch(absent(""));
+    const major = Number.parseInt(version, 10);
+    if (major > 0) return major;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     throw new StartRefused(
-      `the embedded database in ${cluster.db_dir} cannot be read (${error.code}): start as the user who made it, or give it to this one with chown -R`,
+      `the embedded database in ${db_dir} cannot be read (${code}): start as the user who made it, or give it to this one with chown -R`,
     );
-  });
-  return version === null ? null : Number.parseInt(version, 10);
+  }
+  throw new StartRefused(
+    `the embedded database in ${db_dir} is damaged, its PG_VERSION is missing or empty: restore the data directory from a backup, or move ${db_dir} away to begin with an empty database`,
+  );
+}
+
+/** For a file or directory that need not exist. */
+function absent<T>(none: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === "ENOENT") return none;
+    throw error;
+  };
 }
 
 /**
@@ -219,9 +226,4 @@ export function answers(cluster: Cluster, note: PidFile): Promise<boolean> {
 /** Removes the note of a server that is certainly gone, which PostgreSQL itself would not dare: its number lives on in another process. */
 export async function removePidFile(cluster: Cluster): Promise<void> {
   await rm(join(cluster.db_dir, "postmaster.pid"), { force: true });
-}
-
-/** Whether the directory holds a database. */
-export async function exists(cluster: Cluster): Promise<boolean> {
-  return (await stat(join(cluster.db_dir, "PG_VERSION")).catch(() => null)) !== null;
 }

@@ -12,7 +12,6 @@ import {
   app_user,
   type Cluster,
   clusterMajor,
-  exists,
   initialise,
   openCluster,
   type PidFile,
@@ -75,9 +74,10 @@ export async function startEmbedded(options: EmbeddedOptions, log: Log): Promise
 async function startClaimed(cluster: Cluster, options: EmbeddedOptions, log: Log): Promise<EmbeddedPostgres> {
   const held = await claim(cluster.data_dir);
   try {
-    const binaries = await chooseBinaries(cluster, options.search ?? {});
+    const major = await clusterMajor(cluster);
+    const binaries = await chooseBinaries(cluster, major, options.search ?? {});
     const bin_dir = await usableBinaries(binaries, cluster.identity, cluster.data_dir);
-    if (!(await exists(cluster))) await initialise(cluster, bin_dir);
+    if (major === null) await initialise(cluster, bin_dir);
     const socket = await socketDir(cluster);
     const start = (unix_socket_directories: string) =>
       bringUp(cluster, bin_dir, { ...options.settings, unix_socket_directories }, log);
@@ -102,8 +102,7 @@ async function startClaimed(cluster: Cluster, options: EmbeddedOptions, log: Log
   }
 }
 
-async function chooseBinaries(cluster: Cluster, search: BinarySearch): Promise<Binaries> {
-  const major = await clusterMajor(cluster);
+async function chooseBinaries(cluster: Cluster, major: number | null, search: BinarySearch): Promise<Binaries> {
   const packaged = await packagedBinaries(search);
   if (packaged !== null && (major ?? packaged.major) === packaged.major) return packaged;
   const system = await systemBinaries(search);

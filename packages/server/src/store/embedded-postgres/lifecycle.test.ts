@@ -275,4 +275,24 @@ describe("what an earlier run left", () => {
     expect(await sql(connection, "select 1 as one")).toEqual([{ one: 1 }]);
     await expect(stat(join(data_dir, "postgres/new-1"))).rejects.toThrow("ENOENT");
   });
+
+  test.each(["missing", "empty"])("a database whose PG_VERSION is %s is not taken for none", async (how) => {
+    const data_dir = await temporaryDir();
+    const version = join(data_dir, "postgres/db/PG_VERSION");
+    await (await started({ data_dir })).stop();
+    if (how === "missing") await rm(version);
+    else await writeFile(version, "");
+    const files = await readdir(join(data_dir, "postgres"));
+    await expect(started({ data_dir })).rejects.toThrow(
+      /is damaged, its PG_VERSION .* restore .* from a backup, or move/,
+    );
+    expect(await readdir(join(data_dir, "postgres"))).toEqual(files);
+  });
+
+  test("an empty directory in its place is", async () => {
+    const data_dir = await temporaryDir();
+    await mkdir(join(data_dir, "postgres/db"), { recursive: true });
+    const { connection } = await started({ data_dir });
+    expect(await sql(connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
 });
