@@ -105,6 +105,10 @@ describe("nextCallingWindow", () => {
     ["an impossible hour is taken at its word", "2026-11-18T18:10:00Z", ["NY"], 21, "2026-11-19T05:00:00Z"],
     ["no state waits for an hour that every state permits", "2026-11-22T04:10:00Z", [], 21, "2026-11-23T17:00:00Z"],
     ["a military code counts as no state", "2026-11-22T04:10:00Z", ["AE"], 21, "2026-11-23T17:00:00Z"],
+    ["the night summer time ends is an hour longer", "2026-11-01T01:10:00Z", ["FL"], 21, "2026-11-01T13:00:00Z"],
+    ["and so is the wait that ends on Monday after it", "2026-11-01T01:10:00Z", ["AL"], 20, "2026-11-02T14:00:00Z"],
+    ["the night after it is not", "2026-11-02T02:10:00Z", ["FL"], 21, "2026-11-02T13:00:00Z"],
+    ["one hour late after summer time begins", "2026-03-08T02:10:00Z", ["FL"], 21, "2026-03-08T13:00:00Z"],
     ["junk has none", "2026-11-18T18:10:00Z", ["NY"], "x", ""],
   ])("%s", (_name, now, states, hour, expected) => {
     expect(nextCallingWindow(at(now), states, hour)).toBe(expected);

@@ -86,9 +86,20 @@ export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown):
 };
 
 /**
+ * Whether summer time may end between two instants: on the first Sunday of November at two, which is 06:00 UTC on the east
+ * coast and 11:00 in the Aleutians.
+ */
+const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
+  const november = Date.UTC(new Date(to_ms).getUTCFullYear(), 10, 1);
+  const sunday = november + ((7 - weekdayAt(november)) % 7) * DAY_MS;
+  return from_ms < sunday + 11 * HOUR_MS && to_ms >= sunday + 6 * HOUR_MS;
+};
+
+/**
  * The instant, RFC 3339 in UTC, at which the next permitted hour begins for a recipient whose clock shows `hour` now; ""
- * when the hour is no hour, or none is permitted within eight days. Summer time may move it by an hour, and an hour that no US
- * clock shows is taken at its word, which is why a deferred action is decided again when its time comes.
+ * when the hour is no hour, or none is permitted within eight days. Where summer time ends before, the hour is permitted
+ * with and without it; where it begins, the instant may be an hour late. An hour that no US clock shows is taken at its
+ * word, which is why a deferred action is decided again when its time comes.
  */
 export const nextCallingWindow = (now_ms: number, states: unknown, hour: unknown): string => {
   const value = hourOf(hour);
@@ -96,12 +107,15 @@ export const nextCallingWindow = (now_ms: number, states: unknown, hour: unknown
   const offset = offsetHours(now_ms, value) ?? ((value - utcHour(now_ms) + 36) % 24) - 12;
   const rows = rowsFor(statesOf(states));
   const start = Math.floor(now_ms / HOUR_MS) * HOUR_MS;
+  const openAt = (local: number): boolean => {
+    const [there, day] = [utcHour(local), weekdayAt(local)];
+    return within(there, FEDERAL_WINDOW) && rows.every((row) => within(there, row.week[day] ?? null));
+  };
   for (let ahead = 1; ahead <= 8 * 24; ahead++) {
     const instant = start + ahead * HOUR_MS;
     const local = instant + offset * HOUR_MS;
-    const [there, day] = [utcHour(local), weekdayAt(local)];
-    const open = within(there, FEDERAL_WINDOW) && rows.every((row) => within(there, row.week[day] ?? null));
-    if (open) return new Date(instant).toISOString().replace(".000Z", "Z");
+    if (openAt(local) && (!summerTimeEnds(now_ms, instant) || openAt(local - HOUR_MS)))
+      return new Date(instant).toISOString().replace(".000Z", "Z");
   }
   return "";
 };
