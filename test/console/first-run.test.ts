@@ -1,12 +1,44 @@
 /** From nothing to a first decision in the browser; keys that are typed in, and forgotten. */
 import { expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { password } from "./people.ts";
 import { api } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
 inBrowser("the first run", () => {
   let api_key = "";
+
+  test("leads whoever signs up in open mode to the sign-in page, from there into their own organization, and back by the banner", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const email = "zoe@example.com";
+    const { page, wrongs, context } = await console_.open();
+    await page.goto("/signup");
+    await page.getByLabel("Organization").fill("Zoe and Daughters");
+    await page.getByLabel("E-mail", { exact: true }).fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
+    await page.goto(await console_.mailedPath(email, /^Confirm/));
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    const enter = async () => {
+      await page.getByLabel("E-mail", { exact: true }).fill(email);
+      await page.getByLabel("Password").fill(password);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.getByRole("banner").getByText("Zoe and Daughters").waitFor();
+      expect(new URL(page.url()).pathname).toBe("/");
+    };
+    await enter();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("Open mode: everybody on this machine is admin").waitFor();
+    await page.getByRole("link", { name: "sign in" }).click();
+    await enter();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
 
   test("leads from open mode to an organization, a key that is shown once, and a decision on a test intent", {
     timeout: test_timeout_ms,

@@ -196,9 +196,11 @@ export function SignInPage() {
   const navigate = useNavigate();
   const { pathname, search } = useLocation();
   const { org_id } = search as { readonly org_id?: string };
+  // Open mode's admin is nobody in particular: whoever has an account signs in to be themselves.
+  const is_somebody = caller !== null && caller.type !== "open_mode";
   useEffect(() => {
-    if (caller !== null && pathname === "/login") void navigate({ to: "/" });
-  }, [caller, pathname, navigate]);
+    if (is_somebody && pathname === "/login") void navigate({ to: "/" });
+  }, [is_somebody, pathname, navigate]);
   const enter = (session: Session) => {
     if (session.mfa_required) setWaiting(true);
     else void refresh();

@@ -128,7 +128,7 @@ export function Frame() {
               <div>
                 <strong>Open mode: everybody on this machine is admin</strong>
                 No API key exists yet. <Link to="/welcome">Create your organization</Link> to get the first key; it ends
-                open mode for good.
+                open mode for good. Who has an account may <Link to="/login">sign in</Link>.
               </div>
             </div>
           )}
