@@ -113,7 +113,12 @@ inBrowser("two people", () => {
     expect(await violations(bob.page)).toEqual([]);
     await dialog.getByRole("button", { name: /^Approve/ }).click();
     await bob.page.getByText("Outcome: approved with changes").waitFor();
-    await bob.page.getByText("A reviewer changed the action.").waitFor();
+    // Who looked on while somebody else closed it sees what was approved, not what was asked for.
+    for (const { page } of [bob, ann]) {
+      await page.getByText("A reviewer changed the action.").waitFor();
+      const approved = page.getByRole("region", { name: "Changes to the parameters" });
+      await approved.getByText("450").waitFor();
+    }
     await review.getByText("700").first().waitFor();
     const { decision } = await api<{ decision: { modified_content: object | null } }>(
       console_.url,

@@ -37,12 +37,14 @@ export function useEscalation(escalation_id: string) {
   });
 }
 
-export function useIntent(intent_id: string | undefined) {
+/** What an escalation is about. Reviewers may change it, so it is read again once the escalation is closed, by whomever. */
+export function useIntent({ intent_id, status }: Escalation) {
   const client = useClient();
   return useQuery({
-    queryKey: ["intents", "one", intent_id],
-    queryFn: async () => shownAnswer(await client.getIntent(intent_id ?? "")),
-    enabled: intent_id !== undefined,
+    queryKey: ["intents", "one", intent_id, status],
+    queryFn: async () => shownAnswer(await client.getIntent(intent_id)),
+    // What stands on the screen stays until then, with the dialog in which somebody writes.
+    placeholderData: (before) => before,
   });
 }
 

@@ -44,7 +44,7 @@ function Detail({
   readonly called: boolean;
   readonly onDone: (after: Escalation) => void;
 }) {
-  const intentQuery = useIntent(escalation.intent_id);
+  const intentQuery = useIntent(escalation);
   const article = useRef<HTMLElement>(null);
   const acted = useRef(false);
   const name = useId();
