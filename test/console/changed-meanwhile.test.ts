@@ -2,6 +2,7 @@
 import type { Membrane, Policy, Webhook } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { violations } from "./accessibility.ts";
 import { paste } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from "./seed.ts";
@@ -213,6 +214,24 @@ inBrowser("what others change too", () => {
     expect(await page.getByLabel("Rules").locator("option:checked").textContent()).toMatch(/, version \d+$/);
     await page.getByLabel("Actions of").selectOption("1");
     await page.getByText("Nothing decided again yet").waitFor();
+    await context.close();
+  });
+
+  test("a backtest that is stopped says so, and can be run again", { timeout: test_timeout_ms }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const backtests = "**/v1/learning/backtest";
+    await page.route(backtests, () => {});
+    await page.goto("/backtest");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("button", { name: "Stop" }).click();
+    const stopped = page.getByRole("status").filter({ hasText: "Stopped before its end" });
+    await stopped.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.unroute(backtests);
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("Decided again", { exact: true }).waitFor();
+    expect(await stopped.count()).toBe(0);
+    expect(wrongs).toEqual([]);
     await context.close();
   });
 

@@ -156,11 +156,18 @@ export function BacktestPage() {
           </div>
         </section>
       )}
-      {run.error !== null && run.error.name !== "AbortError" && (
-        <section className="card">
-          <Failed error={run.error} retry={() => run.mutate()} />
-        </section>
-      )}
+      {run.error !== null &&
+        (run.error.name === "AbortError" ? (
+          <section className="card" role="status">
+            <Empty title="Stopped before its end">
+              <p>Nothing was changed. Run it again, or over a shorter time.</p>
+            </Empty>
+          </section>
+        ) : (
+          <section className="card">
+            <Failed error={run.error} retry={() => run.mutate()} />
+          </section>
+        ))}
       {run.data !== undefined && !run.isPending && <Result result={run.data} />}
     </>
   );
