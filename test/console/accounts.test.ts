@@ -2,7 +2,7 @@
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
-import { addVirtualAuthenticator } from "./chromium.ts";
+import { addVirtualAuthenticator, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
 import { api, intent, refundPolicy, submit } from "./seed.ts";
@@ -55,6 +55,7 @@ inBrowser("accounts", () => {
     await page.getByLabel("Code of the authenticator").fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByRole("heading", { name: "Recovery codes" }).waitFor();
+    await pressEscape(page);
     const codes = ((await page.locator("dialog pre").textContent()) ?? "").split("\n");
     expect(codes.length).toBeGreaterThan(5);
     await page.getByRole("button", { name: "I have stored them" }).click();
@@ -76,6 +77,7 @@ inBrowser("accounts", () => {
       await page.getByLabel("Role").selectOption(role);
       await page.getByRole("button", { name: "Create", exact: true }).click();
       await page.getByText("It is shown only here.").waitFor();
+      await pressEscape(page);
       const made = (await page.locator("dialog .secret code").textContent()) ?? "";
       await page.getByRole("button", { name: "I have stored it" }).click();
       return made;

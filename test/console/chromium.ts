@@ -111,6 +111,11 @@ export async function addVirtualAuthenticator({ context, page }: Watched): Promi
   });
 }
 
+/** Presses Escape as often as it may take: the browser closes a dialog at the second without asking the page. */
+export async function pressEscape({ keyboard }: Page): Promise<void> {
+  for (let count = 0; count < 3; count += 1) await keyboard.press("Escape");
+}
+
 /** Pastes as a person does. (Text inserted over coloured text would be given a style attribute by the browser itself.) */
 export function paste(editor: Locator, text: string): Promise<void> {
   return editor.evaluate((element, pasted) => {

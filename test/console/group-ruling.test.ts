@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { whatDiffers } from "../../packages/console/src/review/what-differs.ts";
 import { violations } from "./accessibility.ts";
+import { pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
 
@@ -325,8 +326,7 @@ inBrowser("a group of alike", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Block 2" }).click();
     await dialog.getByText("being sent …").waitFor();
-    // The browser closes a dialog at the second Escape without asking.
-    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+    await pressEscape(page);
     send();
     await dialog.getByText("1 of 2 done").waitFor();
     await dialog.getByRole("button", { name: "Go on" }).click();

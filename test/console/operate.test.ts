@@ -1,7 +1,7 @@
 /** What operators and admins do in the browser, and what others do not even see. */
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/receiver.ts";
-import { paste } from "./chromium.ts";
+import { paste, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, refundPolicy, type Seeded, seedLive, seedOrganization, submit } from "./seed.ts";
 
@@ -107,6 +107,7 @@ inBrowser("operating", () => {
     await page.getByLabel("Address").fill(receiver.url);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("It is shown only here.").waitFor();
+    await pressEscape(page);
     expect(await page.locator(".secret code").textContent()).toMatch(/^whsec_/);
     await page.getByRole("button", { name: "I have stored it" }).click();
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));

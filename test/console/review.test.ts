@@ -1,7 +1,7 @@
 /** The review queue in the browser: what reviewers do reaches the agents that wait, and hostile texts stay texts. */
 import { beforeAll, expect, test } from "vitest";
 import { deadlineIn } from "../../packages/server/src/testing/review.ts";
-import { patience_ms } from "./chromium.ts";
+import { patience_ms, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, hostile, intent, type Seeded, seedLive, submit } from "./seed.ts";
 
@@ -194,8 +194,7 @@ inBrowser("the review queue", () => {
     await dialog.waitFor();
     await page.keyboard.press("Control+Enter");
     await dialog.locator("button[type=submit]:disabled").waitFor();
-    // The browser closes a dialog at the second Escape without asking.
-    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+    await pressEscape(page);
     await dialog.locator("button[type=submit]:disabled").waitFor();
     await page.goBack();
     await page.getByRole("heading", { name: "Overview" }).waitFor();

@@ -143,7 +143,7 @@ function SecondFactor({ user }: { readonly user: User }) {
         </Dialog>
       )}
       {codes !== null && (
-        <Dialog title="Recovery codes" onClose={() => setCodes(null)}>
+        <Dialog title="Recovery codes" onClose={null}>
           <p>Each signs in once when the authenticator is not at hand. They are shown only here: store them safely.</p>
           <pre className="snippet">{codes.join("\n")}</pre>
           <div className="actions">

@@ -9,7 +9,8 @@ export function Dialog({
   children,
 }: {
   readonly title: string;
-  readonly onClose: () => void;
+  /** What Escape does; null: nothing, it closes by a button of its own only. */
+  readonly onClose: (() => void) | null;
   /** What Ctrl+Enter does, wherever in the dialog the focus is: a click on its text takes it from the fields. */
   readonly onConfirm?: () => void;
   readonly broad?: boolean;
@@ -35,12 +36,12 @@ export function Dialog({
       }}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        onClose?.();
       }}
       onClose={({ currentTarget }) => {
         // A second Escape is not asked about: the browser closes it itself.
         if (currentTarget.open) return;
-        onClose();
+        onClose?.();
         setClosed((times) => times + 1);
       }}
     >

@@ -20,7 +20,7 @@ export function ShownSecretProvider({ children }: { readonly children: ReactNode
     <ShownSecretContext value={setShown}>
       {children}
       {shown !== null && (
-        <Dialog title={shown.title} onClose={() => setShown(null)}>
+        <Dialog title={shown.title} onClose={null}>
           <p>{`It is shown only here. ${shown.about}`}</p>
           <Secret text={shown.text} label={shown.label} />
           <div className="actions">

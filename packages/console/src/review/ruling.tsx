@@ -121,9 +121,6 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
   });
 }
 
-/** A dialog whose request is under way is not left: what came of it belongs to what was sent. */
-const stay = () => undefined;
-
 function RulingDialog(
   props: ActProps & { readonly outcome: Outcome; readonly content: unknown; readonly same: Changes | null },
 ) {
@@ -163,7 +160,8 @@ function RulingDialog(
   return (
     <Dialog
       title={titles[outcome]}
-      onClose={act.isPending ? stay : onClose}
+      // Not left while its request is under way: what came of it belongs to what was sent.
+      onClose={act.isPending ? null : onClose}
       onConfirm={() => form.current?.requestSubmit()}
       broad={outcome === "approve_modified"}
     >
@@ -352,7 +350,7 @@ function ReasonDialog({
   const act = useAct(() => perform(reason.trim() === "" ? {} : { reason: reason.trim() }), said, { ...props, onClose });
   const sendable = ready && props.escalation.status === "pending";
   return (
-    <Dialog title={title} onClose={act.isPending ? stay : onClose}>
+    <Dialog title={title} onClose={act.isPending ? null : onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
