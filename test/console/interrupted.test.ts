@@ -1,6 +1,6 @@
 /** Two tabs, a session that ends, a connection that breaks: nothing lost, nothing doubled. */
 import { beforeAll, expect, test } from "vitest";
-import { paste } from "./chromium.ts";
+import { paste, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
 import { api, intent, refundPolicy, type Seeded, seedLive, submit } from "./seed.ts";
@@ -114,6 +114,41 @@ inBrowser("interruptions", () => {
       await dialog.waitFor({ state: "hidden" });
       expect(await (await open()).inputValue(), String(button)).toBe(untouched);
     }
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("changed parameters are dropped only by whoever says so, by Escape as by Cancel; without any nobody is asked", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 970 }));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const asked: string[] = [];
+    let answer: "accept" | "dismiss" = "dismiss";
+    page.removeAllListeners("dialog");
+    page.on("dialog", (question) => {
+      asked.push(question.message());
+      void question[answer]();
+    });
+    await page.goto(`/escalations/${raised.decision.escalation_id}`);
+    const dialog = page.getByRole("dialog");
+    const parameters = dialog.getByLabel("Parameters as JSON");
+    await page.getByRole("button", { name: /^With changes/ }).click();
+    const untouched = await parameters.inputValue();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    expect(asked).toEqual([]);
+    await page.getByRole("button", { name: /^With changes/ }).click();
+    await parameters.fill('{"amount_usd": 100}');
+    await pressEscape(page);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect(await parameters.inputValue()).toBe('{"amount_usd": 100}');
+    expect(new Set(asked)).toEqual(new Set(["Leave without sending your changes?"]));
+    answer = "accept";
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: /^With changes/ }).click();
+    expect(await parameters.inputValue()).toBe(untouched);
     expect(wrongs).toEqual([]);
     await context.close();
   });

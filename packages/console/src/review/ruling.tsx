@@ -151,6 +151,10 @@ function RulingDialog(
     { ...props, onClose },
   );
   const open = escalation.status === "pending";
+  const leave = () => {
+    if (edits && open && text !== unchanged && !confirm("Leave without sending your changes?")) return;
+    onClose();
+  };
   const mine = useInHands()(escalation);
   const unready = changes === null ? null : whyUnready(changes);
   const ready = open && mine && unready === null;
@@ -161,7 +165,7 @@ function RulingDialog(
     <Dialog
       title={titles[outcome]}
       // Not left while its request is under way: what came of it belongs to what was sent.
-      onClose={act.isPending ? null : onClose}
+      onClose={act.isPending ? null : leave}
       onConfirm={() => form.current?.requestSubmit()}
       broad={outcome === "approve_modified"}
     >
@@ -220,7 +224,7 @@ function RulingDialog(
           </div>
         )}
         <div className="actions">
-          <button type="button" className="button" disabled={act.isPending} onClick={onClose}>
+          <button type="button" className="button" disabled={act.isPending} onClick={leave}>
             {open ? "Cancel" : "Close"}
           </button>
           <button
