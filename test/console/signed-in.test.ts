@@ -27,6 +27,7 @@ inBrowser("the account", () => {
       await addVirtualAuthenticator(watched);
       const sound = async (what: string) => expect(await violations(page), what).toEqual([]);
       const dialog = page.getByRole("dialog");
+      const said = (what: string) => page.getByRole("region", { name: "Messages" }).getByText(what).waitFor();
 
       await openLoaded(page, "/settings");
       await page.getByText("Off. A password alone can be guessed").waitFor();
@@ -39,11 +40,17 @@ inBrowser("the account", () => {
       await page.getByRole("button", { name: "Confirm" }).click();
       await dialog.getByRole("alert").waitFor();
       await sound("a wrong code");
-      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-      await page.getByLabel("Code of the authenticator").fill(code);
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      await page.getByLabel("Code of the authenticator").fill(totp.generate());
       await page.getByRole("button", { name: "Confirm" }).click();
       await page.getByRole("heading", { name: "Recovery codes" }).waitFor();
+      await said("Second factor switched on");
       await sound("recovery codes");
+      await page.getByRole("button", { name: "I have stored them" }).click();
+      await page.getByRole("button", { name: "New recovery codes" }).click();
+      await page.getByLabel("Code of the authenticator").fill(totp.generate({ timestamp: Date.now() + 30_000 }));
+      await page.getByRole("button", { name: "Confirm" }).click();
+      await said("Recovery codes replaced");
       await page.getByRole("button", { name: "I have stored them" }).click();
       await page.getByRole("button", { name: "Add a passkey" }).click();
       await sound("add a passkey");

@@ -48,6 +48,12 @@ function useRefresh(): () => void {
 
 type Asked = "confirm" | "disable" | "codes";
 
+const dones: Record<Asked, readonly [title: string, text?: string]> = {
+  confirm: ["Second factor switched on"],
+  disable: ["Second factor switched off"],
+  codes: ["Recovery codes replaced", "Those from before serve no more."],
+};
+
 function SecondFactor({ user }: { readonly user: User }) {
   const client = useClient();
   const refresh = useRefresh();
@@ -70,7 +76,7 @@ function SecondFactor({ user }: { readonly user: User }) {
       else setCodes((await client.confirmTotp(code)).recovery_codes);
     },
     onSuccess: () => {
-      toasts.done(asked === "disable" ? "Second factor switched off" : "Done");
+      if (asked !== null) toasts.done(...dones[asked]);
       setAsked(null);
       setEnrolment(null);
       refresh();
