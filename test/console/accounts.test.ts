@@ -170,6 +170,12 @@ inBrowser("accounts", () => {
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByRole("region", { name: "Sessions" }).getByText("this one").waitFor();
     await page.getByRole("button", { name: "Sign out everywhere" }).click();
+    const question = page.getByRole("dialog", { name: "Sign out everywhere?" });
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await page.reload();
+    await page.getByRole("region", { name: "Sessions" }).getByText("this one").waitFor();
+    await page.getByRole("button", { name: "Sign out everywhere" }).click();
+    await question.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(wrongs).toEqual([]);
     await context.close();

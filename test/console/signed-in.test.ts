@@ -52,6 +52,9 @@ inBrowser("the account", () => {
       await page.getByRole("button", { name: "Confirm" }).click();
       await said("Recovery codes replaced");
       await page.getByRole("button", { name: "I have stored them" }).click();
+      await page.getByRole("button", { name: "Sign out everywhere" }).click();
+      await sound("sign out everywhere");
+      await page.getByRole("button", { name: "Cancel" }).click();
       await page.getByRole("button", { name: "Add a passkey" }).click();
       await sound("add a passkey");
       await page.getByLabel("Name").fill("my laptop");

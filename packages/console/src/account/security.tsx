@@ -6,7 +6,7 @@ import { type FormEvent, lazy, Suspense, useState } from "react";
 import { useClient, useSession } from "../api/session.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
-import { Dialog, FormActions } from "../parts/dialog.tsx";
+import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
@@ -176,16 +176,18 @@ function Sessions() {
     onError: toasts.failed,
     onSettled: () => void queries.invalidateQueries({ queryKey: ["session", "all"] }),
   });
+  const [asked, setAsked] = useState(false);
   const endAll = useMutation({
     mutationFn: () => client.endAllSessions(),
     onSuccess: () => refresh(),
     onError: toasts.failed,
+    onSettled: () => setAsked(false),
   });
   return (
     <section className="card stack" aria-label="Sessions">
       <div className="row between">
         <h2>Where you are signed in</h2>
-        <button type="button" className="button small bad" disabled={endAll.isPending} onClick={() => endAll.mutate()}>
+        <button type="button" className="button small bad" onClick={() => setAsked(true)}>
           Sign out everywhere
         </button>
       </div>
@@ -218,6 +220,18 @@ function Sessions() {
           </ul>
         )}
       </Loaded>
+      {asked && (
+        <Confirm
+          title="Sign out everywhere?"
+          action="Sign out everywhere"
+          tone="bad"
+          busy={endAll.isPending}
+          onConfirm={() => endAll.mutate()}
+          onClose={() => setAsked(false)}
+        >
+          <p>All your sessions end at once, this one too. API keys stay valid.</p>
+        </Confirm>
+      )}
     </section>
   );
 }
