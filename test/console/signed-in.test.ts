@@ -85,4 +85,32 @@ inBrowser("the account", () => {
       await context.close();
     },
   );
+
+  test("who invites an address again is told that its first invitation is replaced, and by which role", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/people");
+    const messages = page.getByRole("region", { name: "Messages" });
+    const dialog = page.getByRole("dialog");
+    const invite = async (email: string, role: string) => {
+      await page.getByRole("button", { name: "Invite somebody" }).click();
+      await dialog.getByLabel("E-mail").fill(email);
+      await dialog.getByLabel("Role").selectOption(role);
+      await dialog.getByRole("button", { name: "Send invitation" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await invite("zoe@example.com", "admin");
+    await messages.getByText("Invitation sent").waitFor();
+    await invite("Zoe@example.com", "reviewer");
+    await messages.getByText("This invitation replaces an earlier one").waitFor();
+    await messages.getByText("Zoe@example.com was invited as admin, and now as reviewer.").waitFor();
+    await invite("zoe@example.com", "reviewer");
+    await messages.getByText("Invitation sent again").waitFor();
+    const open = page.getByRole("region", { name: "Invitations" }).getByRole("listitem");
+    await open.filter({ hasText: "zoe@example.com" }).getByText("reviewer", { exact: true }).waitFor();
+    expect(await open.filter({ hasText: "zoe@example.com" }).count()).toBe(1);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
 });

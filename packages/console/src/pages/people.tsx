@@ -1,5 +1,5 @@
 /** The people of the organization, and who was invited. */
-import type { Role, User } from "@countersign/contract";
+import { limits, type Role, type User } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { FormError } from "../account/outside.tsx";
@@ -184,10 +184,25 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const queries = useQueryClient();
   const toasts = useToasts();
   const invite = useMutation({
-    mutationFn: (form: FormData) =>
-      client.inviteUser({ email: String(form.get("email")).trim(), role: String(form.get("role")) as Role }),
-    onSuccess: (invitation) => {
-      toasts.done("Invitation sent", `to ${invitation.email}`);
+    mutationFn: async (form: FormData) => {
+      const email = String(form.get("email")).trim();
+      // The answer does not say whether the address had an invitation before; the list, which is never longer, does.
+      const { invitations } = await client.listInvitations({ limit: limits.open_invitations_per_organization_max });
+      const invitation = await client.inviteUser({ email, role: String(form.get("role")) as Role });
+      const before = invitations.find((each) => each.email.toLowerCase() === email.toLowerCase());
+      // One whose answer was lost and that is sent again is the same.
+      return { invitation, before: before?.invitation_id === invitation.invitation_id ? undefined : before };
+    },
+    onSuccess: ({ invitation, before }) => {
+      const { email, role } = invitation;
+      const void_link = "The link in the first mail does not serve any more.";
+      if (before === undefined) toasts.done("Invitation sent", `to ${email}`);
+      else if (before.role === role) toasts.done("Invitation sent again", `to ${email}. ${void_link}`);
+      else
+        toasts.told(
+          "This invitation replaces an earlier one",
+          `${email} was invited as ${before.role}, and now as ${role}. ${void_link}`,
+        );
       void queries.invalidateQueries({ queryKey: ["people"] });
       onClose();
     },
