@@ -43,8 +43,8 @@ export function useIntent({ intent_id, status }: Escalation) {
   return useQuery({
     queryKey: ["intents", "one", intent_id, status],
     queryFn: async () => shownAnswer(await client.getIntent(intent_id)),
-    // What stands on the screen stays until then, with the dialog in which somebody writes.
-    placeholderData: (before) => before,
+    // What stands on the screen of it stays until then, with the dialog in which somebody writes.
+    placeholderData: (before, query) => (query?.queryKey[2] === intent_id ? before : undefined),
   });
 }
 
