@@ -188,6 +188,21 @@ describe("bytes on a socket", () => {
     ]);
   });
 
+  test.each([
+    ["an empty Transfer-Encoding", () => head("POST", "/v1/intents", { "Transfer-Encoding": "" })],
+    ["gzip and chunked", () => `${head("POST", "/v1/intents", { "Transfer-Encoding": "gzip, chunked" })}0\r\n\r\n`],
+    ["two hosts", () => head("GET", "/v1/nothing", { host: "other" })],
+  ])("what follows a head in doubt (%s) is nobody's request, and the connection ends", async (_doubt, doubtful) => {
+    const bytes = Buffer.concat([Buffer.from(doubtful()), json(withValue('"smuggled"'))]);
+    lines.length = 0;
+    const { statuses, text } = await rawRequest(port, bytes, { quiet_ms: 10_000 });
+    expect(statuses).toEqual([400]);
+    expect(text).toMatch(/^connection: close\r$/im);
+    // One that was decided all the same, though its answer was not sent, would have its line by now or soon.
+    await fetch(`${node.url}/healthz`);
+    expect(lines.map(({ status }) => status)).toEqual([400, 200]);
+  });
+
   test("whoever does not finish its head is cut off with 408, while others are served", async () => {
     // Without a limit for heads, the longer one for whole requests would end it.
     const slow = rawRequest(port, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ", { wait_ms: 30_000 });

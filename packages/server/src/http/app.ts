@@ -16,7 +16,7 @@ import { createBatchTurns } from "./batch-turns.ts";
 import type { Console } from "./console.ts";
 import { parserRefusal } from "./faults.ts";
 import type { Handler, Handlers } from "./handler.ts";
-import { nodeHeadersMax } from "./request-head.ts";
+import { followsDoubt, nodeHeadersMax } from "./request-head.ts";
 import { routeOf } from "./route.ts";
 import { answerOptions, type Exchange, refuseUnserved, type ServeDeps, serve, serveConsole } from "./serve.ts";
 
@@ -108,6 +108,8 @@ export function buildApp(parts: AppDeps): FastifyInstance {
   }
   // A hook, not the handler: in front of that Fastify would already have judged the body.
   app.addHook("onRequest", (request, reply, done) => {
+    // Not answered: the answer before it ends the connection.
+    if (followsDoubt(request.raw)) return void reply.hijack();
     if (!request.is404) return done();
     reply.hijack();
     refuseUnknown(exchangeOf(request, reply));

@@ -1,5 +1,6 @@
 /** The first look at a request: whether its head can be read in one way only. Source: sharp edges of RFC 9112. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { type Fault, faultAt } from "@countersign/core";
 
 /** Headers that mean something here and can only mean one thing; a second one is a doubt about who reads which. */
@@ -21,11 +22,32 @@ const headersMax = 100;
 /** Node's own limit, to be set on the server: one more than ours, so that too many can be seen. */
 export const nodeHeadersMax = headersMax + 1;
 
+/** Connections on which nothing is read as a request any more. */
+const doubtful = new WeakSet<Socket>();
+
+/** Whether an earlier request of the same connection had a head in doubt: what follows may be a part of that one. */
+export function followsDoubt({ socket }: IncomingMessage): boolean {
+  return doubtful.has(socket);
+}
+
 /**
- * What is wrong with the head of a request, or null. Node 20 itself lets two Host headers, absolute targets,
+ * What is wrong with the head of a request, or null. With a fault its connection ends after the answer: whoever reads such
+ * a head otherwise (a proxy) has another end of the request in mind, so what comes next is nobody's request.
+ * Source: RFC 9112 §6.1 and §6.3.
+ */
+export function headFault(request: IncomingMessage, response: ServerResponse): Fault | null {
+  const fault = faultOfHead(request);
+  if (fault === null) return null;
+  doubtful.add(request.socket);
+  response.shouldKeepAlive = false;
+  return fault;
+}
+
+/**
+ * Node 20 itself lets two Host headers, absolute targets,
  * `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any number of headers pass (measured).
  */
-export function headFault(request: IncomingMessage): Fault | null {
+function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformed("Use HTTP/1.1.");
   if (url === undefined || url.charCodeAt(0) !== 47) return malformed("Send the path as the request target.");

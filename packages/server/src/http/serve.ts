@@ -52,7 +52,7 @@ const outside: Admission = { known: null, recalled: false, fault: null, use: nul
 export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): Promise<void> {
   const { request, response, request_id } = exchange;
   const { operation } = route;
-  const unreadable = headFault(request);
+  const unreadable = headFault(request, response);
   const recall = route.recall && unreadable === null;
   const visit: Visit = { operation, recall, request, unreadable, now_us: deps.clock.now_us() };
   let admission = outside;
@@ -113,11 +113,11 @@ export async function refuseUnserved(
 /** The gate before what no operation serves: under /v1 only, and as that of `open` where it is given. */
 async function admitUnserved(
   { gate }: ServeDeps,
-  { request }: Exchange,
+  { request, response }: Exchange,
   now_us: number,
   open?: Pick<Operation, "auth" | "rate">,
 ): Promise<Admission> {
-  const unreadable = headFault(request);
+  const unreadable = headFault(request, response);
   if (!request.url?.startsWith("/v1/")) return { ...outside, fault: unreadable };
   const operation = open === undefined ? unserved : { ...unserved, auth: open.auth, rate: open.rate };
   return admit(gate, { operation, recall: false, request, unreadable, now_us });
@@ -132,7 +132,7 @@ export function serveConsole(
 ): void {
   const { request, response, request_id } = exchange;
   const started_us = deps.clock.now_us();
-  const fault = headFault(request);
+  const fault = headFault(request, response);
   if (fault !== null) return void refuse(deps, null, exchange, started_us, outside, fault);
   const status = console.send(request, response, file, request_id);
   finished(deps, "console", exchange, started_us, outside, status, null, null);
