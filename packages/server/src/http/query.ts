@@ -29,7 +29,8 @@ export function queryReader(schema: object | undefined): ReadQuery {
 function read(text: string, properties: ReadonlyMap<string, Property>, check: Check): ReturnType<ReadQuery> {
   const query: Record<string, unknown> = Object.create(null);
   const problems: FaultDetail[] = [];
-  for (const [name, value] of new URLSearchParams(text)) {
+  // It would take a question mark at the start of its text away: of `??name=a` the parameter is `?name`.
+  for (const [name, value] of new URLSearchParams(`?${text}`)) {
     const path = `/${pointerPart(name)}`;
     if (Object.hasOwn(query, name)) problems.push({ path, code: "not_allowed", message: "Give this parameter once." });
     if (value.includes("\0")) problems.push({ path, code: "forbidden_character", message: "Remove NUL characters." });

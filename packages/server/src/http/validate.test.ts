@@ -108,6 +108,7 @@ describe("queryReader", () => {
     "limit=10",
     "live=1",
     "nam=a",
+    "?name=a",
     "name=a&name=b",
     "name=%00",
     "__proto__=1",
