@@ -9,6 +9,7 @@ import { decode } from "./commit-statement.ts";
 import { connectCommit } from "./commit-writer-connection.ts";
 import type { DecisionRows } from "./commit-writer-rows.ts";
 import { createHead } from "./heads.ts";
+import { insertOverride } from "./overrides.ts";
 
 const { connection, db } = await testDatabase();
 const ids = createIds(createClock());
@@ -125,5 +126,46 @@ describe("the three statements do the same", () => {
     }
     expect(await db.query("select from intents where org_id = $1", [org_id])).toHaveLength(1);
     expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true, rows: 2 });
+  });
+});
+
+describe("a batch", () => {
+  const organization = async (): Promise<string> => {
+    const org_id = ids.next("organization");
+    await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11"));
+    return org_id;
+  };
+
+  it("spends an override once, however many of its row sets rest on it", async () => {
+    const org_id = await organization();
+    const blocked = decisionRows(ids, org_id);
+    await session.commit(orderFor([blocked]));
+    const override_id = ids.next("override");
+    const { intent_id, decision_id, agent_id } = blocked.intent;
+    const made = { override_id, intent_id, decision_id, agent_id, mode: "live", reason: "known", lifts: [] } as const;
+    const said = { policies_overridden: [], approved_by: "usr_1", created_at: new Date().toISOString() };
+    await db.tenant(org_id, (query) => insertOverride(query, org_id, { ...made, ...said }, 1));
+    const batch = [null, override_id, override_id, override_id].map((each) => ({
+      ...decisionRows(ids, org_id),
+      override_id: each,
+    }));
+    const answered = (await session.commit(orderFor(batch))).map(decode).sort((a, b) => a.index - b.index);
+    expect(answered).toEqual([2, 3].map((index) => ({ index, result: { outcome: "override_spent" } })));
+    expect(await db.query("select status, consumed_by from overrides where org_id = $1", [org_id])).toEqual([
+      { status: "consumed", consumed_by: batch[1]?.intent.intent_id },
+    ]);
+    expect(await db.query("select from intents where org_id = $1", [org_id])).toHaveLength(3);
+  });
+
+  it("opens no month for decisions that do not count", async () => {
+    const org_id = await organization();
+    const later = (mode: "shadow" | "live") =>
+      decisionRows(ids, org_id, { mode, created_at: "2026-12-01T00:00:00.000000Z" });
+    for (const statement of statements) {
+      const stored = await session.commit({ ...orderFor([later("shadow")]), statement });
+      expect(stored).toEqual([]);
+      const [asked] = (await session.commit({ ...orderFor([later("live")]), statement })).map(decode);
+      expect(asked).toEqual({ index: 0, result: "month_over" });
+    }
   });
 });
