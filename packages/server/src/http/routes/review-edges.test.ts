@@ -357,6 +357,7 @@ describe("a node whose clock is wrong", () => {
   test.each([
     ["a day behind", -86_400],
     ["a day ahead", 86_400],
+    ["ten minutes behind", -600],
   ])("%s opens reviews that have their whole time", async (_title, seconds) => {
     const { url: wrong } = await serviceNode(database, {
       clock: { now_us: () => real.now_us() + seconds * 1_000_000 },
