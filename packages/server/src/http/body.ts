@@ -5,8 +5,11 @@ import { Fault, faultAt, type JsonInParts, parseInParts } from "@countersign/cor
 import { createTurns } from "../operations/turns.ts";
 import { roomForBody } from "./body-budget.ts";
 
-/** `application/json`, with no charset or UTF-8; other parameters are let be. Not a prefix match: `application/jsonx` is none. */
-const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-8"|utf-8(?:[; \t]|$)))|$)/i;
+/**
+ * `application/json`, with no charset or UTF-8 (`utf8`, as some clients write it); other parameters are let be. Not a prefix match:
+ * `application/jsonx` is none.
+ */
+const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-?8"|utf-?8(?:[; \t]|$)))|$)/i;
 
 /**
  * The bytes of a body of `operation`. Reads nothing that cannot be accepted. `holder`: whom a large body counts for. Faults:
