@@ -149,6 +149,18 @@ test(`one API key has at most ${keyMax} reviews open, whatever agents it names, 
   const { api_key } = (await call(urls[0], "POST", `/v1/api-keys/${key_id}/rotate`, { key: org.agent })).json;
   expect(codeOf(await submit(api_key, by("new-5")))).toBe("review_queue_full");
   expect(codeOf(await submit((await org.org.key({ role: "agent" })).api_key, by("new-6")))).toBe("escalate");
+  // What is closed, or of another mode, takes no place.
+  const pending =
+    "select escalation_id from escalations where org_id = $1 and agent_id = 'made-up-0' and status = 'pending' limit 1";
+  await database.db.query(`update escalations set status = 'cancelled' where escalation_id = (${pending})`, [
+    org.org.org_id,
+  ]);
+  ahead_us += 2_000_000;
+  expect(codeOf(await submit(api_key, by("new-7")))).toBe("escalate");
+  expect(codeOf(await submit(api_key, by("new-8")))).toBe("review_queue_full");
+  await database.db.query("update escalations set mode = 'test' where org_id = $1", [org.org.org_id]);
+  ahead_us += 2_000_000;
+  expect(codeOf(await submit(api_key, by("new-8")))).toBe("escalate");
 });
 
 describe("equal ones", () => {
