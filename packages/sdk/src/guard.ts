@@ -106,8 +106,8 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
 function comesInParts(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return false;
   const made = result as { readonly [name: PropertyKey]: unknown };
-  const some = (...names: PropertyKey[]) => names.every((name) => typeof made[name] === "function");
-  return some(Symbol.asyncIterator) || some(Symbol.iterator, "next", "return", "throw");
+  const hasAll = (...names: PropertyKey[]) => names.every((name) => typeof made[name] === "function");
+  return hasAll(Symbol.asyncIterator) || hasAll(Symbol.iterator, "next", "return", "throw");
 }
 
 /** What such a function does, it does after it was called: neither asked about nor recorded could it be. */

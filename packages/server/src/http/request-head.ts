@@ -44,8 +44,8 @@ export function headFault(request: IncomingMessage, response: ServerResponse): F
 }
 
 /**
- * Node 20 itself lets two Host headers, absolute targets,
- * `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any number of headers pass (measured).
+ * Looks only. Node 20 itself lets two Host headers, absolute targets, `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any
+ * number of headers pass (measured).
  */
 function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;

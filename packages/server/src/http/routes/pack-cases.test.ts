@@ -25,8 +25,8 @@ function ofRule(rule: string, { status, json }: Answer): string {
   return json.decision.reasons.find(({ policy, effect }) => policy === rule && effect !== "none")?.effect ?? "approve";
 }
 
-const isNoHour = (hour: unknown): boolean => hour !== undefined && hour !== null && !hours.has(hour);
 const hours: ReadonlySet<unknown> = new Set(Array.from({ length: 24 }, (_, hour) => hour));
+const isNoHour = (hour: unknown): boolean => hour !== undefined && hour !== null && !hours.has(hour);
 
 describe("the cases of a pack come out over HTTP as they do in core", () => {
   test.each([...packs.values()].map((pack) => [pack.name, pack] as const))("%s", async (name, pack) => {
