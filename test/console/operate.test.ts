@@ -128,6 +128,7 @@ inBrowser("operating", () => {
     await failed.getByRole("button", { name: "Send again" }).click();
     await page.getByText("As a new delivery with three attempts of its own.").waitFor();
     await expect.poll(() => receiver.received.at(-1)?.headers["x-service-retry"], { timeout: 60_000 }).toBe("true");
+    await failed.getByText("sent again: delivered").waitFor({ timeout: 60_000 });
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -185,8 +185,10 @@ inBrowser("every page", () => {
   }, async () => {
     const { page, wrongs, context } = await console_.open({ api_key: seeded.admin, width: 320, height: 640 });
     const attempt = { number: 1, at: "2026-01-01T00:00:00.000000Z", response_status: 500, duration_ms: 9_999 };
-    const deliveries = ["dlv_01", "dlv_02"].map((delivery_id) => ({
-      delivery_id,
+    const again = [null, "pending", "delivered", "failed", "cancelled"];
+    const deliveries = again.map((status, n) => ({
+      delivery_id: `dlv_0${n + 1}`,
+      latest_retry: status === null ? null : { delivery_id: "dlv_09", status },
       webhook_id: "wh_01",
       event_type: "decision.escalated",
       intent_id: null,
@@ -203,7 +205,14 @@ inBrowser("every page", () => {
     );
     const broken = async () => [...(await sidewaysOf(page)), ...(await violations(page, "all but colours"))];
     await openLoaded(page, "/webhooks");
-    await page.getByRole("table", { name: "Attempts of dlv_02" }).waitFor();
+    await page.getByRole("table", { name: "Attempts of dlv_05" }).waitFor();
+    expect(await page.getByText("sent again:").allTextContents()).toEqual([
+      ...["sent again: under way", "sent again: delivered", "sent again: failed"],
+      "sent again: cancelled with its webhook",
+    ]);
+    const sendAgain = page.getByRole("button", { name: "Send again" });
+    const enabled = await Promise.all(again.map((_, n) => sendAgain.nth(n).isEnabled()));
+    expect(enabled).toEqual(again.map((status) => status !== "pending"));
     expect(await broken()).toEqual([]);
     await openLoaded(page, "/backtest");
     await page.getByRole("button", { name: "Run" }).click();

@@ -109,7 +109,7 @@ export const settings = {
     format: { kind: "integer", min: 1, max: 3_650 },
     meaning:
       "Days for which deliveries that were delivered or cancelled are kept. " +
-      "Failed deliveries are kept always: they can be sent again.",
+      "Failed deliveries, and what was sent of them again, are kept always: they can be sent again.",
   },
   COUNTERSIGN_RATE_LIMITS: {
     name: "COUNTERSIGN_RATE_LIMITS",

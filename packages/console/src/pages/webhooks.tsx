@@ -282,6 +282,14 @@ function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Webhook[] 
   );
 }
 
+/** What became of a failed delivery when it was last sent again. */
+const afterwards: Record<Delivery["status"], { readonly text: string; readonly tone: string }> = {
+  pending: { text: "sent again: under way", tone: "escalate" },
+  delivered: { text: "sent again: delivered", tone: "approve" },
+  failed: { text: "sent again: failed", tone: "block" },
+  cancelled: { text: "sent again: cancelled with its webhook", tone: "plain" },
+};
+
 function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readonly url: string }) {
   const client = useClient();
   const queries = useQueryClient();
@@ -290,8 +298,10 @@ function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readon
     mutationFn: () => client.retryDelivery(delivery.delivery_id),
     onSuccess: () => toasts.done("Sent again", "As a new delivery with three attempts of its own."),
     onError: toasts.failed,
-    onSettled: () => void queries.invalidateQueries({ queryKey: ["deliveries"] }),
+    // Awaited: until the list tells that it is under way, the button stays off.
+    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
   });
+  const again = delivery.latest_retry?.status;
   return (
     <li className="reason">
       <div className="row between">
@@ -303,10 +313,10 @@ function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readon
         <button
           type="button"
           className="button small"
-          disabled={retry.isPending || retry.isSuccess}
+          disabled={retry.isPending || again === "pending"}
           onClick={() => retry.mutate()}
         >
-          {retry.isSuccess ? "Sent again" : "Send again"}
+          Send again
         </button>
       </div>
       <p className="small muted">
@@ -322,6 +332,11 @@ function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readon
           </>
         )}
       </p>
+      {again !== undefined && (
+        <p>
+          <Badge {...afterwards[again]} />
+        </p>
+      )}
       <ListTable
         heads={["Attempt", "When", "Answer", "Took"]}
         numbers={1}

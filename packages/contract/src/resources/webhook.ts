@@ -65,6 +65,8 @@ const attempt = Type.Object({
   duration_ms: Type.Number({ minimum: 0 }),
 });
 
+const deliveryStatus = () => oneOf(["pending", "delivered", "failed", "cancelled"]);
+
 /** One event on its way to one webhook. Source: contract §2.4, api.md §8. */
 export const Delivery = Type.Object(
   {
@@ -73,13 +75,19 @@ export const Delivery = Type.Object(
     event_type: eventType(),
     intent_id: nullable(id("intent")),
     escalation_id: nullable(id("escalation")),
-    status: oneOf(["pending", "delivered", "failed", "cancelled"]),
+    status: deliveryStatus(),
     response_status: nullable(Type.Integer({ description: "of the last attempt; null: no answer" })),
     error: nullable(text(500)),
     attempts: Type.Array(attempt),
     created_at: timestamp(),
     failed_at: nullable(timestamp()),
     original_delivery_id: nullable(id("delivery")),
+    latest_retry: nullable(
+      Type.Object(
+        { delivery_id: id("delivery"), status: deliveryStatus() },
+        { description: "what became of it when it was last sent again by hand; null: nobody has since it failed" },
+      ),
+    ),
   },
   { title: "Delivery" },
 );

@@ -28,14 +28,20 @@ beforeEach(async () => {
 
 type Status = "pending" | "delivered" | "failed" | "cancelled";
 
-async function delivery(org_id: string, status: Status, settled_us: number, made_us = settled_us): Promise<string> {
+async function delivery(
+  org_id: string,
+  status: Status,
+  settled_us: number,
+  made_us = settled_us,
+  original: string | null = null,
+): Promise<string> {
   const delivery_id = idAt("delivery", made_us);
   await db.query(
     `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at,
-       created_at, settled_at)
+       created_at, settled_at, original_delivery_id)
      values ($1, $2, 'wh_1', 'evt_1', 'decision.blocked', '{}', $3, 1, '[]', $4::timestamptz, $4::timestamptz,
-       case when $3 <> 'pending' then $4::timestamptz end)`,
-    [org_id, delivery_id, status, formatTimestampUs(settled_us)],
+       case when $3 <> 'pending' then $4::timestamptz end, $5)`,
+    [org_id, delivery_id, status, formatTimestampUs(settled_us), original],
   );
   return delivery_id;
 }
@@ -55,11 +61,14 @@ describe("settled deliveries", () => {
     expect(await left()).toEqual(deliveries.slice(2).sort());
   });
 
-  test("failed and pending ones are kept however old", async () => {
+  test("failed and pending ones are kept however old, and what was sent again of failed ones", async () => {
     const ancient = limit_us - 3_000 * day;
-    const kept = [await delivery("org_1", "failed", ancient), await delivery("org_1", "pending", ancient + second)];
+    const failed = await delivery("org_1", "failed", ancient);
+    const kept = [failed, await delivery("org_1", "pending", ancient + second)];
     await delivery("org_1", "delivered", ancient + 2 * second);
-    expect(await deleteOldDeliveries(db, limit, start, 3)).toMatchObject({ deleted: 1 });
+    for (const [n, status] of (["delivered", "cancelled"] as const).entries())
+      kept.push(await delivery("org_1", status, ancient, ancient + (3 + n) * second, failed));
+    expect(await deleteOldDeliveries(db, limit, start, 5)).toMatchObject({ deleted: 1 });
     expect(await left()).toEqual(kept);
   });
 

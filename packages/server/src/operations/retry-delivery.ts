@@ -56,7 +56,8 @@ async function insertRetry(
     original_delivery_id,
   };
   await insertDelivery(query, { ...shown, org_id, event_id, body });
-  return { ...shown, status: "pending", response_status: null, error: null, attempts: [], failed_at: null };
+  const untried = { response_status: null, error: null, attempts: [], failed_at: null, latest_retry: null };
+  return { ...shown, status: "pending", ...untried };
 }
 
 function conflict(message: string): Fault {

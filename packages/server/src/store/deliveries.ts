@@ -42,9 +42,16 @@ export async function cancelDeliveries(query: Query, org_id: string, webhook_id:
   );
 }
 
-const shown = `delivery_id, webhook_id, event_type, intent_id, escalation_id, status,
-  (outcomes -> -1 ->> 'response_status')::integer as response_status, outcomes -> -1 ->> 'error' as error, outcomes as attempts,
-  created_at, case when status = 'failed' then settled_at end as failed_at, original_delivery_id`;
+/** Retries of one chain all name its start; those after this one are of this one, too: they send the same. */
+const latestRetry = `select json_build_object('delivery_id', r.delivery_id, 'status', r.status) from deliveries r
+  where r.org_id = d.org_id and r.original_delivery_id = coalesce(d.original_delivery_id, d.delivery_id)
+    and r.delivery_id > d.delivery_id
+  order by r.delivery_id desc limit 1`;
+
+const shown = `d.delivery_id, d.webhook_id, d.event_type, d.intent_id, d.escalation_id, d.status,
+  (d.outcomes -> -1 ->> 'response_status')::integer as response_status, d.outcomes -> -1 ->> 'error' as error,
+  d.outcomes as attempts, d.created_at, case when d.status = 'failed' then d.settled_at end as failed_at, d.original_delivery_id,
+  (${latestRetry}) as latest_retry`;
 
 /** A page of failed deliveries, newest first, older than `before`; of one webhook when it is named. */
 export function readFailedDeliveries(
@@ -53,9 +60,10 @@ export function readFailedDeliveries(
   { limit, before, webhook_id }: { limit: number; before: string | null; webhook_id: string | null },
 ): Promise<Delivery[]> {
   return query<Delivery>(
-    `select ${shown} from deliveries
-     where org_id = $1 and status = 'failed' and ($3::text is null or delivery_id < $3) and ($4::text is null or webhook_id = $4)
-     order by delivery_id desc limit $2::integer`,
+    `select ${shown} from deliveries d
+     where d.org_id = $1 and d.status = 'failed' and ($3::text is null or d.delivery_id < $3)
+       and ($4::text is null or d.webhook_id = $4)
+     order by d.delivery_id desc limit $2::integer`,
     [org_id, limit, before, webhook_id],
   );
 }
@@ -67,7 +75,7 @@ export async function lockDelivery(
   delivery_id: string,
 ): Promise<(Delivery & { readonly body: string; readonly event_id: string }) | undefined> {
   const rows = await query<Delivery & { body: string; event_id: string }>(
-    `select ${shown}, body, event_id from deliveries where org_id = $1 and delivery_id = $2 for update`,
+    `select ${shown}, d.body, d.event_id from deliveries d where d.org_id = $1 and d.delivery_id = $2 for update`,
     [org_id, delivery_id],
   );
   return rows[0];

@@ -29,8 +29,8 @@ const lock_id = 4_207_210_021;
 /** An id is made before its row is settled, on a clock that may be off by less than this. */
 const clocks_differ_ms = 24 * 3_600 * 1_000;
 
-/** Failed ones are kept: they are listed, and may be sent again. Source: contract §6 rule 4. */
-const settled = "t.status in ('delivered', 'cancelled')";
+/** Failed ones are kept: they are listed, with what was sent of them again, and may be sent again. Source: contract §6 rule 4. */
+const settled = "t.status in ('delivered', 'cancelled') and t.original_delivery_id is null";
 
 /**
  * Pages along the primary key from organization to organization: ids begin with their time, so in each organization only

@@ -257,6 +257,8 @@ describe("delivery", () => {
     await expect.poll(fresh.failed).toHaveLength(2);
     const second = (await fresh.failed())[0];
     expect(second.original_delivery_id).toBe(original);
+    const afterwards = async () => (await fresh.failed()).map((each: { latest_retry: unknown }) => each.latest_retry);
+    expect(await afterwards()).toEqual([null, { delivery_id: second.delivery_id, status: "failed" }]);
 
     working = true;
     const keyed = { "Idempotency-Key": "third" };
@@ -267,7 +269,12 @@ describe("delivery", () => {
     for (const { status, headers } of repeated)
       expect(headers.get("idempotent-replayed")).toBe(status === 200 ? "true" : null);
     const third = repeated[0]?.json.delivery;
-    expect(third).toMatchObject({ status: "pending", original_delivery_id: original, attempts: [] });
+    expect(third).toMatchObject({
+      status: "pending",
+      original_delivery_id: original,
+      attempts: [],
+      latest_retry: null,
+    });
     await until(7, receiver.received);
     const last = receiver.received[6] as Received;
     expect(last.headers).toMatchObject({ "x-service-retry": "true", "x-service-delivery": third.delivery_id });
@@ -275,6 +282,8 @@ describe("delivery", () => {
     const first = JSON.parse(receiver.received[0]?.body ?? "");
     expect(data).toEqual({ ...first.data, original_delivery_id: original });
     expect({ ...rest, data: first.data }).toEqual(first);
+    const delivered = { delivery_id: third.delivery_id, status: "delivered" };
+    await expect.poll(afterwards).toEqual([delivered, delivered]);
   });
 
   test("a delivery is sent again by hand only once it has failed: neither while it is under way, nor taken, nor cancelled", async () => {
