@@ -211,7 +211,7 @@ function factsPage(): string {
     `A context document carries facts in six categories. ${total} facts are listed here; each may be null, which means ` +
       `missing. Other keys are kept for your own policies: any key that matches \`${factKeyPattern}\`, at most ` +
       `${limits.context_keys_per_category_max} per category. Nothing is coerced: \`"false"\` is not \`false\`.`,
-    "`as_of` says per category when the facts were true (a date-time with time zone). Without it they count as of their " +
+    "`as_of` says per category when the facts were true (an ISO 8601 date-time with time zone). Without it they count as of their " +
       "receipt. A few facts have a freshness of their own in place of their category's; it stands with them. Facts that are too old count as missing where they would permit something, and still count where they forbid.",
     ...sections,
     "## Asked for",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatTimestampUs, parseDurationSeconds, parseTimestampUs } from "./time.ts";
+import { formatTimestampUs, parseDurationSeconds, parseIsoTimeUs, parseTimestampUs } from "./time.ts";
 
 describe("timestamps", () => {
   test.each([
@@ -36,6 +36,40 @@ describe("timestamps", () => {
     "2026-01-31T10:00:00-23:60",
   ])("%j is no timestamp", (text) => {
     expect(parseTimestampUs(text)).toBeNull();
+    expect(parseIsoTimeUs(text)).toBeNull();
+  });
+
+  test.each([
+    ["2026-01-31T10:00Z", "2026-01-31T10:00:00Z"],
+    ["2026-01-31t10:00z", "2026-01-31T10:00:00Z"],
+    ["2026-01-31T10:00+05:30", "2026-01-31T04:30:00Z"],
+    ["2026-01-31T10:00-0530", "2026-01-31T15:30:00Z"],
+    ["2026-01-31T10:00:07.25+0000", "2026-01-31T10:00:07.25Z"],
+    ["2026-01-31T10:00:07+01", "2026-01-31T09:00:07Z"],
+    ["2026-01-31T10:00:07Z", "2026-01-31T10:00:07Z"],
+  ])("%s is ISO 8601 for %s", (text, rfc3339) => {
+    expect(parseIsoTimeUs(text)).toBe(parseTimestampUs(rfc3339));
+  });
+
+  test.each([
+    ...["2026-01-31T10:00", "2026-01-31T10Z", "2026-01-31T10:0Z", "2026-01-31 10:00Z", "2026-01-31T10:00 Z"],
+    ...[
+      "2026-01-31T10:00+5",
+      "2026-01-31T10:00+05:",
+      "2026-01-31T10:00+053",
+      "2026-01-31T10:00:Z",
+      "2026-01-31T10:00ZZ",
+    ],
+    ...[
+      "2026-02-30T10:00Z",
+      "2026-01-31T24:00Z",
+      "2026-01-31T10:60Z",
+      "2026-01-31T10:00+2400",
+      "2026-01-31T10:00:07,5Z",
+    ],
+    ...["20260131T1000Z", "+26-01-31T10:00Z", "2026-01-31T10:00:07.1234567890Z"],
+  ])("%j is no ISO 8601 date-time of ours", (text) => {
+    expect(parseIsoTimeUs(text)).toBeNull();
   });
 
   test("formatting and parsing are inverse", () => {

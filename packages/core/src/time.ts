@@ -37,6 +37,21 @@ export function parseTimestampUs(text: string): number | null {
   return seconds * us_per_second + micros;
 }
 
+const isoTimePattern = /^(.{10}[Tt]\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(?:[Zz]|([+-]\d{2})(?::?(\d{2}))?)$/;
+
+/**
+ * As `parseTimestampUs`, and also in what else ISO 8601 allows and common libraries write: without seconds (`T10:00Z`), and
+ * with an offset of `+0530` or `+05`. The zone must be there.
+ */
+export function parseIsoTimeUs(text: string): number | null {
+  const at_us = parseTimestampUs(text);
+  if (at_us !== null) return at_us;
+  const match = isoTimePattern.exec(text);
+  if (match === null) return null;
+  const [, minute, seconds = ":00", hours, minutes = "00"] = match;
+  return parseTimestampUs(`${minute}${seconds}${hours === undefined ? "Z" : `${hours}:${minutes}`}`);
+}
+
 /** The RFC 3339 text of a moment in UTC, with six fractional digits and `Z`. Source: api.md §2. */
 export function formatTimestampUs(at_us: number): string {
   const second = Math.floor(at_us / us_per_second);

@@ -11,7 +11,7 @@ import {
 } from "../facts/index.ts";
 import { limits } from "../limits.ts";
 import { problemCodes, warningCodes } from "../problem-codes.ts";
-import { checkedLater, closed, nullable, oneOf, text, timestamp } from "./shapes.ts";
+import { checkedLater, closed, nullable, oneOf, text, timeInput, timestamp } from "./shapes.ts";
 
 const typeSchemas: Record<FactType, object> = {
   string: { type: "string" },
@@ -62,7 +62,7 @@ function categorySchema(name: FactCategoryName) {
 }
 
 const optionalCategory = (name: FactCategoryName) => Type.Optional(categorySchema(name));
-const optionalTime = () => Type.Optional(Type.String({ format: "date-time", maxLength: 40 }));
+const optionalTime = () => Type.Optional(timeInput("ISO 8601 with time zone; seconds may be left out"));
 
 /**
  * The context document in full, as openapi.json shows it. Requests are not checked with this schema but with

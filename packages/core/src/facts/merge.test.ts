@@ -51,11 +51,11 @@ describe("merging", () => {
         "inline",
         7,
         { security: { siem_ref: "a" }, identity: { account_status: "b" } },
-        { identity: "1970-01-01T00:00:03Z" },
+        { identity: "1970-01-01T00:01Z" },
       ),
     ]);
     expect(originOf(merged, "security", "siem_ref")?.as_of_us).toBe(7);
-    expect(originOf(merged, "identity", "account_status")?.as_of_us).toBe(3_000_000);
+    expect(originOf(merged, "identity", "account_status")?.as_of_us).toBe(60_000_000);
   });
 
   test("the container regulatory.tcpa stands in for flat facts, and a less trusted flat fact does not displace it", () => {

@@ -1,6 +1,6 @@
 import { type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
 import { withTcpaFallback } from "../functions/tcpa-fallback.ts";
-import { parseTimestampUs } from "../time.ts";
+import { parseIsoTimeUs } from "../time.ts";
 
 /** Where a fact can come from, most trusted first. Source: api.md §5 "Trust". */
 export const factSources = ["pulled", "target", "agent", "org", "inline"] as const;
@@ -14,7 +14,7 @@ export interface FactDocument {
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
 }
 
-/** One document to merge. `received_us` is the as-of time of every category that states none. */
+/** One document to merge. `received_us`: when it came. */
 export interface ContextSource {
   readonly source: FactSource;
   readonly document: FactDocument;
@@ -75,9 +75,13 @@ function byTrust(a: ContextSource, b: ContextSource): number {
   return factSources.indexOf(a.source) - factSources.indexOf(b.source) || b.received_us - a.received_us;
 }
 
-function asOfUs(source: ContextSource, category: FactCategoryName): number {
-  const text = source.document.as_of?.[category];
-  return (text === undefined ? null : parseTimestampUs(text)) ?? source.received_us;
+/** The moment of which a category's facts are; without a time of theirs that of their receipt. */
+export function asOfUs(
+  { document, received_us }: Pick<ContextSource, "document" | "received_us">,
+  category: FactCategoryName,
+): number {
+  const text = document.as_of?.[category];
+  return (text === undefined ? null : parseIsoTimeUs(text)) ?? received_us;
 }
 
 function addMissing(

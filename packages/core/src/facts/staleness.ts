@@ -5,9 +5,9 @@ import {
   factCategoryNames,
   factMaxAgeSeconds,
 } from "@countersign/contract";
-import { parseTimestampUs, us_per_second } from "../time.ts";
+import { us_per_second } from "../time.ts";
 import type { CategoryFacts, FactDocument, MergedFacts } from "./merge.ts";
-import { originOf } from "./merge.ts";
+import { asOfUs, originOf } from "./merge.ts";
 
 /** Maximum ages in seconds, keyed by category (`security`) or by single fact (`environmental.tls_version`). */
 export type MaxAgeSeconds = Readonly<Record<string, number>>;
@@ -112,8 +112,7 @@ export function isFresh(
   return factCategoryNames.every((category) => {
     const values = document.facts[category];
     if (values === undefined) return true;
-    const text = document.as_of?.[category];
-    const as_of_us = Math.min((text === undefined ? null : parseTimestampUs(text)) ?? received_us, received_us);
+    const as_of_us = Math.min(asOfUs({ document, received_us }, category), received_us);
     if (limits.some((each) => now_us - as_of_us > each[category].least_us)) return false;
     const hourly = category === "environmental" && Object.hasOwn(values, "recipient_local_hour");
     return !hourly || now_us < hourEndUs(as_of_us);

@@ -15,7 +15,7 @@ import {
 } from "@countersign/contract";
 import { clipText } from "../clip-text.ts";
 import { suggestName } from "../policy/suggest-name.ts";
-import { parseTimestampUs, us_per_second } from "../time.ts";
+import { parseIsoTimeUs, us_per_second } from "../time.ts";
 
 // The rules as Maps: `constructor` and `valueOf` are found in every plain object, and `constructor` is a legal fact key.
 // A field's types are one bit each, so that the usual check is one Map look-up and one AND.
@@ -150,7 +150,7 @@ function brokenConstraint(constraint: FactConstraint, value: unknown): { code: P
 }
 
 function isIsoDate(text: string): boolean {
-  return parseTimestampUs(text.length === 10 ? `${text}T00:00:00Z` : text) !== null;
+  return parseIsoTimeUs(text.length === 10 ? `${text}T00:00:00Z` : text) !== null;
 }
 
 function checkAsOf(problems: Problem[], asOf: unknown, now_us: number): void {
@@ -168,7 +168,7 @@ function checkAsOf(problems: Problem[], asOf: unknown, now_us: number): void {
 }
 
 function checkTime(problems: Problem[], category: string, time: string, now_us: number): void {
-  const at_us = parseTimestampUs(time);
+  const at_us = parseIsoTimeUs(time);
   if (at_us === null) {
     const said = "is a date-time of the calendar with time zone, such as 2026-01-31T10:00:00Z";
     report(problems, ["as_of", category], "bad_format", `as_of of ${category} ${said}`);
@@ -202,7 +202,7 @@ function warnOfTime(warnings: Warning[], category: FactCategoryName, time: strin
   const { max_age_seconds } = factCategories[category];
   if (!hasFacts) {
     warnings.push({ path, code: "unlisted_category_time", message: `there are no ${category} facts` });
-  } else if (now_us - (parseTimestampUs(time) ?? now_us) > max_age_seconds * us_per_second) {
+  } else if (now_us - (parseIsoTimeUs(time) ?? now_us) > max_age_seconds * us_per_second) {
     const message = `${category} facts older than ${max_age_seconds} seconds count as missing by default`;
     warnings.push({ path, code: "stale", message });
   }

@@ -1,5 +1,6 @@
 const DAY_MS = 86_400_000;
-const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s*([Zz]|[+-]\d{2}:?\d{2})?)?$/;
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /** What `daysSince` answers for a date that is no date, or not yet. Larger than any limit a rule would set. */
 const INFINITELY_OLD_DAYS = 1e9;
