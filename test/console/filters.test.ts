@@ -1,8 +1,9 @@
 /** Filters follow the address. */
+import type { Webhook } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
-import { openLoaded } from "./accessibility.ts";
+import { openLoaded, sidewaysOf } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
-import { type Seeded, seedOrganization } from "./seed.ts";
+import { api, type Seeded, seedOrganization } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -77,6 +78,32 @@ inBrowser("a filter", () => {
       await page.getByText("No decisions in this time").waitFor();
       expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("day");
     }
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("of a receiver is there where several may have failed, however long their addresses are", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin, width: 320, height: 640 });
+    const select = page.getByLabel("Receiver", { exact: true });
+    const ids: string[] = [];
+    for (const url of ["https://93.184.216.34/a", `https://93.184.216.34/${"b".repeat(300)}`]) {
+      await openLoaded(page, "/webhooks");
+      expect(await select.count()).toBe(0);
+      const made = await api<{ webhook: Webhook }>(
+        ...([console_.url, seeded.admin, "POST", "/v1/escalations/webhooks", { url }] as const),
+      );
+      ids.push(made.webhook.id);
+    }
+    await openLoaded(page, "/webhooks");
+    await select.selectOption(ids[1] as string);
+    await expect.poll(() => new URL(page.url()).search).toBe(`?webhook_id=${ids[1]}`);
+    await page.getByText("Nothing of this receiver failed").waitFor();
+    expect(await sidewaysOf(page)).toEqual([]);
+    await select.selectOption("All");
+    await page.getByText("Nothing failed").waitFor();
+    expect(new URL(page.url()).search).toBe("");
     expect(wrongs).toEqual([]);
     await context.close();
   });

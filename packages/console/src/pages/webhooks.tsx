@@ -9,7 +9,7 @@ import { Badge } from "../parts/badge.tsx";
 import { changedOnly } from "../parts/changed-only.ts";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
-import { TextField } from "../parts/field.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
@@ -250,22 +250,26 @@ function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Webhook[] 
     },
     { refetchInterval: 15_000 },
   );
+  const filtered = filters.webhook_id !== undefined;
   const url = (webhook_id: string) => webhooks.find(({ id }) => id === webhook_id)?.url ?? webhook_id;
   return (
     <section className="card stack tight" aria-label="Failed deliveries">
-      <div className="row between">
-        <h2>Failed deliveries</h2>
-        {filters.webhook_id !== undefined && (
-          <button type="button" className="button small quiet" onClick={() => setFilters({ webhook_id: "" })}>
-            Of all webhooks
-          </button>
-        )}
-      </div>
+      <h2>Failed deliveries</h2>
+      {(filtered || webhooks.length > 1) && (
+        <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+          <SelectField
+            label="Receiver"
+            value={filters.webhook_id ?? ""}
+            onChange={(event) => setFilters({ webhook_id: event.target.value })}
+            options={[["", "All"], ...webhooks.map(({ id, url }) => [id, url] as const)]}
+          />
+        </form>
+      )}
       <Paged
         list={list}
         what="deliveries"
         empty={
-          <Empty title="Nothing failed">
+          <Empty title={filtered ? "Nothing of this receiver failed" : "Nothing failed"}>
             <p>A message that its receiver did not take in three attempts stands here and can be sent again.</p>
           </Empty>
         }
