@@ -112,6 +112,15 @@ test("of organizations that have the same turn the one goes first whose delivery
   }
 });
 
+test("a receiver that has more in flight than its share is by now gets nothing, and holds up nobody", async () => {
+  const { org_id, webhook_ids } = await organization(2);
+  const [over, other] = webhook_ids as [string, string];
+  await add(org_id, over);
+  const due = await add(org_id, other);
+  expect(idsOf(await claimed({ receivers: { [`${org_id} ${over}`]: [5, 2] } }))).toEqual([due]);
+  await emptied();
+});
+
 test("each delivery goes to the URL of its own webhook, and to none when that is inactive", async () => {
   const { org_id, webhook_ids } = await organization(3);
   await db.query("update webhooks set active = false where webhook_id = $1", [webhook_ids[1]]);

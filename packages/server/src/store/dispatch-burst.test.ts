@@ -131,7 +131,11 @@ describe("changes nothing where", () => {
     const { org_id, webhook_ids } = await organization(webhooks, events);
     if (name.includes("registered")) {
       // After the first and before the second.
-      await db.query("update events set recorded_at = clock_timestamp() - interval '1 s' where org_id = $1", [org_id]);
+      await db.query(
+        `update events e set recorded_at = clock_timestamp() - case when exists (select from events b
+           where b.org_id = e.org_id and b.event_id < e.event_id) then interval '0 s' else interval '1 s' end where org_id = $1`,
+        [org_id],
+      );
       await db.query("update webhooks set registered_at = clock_timestamp() - interval '500 ms' where org_id = $1", [
         org_id,
       ]);
@@ -191,6 +195,11 @@ test("a webhook of a time that is still to come hears of them", async () => {
   expect((await next(burst, 2))?.leased).toHaveLength(2);
 });
 
+test("webhooks that hear of none of them are in nobody's way", async () => {
+  const { org_id, webhook_ids } = await organization([{}, { event_types: ["decision.blocked"] }], many(2));
+  expect((await next({ org_id, webhook_ids: webhook_ids.slice(0, 1) }, 2))?.leased).toHaveLength(2);
+});
+
 test("no more deliveries than a statement may make", async () => {
   const burst = await organization(
     Array.from({ length: 100 }, () => ({})),
@@ -209,6 +218,22 @@ test("an event goes once, however many nodes take the burst at once", async () =
   expect(leased).toHaveLength(rows.length);
   expect(new Set(rows.map(({ event_id }) => event_id)).size).toBe(rows.length);
   expect(await eventsLeft(burst.org_id)).toHaveLength(60 - rows.length);
+});
+
+test("what another node is dispatching is left to it, and nothing more is looked for where it has all", async () => {
+  const burst = await organization([{}], many(3));
+  const events = await eventsLeft(burst.org_id);
+  const lock = "select from events where org_id = $1 and event_id = any($2) for update";
+  const [first, second] = await db.system(async (query) => {
+    await query(lock, [burst.org_id, events.slice(0, 1)]);
+    const others = await next(burst, 2);
+    await query(lock, [burst.org_id, events]);
+    return [others, await next(burst, 2)];
+  });
+  expect([first?.leased.length, first?.events_left, first?.last]).toEqual([1, true, { [burst.org_id]: events[1] }]);
+  expect(second).toMatchObject({ leased: [], events_left: false });
+  expect((await next(burst, 3))?.leased).toHaveLength(2);
+  expect((await stored(burst.org_id)).map(({ event_id }) => event_id)).toEqual(events);
 });
 
 const types = ["quota.exceeded", "decision.blocked", "escalation.created"];

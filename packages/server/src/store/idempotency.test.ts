@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { testDatabase } from "../testing/database.ts";
-import { deleteOldIdempotencyKeys, type IdempotentRequest, once } from "./idempotency.ts";
+import { deleteOldIdempotencyKeys, type IdempotentRequest, once, readIdempotencyKey } from "./idempotency.ts";
 
 const { db } = await testDatabase({ tenant_sessions_max: 12 });
 
@@ -50,6 +50,22 @@ describe("an idempotency key", () => {
     expect(await run(request("org_e", { operation: "register_webhook" }), async () => 3)).toMatchObject({
       replayed: false,
     });
+    await run(request("org_e", { idempotency_key: "other" }), async () => 4);
+    // And each keeps its own answer.
+    const again = async (wanted: IdempotentRequest) => (await run(wanted, async () => "new")).response;
+    expect([
+      ...[await again(request("org_e")), await again(request("org_f"))],
+      await again(request("org_e", { operation: "register_webhook" })),
+    ]).toEqual([1, 2, 3]);
+  });
+
+  it("is known by its organization and its operation only", async () => {
+    const known = (wanted: IdempotentRequest) => db.tenant(wanted.org_id, (query) => readIdempotencyKey(query, wanted));
+    await run(request("org_h"), async () => 1);
+    expect(await known(request("org_h"))).toBe(true);
+    expect(await known(request("org_h", { operation: "register_webhook" }))).toBe(false);
+    expect(await known(request("org_h", { idempotency_key: "other" }))).toBe(false);
+    expect(await known(request("org_i"))).toBe(false);
   });
 
   it("is deleted for its age by the clock that is behind, the node's or the database's; the young ones are kept", async () => {

@@ -1,0 +1,211 @@
+/** What a dispatch leases at once, of which events, and what it leaves to the next. Source: architecture.md §5. */
+import { expect, test } from "vitest";
+import { createClock } from "../edge/clock.ts";
+import { createIds } from "../edge/ids.ts";
+import { testDatabase } from "../testing/database.ts";
+import { testOrganization } from "../testing/http-node.ts";
+import { type ClaimedDelivery, large_bytes, type Room } from "./delivery-queue.ts";
+import { dispatchEvents, events_per_statement } from "./dispatch-events.ts";
+
+const { db } = await testDatabase();
+const ids = createIds(createClock());
+const room: Room = {
+  ...{ free: 1_000, reserve: 0, few: 0, per_organization: 1_000, per_webhook: 1_000, lease_ms: 60_000 },
+  ...{ receivers: {}, organizations: {} },
+};
+const at = "2026-11-21T00:00:00.000000Z";
+const made = { next_id: () => ids.next("delivery"), created_at: at };
+
+/** A new organization with webhooks that watch `quota.exceeded`; their ids are in order. */
+async function organization(webhooks: number) {
+  const { org_id } = await testOrganization(db);
+  const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook")).sort();
+  for (const webhook_id of webhook_ids)
+    await db.query(
+      `insert into webhooks (org_id, webhook_id, url, event_types, secret_sealed, active, description, created_at)
+       values ($1, $2, 'https://receiver.test/', '["quota.exceeded"]', 'sealed', true, '', $3::timestamptz)`,
+      [org_id, webhook_id, at],
+    );
+  return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
+}
+
+/** Events of an organization, the oldest first; gives their ids. */
+async function add(org_id: string, count: number, bytes = 2): Promise<string[]> {
+  const events = Array.from({ length: count }, () => ids.next("event"));
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select $1, event_id, 'quota.exceeded', json_build_object('data', repeat('x', $3::integer)), clock_timestamp()
+     from unnest($2::text[]) as event_id`,
+    [org_id, events, bytes],
+  );
+  return events;
+}
+
+const counts = (leased: readonly ClaimedDelivery[], of: (each: ClaimedDelivery) => string) => {
+  const found: Record<string, number> = {};
+  for (const each of leased) found[of(each)] = (found[of(each)] ?? 0) + 1;
+  return found;
+};
+const byOrganization = (leased: readonly ClaimedDelivery[]) => counts(leased, ({ org_id }) => org_id);
+const byWebhook = (leased: readonly ClaimedDelivery[]) => counts(leased, ({ webhook_id }) => webhook_id);
+const dispatch = (terms: Partial<Room> = {}, more: object = {}) =>
+  dispatchEvents(db, { ...room, ...terms }, { ...made, ...more });
+/** The events of which deliveries are leased, in order. */
+async function eventsOf(leased: readonly ClaimedDelivery[]): Promise<string[]> {
+  const rows = await db.query<{ event_id: string }>(
+    "select distinct event_id from deliveries where delivery_id = any($1) order by 1",
+    [leased.map(({ delivery_id }) => delivery_id)],
+  );
+  return rows.map(({ event_id }) => event_id);
+}
+async function emptied(): Promise<void> {
+  await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
+  await db.query("delete from events");
+}
+
+test("organizations between two that a dispatch is told of are all found", async () => {
+  const orgs = (await Promise.all([1, 2, 3, 4, 5].map(() => organization(1)))).map(({ org_id }) => org_id).sort();
+  for (const org_id of orgs) await add(org_id, 1);
+  const after = { [orgs[0] as string]: "", [orgs[4] as string]: "" };
+  expect(byOrganization((await dispatch({}, { after })).leased)).toEqual(Object.fromEntries(orgs.map((id) => [id, 1])));
+  await emptied();
+});
+
+test("however many organizations have events, a statement is for as many as it may be for", async () => {
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select 'org_of_nobody_' || n, 'evt_' || n, 'quota.exceeded', '{}', clock_timestamp() from generate_series(1, $1::integer) as n`,
+    [events_per_statement + 30],
+  );
+  expect(await dispatch()).toMatchObject({ events_left: true });
+  expect(await db.query("select from events")).toHaveLength(30);
+  expect(await dispatch()).toMatchObject({ events_left: false });
+  expect(await db.query("select from events")).toHaveLength(0);
+});
+
+test("of a receiver's deliveries those of the oldest events are leased", async () => {
+  const { org_id, webhook_ids } = await organization(2);
+  const events = await add(org_id, 5);
+  const { leased, waiting } = await dispatch({ per_webhook: 2 });
+  expect(byWebhook(leased)).toEqual(Object.fromEntries(webhook_ids.map((id) => [id, 2])));
+  expect(await eventsOf(leased)).toEqual(events.slice(0, 2));
+  expect(waiting).toHaveLength(2);
+  await emptied();
+});
+
+test("only deliveries of its own that are due keep a receiver from being told at once", async () => {
+  const { org_id, webhook_ids } = await organization(3);
+  const [waits, ended, later] = webhook_ids as [string, string, string];
+  await add(org_id, 1);
+  await dispatch({ free: 0 });
+  await db.query("update deliveries set status = 'delivered' where webhook_id = $1", [ended]);
+  await db.query("update deliveries set due_at = due_at + interval '1 hour' where webhook_id = $1", [later]);
+  await add(org_id, 1);
+  const second = await dispatch();
+  expect(byWebhook(second.leased)).toEqual({ [ended]: 1, [later]: 1 });
+  expect(second.waiting.map(({ webhook_id }) => webhook_id)).toEqual([waits]);
+  // Of those that the room lists the caller knows that.
+  await add(org_id, 1);
+  const third = await dispatch({ receivers: { [`${org_id} ${waits}`]: [0, 5] } });
+  expect(byWebhook(third.leased)).toEqual({ [waits]: 1, [ended]: 1, [later]: 1 });
+  await emptied();
+});
+
+test("each organization has its own share, in which those for whom there is no room take no place", async () => {
+  const [first, second] = [await organization(2), await organization(1)];
+  for (const { org_id } of [first, second]) await add(org_id, 6);
+  const full = { [`${first.org_id} ${first.webhook_ids[0]}`]: [4, 4] as const };
+  const { leased } = await dispatch({ per_organization: 3, receivers: full });
+  expect(byWebhook(leased)).toEqual({ [first.webhook_ids[1] as string]: 3, [second.webhook_ids[0]]: 3 });
+  await emptied();
+});
+
+test("what an organization may not have in flight takes no place of another's", async () => {
+  const [busy, other] = [await organization(1), await organization(1)];
+  for (const { org_id } of [busy, other]) await add(org_id, 4);
+  const { leased } = await dispatch({ free: 4, per_organization: 10, organizations: { [busy.org_id]: 10 } });
+  expect(byOrganization(leased)).toEqual({ [other.org_id]: 4 });
+  await emptied();
+});
+
+test("places go round the organizations and receivers: one event of each comes before the second of any", async () => {
+  const orgs = [await organization(2), await organization(2)];
+  const oldest: string[] = [];
+  for (const { org_id } of orgs) oldest.push(...(await add(org_id, 4)).slice(0, 1));
+  const { leased } = await dispatch({ free: 4 });
+  expect(byWebhook(leased)).toEqual(Object.fromEntries(orgs.flatMap((org) => org.webhook_ids.map((id) => [id, 1]))));
+  expect(await eventsOf(leased)).toEqual(oldest.sort());
+  await emptied();
+});
+
+test("places go round the organizations, however many webhooks one has", async () => {
+  const orgs = [await organization(3), await organization(3)];
+  for (const { org_id } of orgs) await add(org_id, 1);
+  const { leased } = await dispatch({ free: 2 });
+  expect(byOrganization(leased)).toEqual(Object.fromEntries(orgs.map(({ org_id }) => [org_id, 1])));
+  await emptied();
+});
+
+test("an organization's receivers take turns, also where one hears of less", async () => {
+  const { org_id, webhook_ids } = await organization(2);
+  const [busy, rare] = webhook_ids as [string, string];
+  await db.query(`update webhooks set event_types = '["quota.warning"]' where webhook_id = $1`, [rare]);
+  const events = await add(org_id, 4);
+  await db.query("update events set event_type = 'quota.warning' where event_id = $1", [events[3]]);
+  const { leased } = await dispatch({ per_organization: 2 });
+  expect(byWebhook(leased)).toEqual({ [busy]: 1, [rare]: 1 });
+  await emptied();
+});
+
+test("a webhook hears of nothing that happened before it was registered, and a body of the last byte that is not large is leased", async () => {
+  const { org_id, webhook_ids } = await organization(2);
+  const [early, late] = webhook_ids as [string, string];
+  const bytes = large_bytes.over - '{"data" : ""}'.length;
+  await add(org_id, 1, bytes);
+  await db.query("update webhooks set registered_at = clock_timestamp() where webhook_id = $1", [late]);
+  await add(org_id, 1, bytes + 1);
+  const { leased, waiting } = await dispatch();
+  expect(byWebhook(leased)).toEqual({ [early]: 1 });
+  expect(waiting.map(({ webhook_id }) => webhook_id).sort()).toEqual([early, late]);
+  expect(await db.query("select from deliveries where webhook_id = $1", [late])).toHaveLength(1);
+  await emptied();
+});
+
+test("a webhook of one review hears of that review only, and of nothing but its escalation", async () => {
+  const { org_id, webhook_ids } = await organization(1);
+  const types = ["escalation.decided", "decision.approved"];
+  await db.query("update webhooks set escalation_id = 'esc_1', event_types = $2::json where org_id = $1", [
+    ...[org_id, JSON.stringify(types)],
+  ]);
+  const events = await add(org_id, 5);
+  for (const [n, [type, escalation_id]] of [
+    [types[0], "esc_1"],
+    [types[1], "esc_1"],
+    [types[0], "esc_2"],
+    [types[0], null],
+    [types[1], null],
+  ].entries())
+    await db.query("update events set event_type = $2, escalation_id = $3 where event_id = $1", [
+      ...[events[n], type, escalation_id],
+    ]);
+  const { leased } = await dispatch();
+  expect(byWebhook(leased)).toEqual({ [webhook_ids[0]]: 1 });
+  expect(await eventsOf(leased)).toEqual(events.slice(0, 1));
+});
+
+test("what is leased is due again when its lease is over, and what is not is due now", async () => {
+  const { org_id } = await organization(1);
+  await add(org_id, 3);
+  await dispatch({ per_webhook: 2, lease_ms: 3_600_000 });
+  const rows = await db.query(
+    `select attempts, round(extract(epoch from due_at - clock_timestamp()) / 3600)::integer as hours from deliveries
+     where org_id = $1 order by event_id`,
+    [org_id],
+  );
+  expect(rows).toEqual([
+    { attempts: 1, hours: 1 },
+    { attempts: 1, hours: 1 },
+    { attempts: 0, hours: 0 },
+  ]);
+  await emptied();
+});
