@@ -298,7 +298,7 @@ test("a dispatch goes on where it is told, in each organization, and finds the o
   expect(begun.last[told]).toBe(events[3]);
   const next = await dispatchEvents(db, roomy, { ...made, after: begun.last });
   expect(byOrganization(next.leased)).toEqual({ [first]: 2, [third]: 2 });
-  expect(next).toMatchObject({ events_left: false, last: {} });
+  expect([next.events_left, next.last]).toEqual([false, {}]);
   const rest = await dispatchEvents(db, roomy, made);
   expect(byOrganization(rest.leased)).toEqual({ [told]: 2 });
   await emptied();

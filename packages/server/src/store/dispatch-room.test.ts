@@ -83,6 +83,23 @@ test("however many organizations have events, a statement is for as many as it m
   expect(await db.query("select from events")).toHaveLength(0);
 });
 
+test("where others are dispatching all that is left, nothing more is looked for", async () => {
+  const { org_id } = await organization(1);
+  const events = await add(org_id, 3);
+  const lock = "select from events where org_id = $1 and event_id = any($2) for update";
+  const [some, none] = await db.system(async (query) => {
+    await query(lock, [org_id, events.slice(1)]);
+    const first = await dispatch({}, { events_max: 3 });
+    await query(lock, [org_id, events]);
+    return [first, await dispatch({}, { events_max: 2 })];
+  });
+  expect(await eventsOf(some.leased)).toEqual(events.slice(0, 1));
+  expect(some.events_left).toBe(true);
+  expect(none).toMatchObject({ leased: [], waiting: [], events_left: false });
+  expect((await dispatch()).leased).toHaveLength(2);
+  await emptied();
+});
+
 test("of a receiver's deliveries those of the oldest events are leased", async () => {
   const { org_id, webhook_ids } = await organization(2);
   const events = await add(org_id, 5);
