@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
-import { claimMails, insertMail } from "./mails.ts";
+import { claimMails, deleteMail, insertMail, postponeMail, putOffMail } from "./mails.ts";
 
 const { db } = await testDatabase();
 
@@ -23,4 +23,52 @@ test("kinds that somebody waits for are claimed before others, in their order, a
   expect(await claim(3)).toEqual(["mail_00", "mail_12", "mail_15"]);
   expect(await claim(20)).toHaveLength(12);
   expect(await claim(1)).toEqual([]);
+});
+
+test("a mail is taken by one node only, with its earlier attempts, and comes again when its lease or its wait is over", async () => {
+  await db.query("delete from mails");
+  await db.system(async (query) => {
+    for (const mail_id of ["m1", "m2", "m3"])
+      await insertMail(query, { mail_id, kind: "password", sealed: "s", created_at: "2026-11-21T00:00:00.000000Z" });
+  });
+  const claim = async (limit = 9) =>
+    (await db.system((query) => claimMails(query, 60, limit, []))).map(({ mail_id, attempts }) => [mail_id, attempts]);
+  await db.system(async (query) => {
+    await query("select from mails where mail_id = 'm1' for update");
+    expect((await claim()).sort()).toEqual([
+      ["m2", 0],
+      ["m3", 0],
+    ]);
+  });
+  expect(await claim()).toEqual([["m1", 0]]);
+  expect(await claim()).toEqual([]);
+  const due = () => db.query("update mails set due_at = now() - interval '1 second'");
+  await due();
+  expect(await claim(2)).toHaveLength(2);
+  await due();
+  // Having been taken counts where it is tried again later, and not where it was only put off.
+  await db.query("update mails set attempts = 1");
+  await claim();
+  await db.system(async (query) => {
+    await postponeMail(query, "m1", 3_600);
+    await putOffMail(query, "m2", 3_600);
+  });
+  expect(await claim()).toEqual([]);
+  const waits = await db.query<{ mail_id: string; attempts: number; minutes: number }>(
+    "select mail_id, attempts, round(extract(epoch from due_at - now()) / 60)::integer as minutes from mails order by 1",
+  );
+  expect(waits).toEqual([
+    { mail_id: "m1", attempts: 2, minutes: 60 },
+    { mail_id: "m2", attempts: 1, minutes: 60 },
+    { mail_id: "m3", attempts: 2, minutes: 1 },
+  ]);
+  await db.system((query) => deleteMail(query, "m1"));
+  expect(await db.query("select from mails")).toHaveLength(2);
+});
+
+test("a mail that was written by a clock that is ahead is not older than it is", async () => {
+  await db.query("delete from mails");
+  const created_at = "2999-01-01T00:00:00.000000Z";
+  await db.system((query) => insertMail(query, { mail_id: "ahead", kind: "password", sealed: "s", created_at }));
+  expect(await db.system((query) => claimMails(query, 60, 1, []))).toMatchObject([{ age_seconds: 0 }]);
 });

@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
-import { testOrganization } from "../testing/http-node.ts";
+import { testPeople } from "../testing/person.ts";
 import { withHead } from "./heads.ts";
-import { insertPerson } from "./people.ts";
 import {
   countMfaFailure,
+  deleteOldSessions,
   deleteSessions,
   endLogin,
   insertSession,
@@ -24,14 +24,6 @@ const { db } = await testDatabase();
 const ids = createIds(createClock());
 const at = (minute: number) => `2026-11-21T03:${String(minute).padStart(2, "0")}:00.000000Z`;
 const hash = (session_id: string) => createHash("sha256").update(session_id).digest("hex");
-
-async function person(org_id: string) {
-  const user_id = ids.next("user");
-  const role = "reviewer" as const;
-  const joined = { org_id, user_id, email: `${user_id}@example.com`, role, password_hash: null, created_at: at(0) };
-  expect(await db.system((query) => insertPerson(query, joined))).toBe(true);
-  return { org_id, user_id };
-}
 
 interface Begun {
   readonly mfa_pending?: boolean;
@@ -62,23 +54,23 @@ const stored = async (user_id: string) =>
     await db.query<{ session_id: string }>("select session_id from sessions where user_id = $1 order by 1", [user_id])
   ).map((each) => each.session_id);
 
-/** Two people of one organization, and one of another. */
-async function people() {
-  const { org_id } = await testOrganization(db);
-  const { org_id: other } = await testOrganization(db);
-  return [await person(org_id), await person(org_id), await person(other)] as const;
-}
+const people = () => testPeople(db);
 
 test("a session is read with its own person and the epoch of its own organization", async () => {
-  const [own, , elsewhere] = await people();
-  await db.query("update people set role = 'admin' where user_id = $1", [elsewhere.user_id]);
+  const all = await people();
+  const [own, , elsewhere] = all;
+  const roles = ["reviewer", "operator", "admin"];
+  for (const [n, { user_id }] of all.entries())
+    await db.query("update people set role = $2 where user_id = $1", [user_id, roles[n]]);
   await db.system((query) => withHead(query, elsewhere.org_id, { raise: ["auth"], audit: [] }));
-  const [mine, theirs] = [await session(own), await session(elsewhere)];
+  const sessions = [await session(all[0]), await session(all[1]), await session(all[2])];
   const epochs = await db.query<{ org_id: string; auth_epoch: number }>("select org_id, auth_epoch from org_heads");
   const epoch = (org_id: string) => epochs.find((each) => each.org_id === org_id)?.auth_epoch;
   expect(epoch(own.org_id)).not.toBe(epoch(elsewhere.org_id));
-  expect(await present(mine)).toMatchObject({ ...own, role: "reviewer", auth_epoch: epoch(own.org_id) });
-  expect(await present(theirs)).toMatchObject({ ...elsewhere, role: "admin", auth_epoch: epoch(elsewhere.org_id) });
+  for (const [n, { org_id, user_id }] of all.entries())
+    expect(await present(sessions[n] as string)).toMatchObject({
+      ...{ org_id, user_id, session_id: sessions[n], role: roles[n], auth_epoch: epoch(org_id) },
+    });
 });
 
 test("wrong second factors count for whose login it was, while it could go on, and not those given within a session", async () => {
@@ -177,4 +169,20 @@ test("what is noted or asked of a session is of this one and its person", async 
       ...[true, false],
     ]);
   });
+});
+
+test("what is over or was not seen for too long goes, with its cookie, and nothing else", async () => {
+  for (const table of ["sessions", "session_index"]) await db.query(`delete from ${table}`);
+  const [own] = await people();
+  const [open, over, idle] = [
+    ...[await session(own, { begun: 20 }), await session(own, { begun: 20, expires: 30 })],
+    await session(own, { begun: 10 }),
+  ] as [string, string, string];
+  const remove = (now: string, seen_before: string) => db.system((query) => deleteOldSessions(query, now, seen_before));
+  expect(await remove(at(29), at(9))).toBe(0);
+  expect(await remove(at(30), at(9))).toBe(1);
+  expect([await present(over), await stored(own.user_id)]).toEqual([undefined, [open, idle].sort()]);
+  expect(await remove(at(30), at(10))).toBe(1);
+  expect([await present(idle), await stored(own.user_id)]).toEqual([undefined, [open]]);
+  expect(await present(open)).toBeDefined();
 });
