@@ -166,9 +166,9 @@ test("places go round the organizations, however many webhooks one has", async (
 test("an organization's receivers take turns, also where one hears of less", async () => {
   const { org_id, webhook_ids } = await organization(2);
   const [busy, rare] = webhook_ids as [string, string];
-  await db.query(`update webhooks set event_types = '["quota.warning"]' where webhook_id = $1`, [rare]);
+  await db.query(`update webhooks set event_types = '["rate_limit.exceeded"]' where webhook_id = $1`, [rare]);
   const events = await add(org_id, 4);
-  await db.query("update events set event_type = 'quota.warning' where event_id = $1", [events[3]]);
+  await db.query("update events set event_type = 'rate_limit.exceeded' where event_id = $1", [events[3]]);
   const { leased } = await dispatch({ per_organization: 2 });
   expect(byWebhook(leased)).toEqual({ [busy]: 1, [rare]: 1 });
   await emptied();
