@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
-import { claimMails, deleteMail, insertMail, postponeMail, putOffMail } from "./mails.ts";
+import { testPeople } from "../testing/person.ts";
+import {
+  claimMails,
+  deleteMail,
+  insertMail,
+  markUntold,
+  postponeMail,
+  putOffMail,
+  readNotified,
+  takeUntold,
+} from "./mails.ts";
+import { updatePerson } from "./people.ts";
 
 const { db } = await testDatabase();
 
@@ -71,4 +82,35 @@ test("a mail that was written by a clock that is ahead is not older than it is",
   const created_at = "2999-01-01T00:00:00.000000Z";
   await db.system((query) => insertMail(query, { mail_id: "ahead", kind: "password", sealed: "s", created_at }));
   expect(await db.system((query) => claimMails(query, 60, 1, []))).toMatchObject([{ age_seconds: 0 }]);
+});
+
+test("reviewers are told once of what waits for them: of nothing that is closed, and of no test", async () => {
+  const escalation = (org_id: string, escalation_id: string, status = "pending", mode = "live") =>
+    db.query(
+      `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at)
+       values ($1, $2, $2, $2, 'a', $3, $4, '{}', now(), now())`,
+      [org_id, escalation_id, status, mode],
+    );
+  await escalation("org_1", "esc_1");
+  await escalation("org_1", "esc_2");
+  await escalation("org_2", "esc_1");
+  await escalation("org_1", "esc_3", "decided");
+  await escalation("org_1", "esc_4", "pending", "test");
+  const take = async (limit = 9) =>
+    (await db.system((query) => takeUntold(query, limit))).map((each) => `${each.org_id} ${each.escalation_id}`).sort();
+  await db.system(async (query) => {
+    await query("select from escalations where org_id = 'org_1' and escalation_id = 'esc_1' for update");
+    expect(await take(1)).toEqual(["org_1 esc_2"]);
+  });
+  expect([await take(), await take()]).toEqual([["org_1 esc_1", "org_2 esc_1"], []]);
+  for (const escalation_id of ["esc_1", "esc_3"]) await db.system((query) => markUntold(query, "org_1", escalation_id));
+  expect([await take(), await take()]).toEqual([["org_1 esc_1"], []]);
+});
+
+test("those may be told who are of the organization and did not switch it off", async () => {
+  const [own, quiet] = await testPeople(db);
+  await db.system((query) => updatePerson(query, own.org_id, quiet.user_id, { notify: false }));
+  expect(await db.tenant(own.org_id, (query) => readNotified(query, own.org_id))).toEqual([
+    { user_id: own.user_id, email: own.email, role: "reviewer" },
+  ]);
 });
