@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { timers } from "../edge/timers.ts";
+import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { decisionRows } from "../testing/decision-rows.ts";
 import { silentLog } from "../testing/silent-log.ts";
@@ -29,6 +30,54 @@ async function organization(hard_limit: number | null = null): Promise<string> {
 const verify = (org_id: string) => db.tenant(org_id, (query) => verifyAudit(query, org_id));
 
 describe("withHead", () => {
+  it("may go on while the trail is checked: what is appended meanwhile is left to the next check", async () => {
+    const org_id = await organization();
+    const append = () => db.tenant(org_id, (query) => withHead(query, org_id, { audit: [row(), row()] }));
+    await append();
+    const found = await db.tenant(org_id, async (query) => {
+      let asked = 0;
+      const slow: Query = async (text, params) => {
+        const rows = await query(text, params);
+        asked += 1;
+        if (asked === 1) await append();
+        return rows as never;
+      };
+      return verifyAudit(slow, org_id);
+    });
+    expect(found).toMatchObject({ sound: true, rows: 2 });
+    expect(await verify(org_id)).toMatchObject({ sound: true, rows: 4 });
+  });
+
+  it("sets a hard limit, takes it away, and leaves it where none is named", async () => {
+    const org_id = await organization(5);
+    const limit = (hard_limit?: number | null) =>
+      db.tenant(org_id, async (query) => {
+        await withHead(query, org_id, hard_limit === undefined ? { audit: [] } : { audit: [], hard_limit });
+        return (await lockHead(query, org_id)).hard_limit;
+      });
+    expect([await limit(), await limit(9), await limit(), await limit(null), await limit()]).toEqual([
+      ...[5, 9, 9, null, null],
+    ]);
+  });
+
+  it("raises epochs that are ahead of the clock by a step that nobody knows: after a set-back they do not come again", async () => {
+    const ahead = 9_000_000_000_000_000;
+    const raised: number[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const org_id = await organization();
+      await db.query("update org_heads set auth_epoch = $2, context_epoch = $2 where org_id = $1", [org_id, ahead]);
+      const after = await db.tenant(org_id, (query) =>
+        withHead(query, org_id, { raise: ["auth", "context"], audit: [] }),
+      );
+      raised.push(after.auth_epoch, after.context_epoch);
+    }
+    for (const epoch of raised) {
+      expect(epoch).toBeGreaterThan(ahead);
+      expect(epoch).toBeLessThanOrEqual(ahead + 100_000);
+    }
+    expect(new Set(raised).size).toBeGreaterThan(3);
+  });
+
   it("raises what is named, appends audit rows in order and answers with the head afterwards", async () => {
     const org_id = await organization();
     const after = await db.tenant(org_id, (query) =>
@@ -246,6 +295,23 @@ describe("reading", () => {
     });
     expect(await usage("2026-12")).toMatchObject({ used_actions: 1 });
     expect(await usage("2027-01")).toMatchObject({ used_actions: 0 });
+    // Of the open month only, and of nobody else.
+    await db.tenant(org_id, (query) => withHead(query, org_id, { audit: [], usage_met_by: 3 }));
+    expect([(await usage("2026-12"))?.batch_size, (await usage("2026-11"))?.batch_size]).toEqual([3, null]);
+    const other = await organization();
+    await db.query(
+      `insert into organizations (org_id, name, email, description, plan_id, included_actions, created_at)
+       values ($1, 'o', null, '', 'large', null, now())`,
+      [other],
+    );
+    await db.query("insert into usage_periods (org_id, period, used) values ($1, '2026-11', 7), ($1, '2026-10', 5)", [
+      other,
+    ]);
+    expect(await usage("2026-11")).toMatchObject({ used_actions: 2 });
+    for (const [period, used_actions] of Object.entries({ "2026-11": 0, "2026-10": 5, "2026-09": 0 }))
+      expect(await db.system((query) => readUsage(query, other, period))).toEqual({
+        ...{ plan_id: "large", included_actions: null, used_actions, hard_limit: null, batch_size: null },
+      });
     expect(await db.tenant("org_none", (query) => readUsage(query, "org_none", "2026-11"))).toBeUndefined();
   });
 });

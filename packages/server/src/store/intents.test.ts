@@ -54,6 +54,15 @@ describe("a list of intents", () => {
     expect(await list({})).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
+  it("begins with the moment it is asked for and ends before the other", async () => {
+    const [second, after] = ["2026-11-03T00:00:00.000001Z", "2026-11-03T00:00:00.000002Z"];
+    expect([await list({ from: second }), await list({ from: after })]).toEqual([
+      [6, 5, 4, 3, 2],
+      [6, 5, 4, 3],
+    ]);
+    expect([await list({ to: second }), await list({ to: after })]).toEqual([[1], [2, 1]]);
+  });
+
   it("goes on after a cursor", async () => {
     expect(await list({}, null, 2)).toEqual([6, 5]);
     expect(await list({}, intentOf(5).intent_id, 2)).toEqual([4, 3]);
