@@ -188,6 +188,23 @@ test("a webhook hears of nothing that happened before it was registered, and a b
   await emptied();
 });
 
+test("the last turn was whose event was the last of the last round, also where only a part of it was told", async () => {
+  const orgs = [await organization(1), await organization(1)].sort((a, b) => (a.org_id < b.org_id ? -1 : 1));
+  const [first, second] = orgs as [(typeof orgs)[0], (typeof orgs)[0]];
+  await add(first.org_id, 2);
+  await add(second.org_id, 1);
+  expect((await dispatch()).turn).toBe(first.org_id);
+  await add(first.org_id, 1);
+  await add(second.org_id, 1);
+  expect((await dispatch()).turn).toBe(second.org_id);
+  // More than a statement writes.
+  const large = await organization(40);
+  await add(large.org_id, 1, 1_000_000);
+  expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: true });
+  expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: false });
+  await emptied();
+});
+
 test("a webhook of one review hears of that review only, and of nothing but its escalation", async () => {
   const { org_id, webhook_ids } = await organization(1);
   const types = ["escalation.decided", "decision.approved"];
