@@ -111,12 +111,12 @@ test("the ten busiest agents and policies are told, those that are as busy by na
   const own = "org_00000000000000000000000005";
   const names = Array.from("lkjihgfedcba");
   for (const name of names) await decided(own, first, { agent_id: name, policy: name });
-  for (const verdict of ["approve", "approve_modified", "escalate"])
+  for (const verdict of ["approve", "escalate", "escalate"])
     await decided(own, last, { agent_id: "c", policy: "c", verdict });
   await decided(own, first, { agent_id: "b", policy: "b" });
   const agents = await db.system((query) => topAgents(query, own, window));
   expect(agents.map(({ agent_id, count, held }) => [agent_id, count, held])).toEqual([
-    ["c", 4, 2],
+    ["c", 4, 3],
     ["b", 2, 2],
     ...Array.from("adefghij", (name) => [name, 1, 1]),
   ]);
