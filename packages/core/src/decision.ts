@@ -67,7 +67,8 @@ export type DecisionContent = Pick<
 
 /** What an escalation of this decision asks for: the strictest of what the fired policies and the membrane say. */
 export interface EscalationTerms {
-  readonly reviewers: readonly Reviewer[];
+  /** Whom each of them names; `commonReviewers` says who it comes to. */
+  readonly panels: readonly (readonly Reviewer[])[];
   readonly quorum: number;
   readonly timeout_seconds: number;
   readonly on_timeout: "block" | "approve";

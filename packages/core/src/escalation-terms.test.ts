@@ -1,5 +1,6 @@
+import type { Reviewer } from "@countersign/contract";
 import { expect, test } from "vitest";
-import { mergeTerms } from "./escalation-terms.ts";
+import { commonReviewers, type KnownReviewer, mergeTerms, reviewerOf, reviewersToKnow } from "./escalation-terms.ts";
 
 const membrane = {
   timeout_seconds: 14_400,
@@ -9,7 +10,8 @@ const membrane = {
 };
 
 test("without policies the membrane's terms hold", () => {
-  expect(mergeTerms(membrane, [])).toEqual(membrane);
+  const { reviewers, ...terms } = membrane;
+  expect(mergeTerms(membrane, [])).toEqual({ ...terms, panels: [reviewers] });
 });
 
 test("the strictest of all policies holds, each filled up from the membrane", () => {
@@ -22,11 +24,9 @@ test("the strictest of all policies holds, each filled up from the membrane", ()
     quorum: 2,
     timeout_seconds: 1800,
     on_timeout: "block",
-    reviewers: [
-      { type: "role", id: "admin" },
-      { type: "role", id: "operator" },
-    ],
+    panels: [["role:reviewer"], ["role:operator"], ["role:admin", "role:reviewer"]].map(panel),
   });
+  expect(commonReviewers(terms.panels, new Map())).toEqual(panel(["role:admin", "role:operator"]));
 });
 
 test("a policy cannot approve on time-out where the membrane does not", () => {
@@ -34,8 +34,45 @@ test("a policy cannot approve on time-out where the membrane does not", () => {
 });
 
 test("when nobody would do for all policies, everybody named is asked", () => {
-  expect(mergeTerms(membrane, [{ reviewers: ["user:a"] }, { reviewers: ["user:b"] }]).reviewers).toEqual([
-    { type: "user", id: "a" },
-    { type: "user", id: "b" },
-  ]);
+  expect(common([["user:a"], ["user:b"]])).toEqual(panel(["user:a", "user:b"]));
+  expect(common([["user:a"], ["role:operator"]])).toEqual(panel(["role:operator", "user:a"]));
+  expect(common([["user:a"], ["role:admin"]], { a: "operator" })).toEqual(panel(["role:admin", "user:a"]));
 });
+
+test("whom one policy names decides, and no role beside, where all that the others ask for is a role of that one", () => {
+  expect(common([["user:a"], ["role:reviewer"]])).toEqual(panel(["user:a"]));
+  expect(common([["user:a"], ["role:operator"]], { a: "admin" })).toEqual(panel(["user:a"]));
+  expect(common([["user:a", "user:b"], ["role:operator"], []], { a: "reviewer", b: "operator" })).toEqual(
+    panel(["user:b"]),
+  );
+  expect(common([["user:a", "role:admin"], ["role:reviewer"]])).toEqual(panel(["role:admin", "user:a"]));
+});
+
+test("two names of one person are one: keys of one chain of rotations, and a key and who made it", () => {
+  const rotated = (id: string): [string, KnownReviewer] => [id, { role: "reviewer", self: "key_1", person: "usr_1" }];
+  const known = new Map([rotated("key_2"), rotated("key_3")]);
+  expect(commonReviewers([panel(["user:key_2"]), panel(["user:key_3"])], known)).toEqual(
+    panel(["user:key_2", "user:key_3"]),
+  );
+  expect(commonReviewers([panel(["user:usr_1", "user:usr_2"]), panel(["user:key_2"])], known)).toEqual(
+    panel(["user:key_2"]),
+  );
+});
+
+test("nobody has to be looked up where all name the same or roles only", () => {
+  expect(reviewersToKnow([panel(["user:a", "role:admin"]), panel(["role:admin", "user:a"]), []])).toEqual([]);
+  expect(reviewersToKnow([panel(["role:admin"]), panel(["role:operator"])])).toEqual([]);
+  expect(reviewersToKnow([panel(["user:a"]), panel(["role:reviewer", "user:b"])])).toEqual(["a", "b"]);
+});
+
+function panel(names: readonly string[]): Reviewer[] {
+  return names.map(reviewerOf);
+}
+
+function common(panels: readonly (readonly string[])[], roles: Readonly<Record<string, string>> = {}): Reviewer[] {
+  const known = Object.entries(roles).map(([id, role]): [string, KnownReviewer] => [
+    id,
+    { role, self: id, person: id },
+  ]);
+  return commonReviewers(panels.map(panel), new Map(known));
+}

@@ -6,11 +6,19 @@ import { parseDurationSeconds } from "./time.ts";
 /** Roles by what they may do: each includes the ones before it. Source: api.md §3. */
 const roleRanks = ["reviewer", "operator", "admin"];
 
+/** What is known of somebody whom a policy or a membrane names to review. */
+export interface KnownReviewer {
+  readonly role: string;
+  /** The user, or the key's chain of rotations. */
+  readonly self: string;
+  /** The user who made the key; else `self`. */
+  readonly person: string;
+}
+
 /**
  * The terms of an escalation that several policies ask for: the largest quorum, the shortest time limit, approval on
- * time-out only where the membrane allows it and no policy forbids it, and only reviewers who would do for every one of
- * the policies (when nobody is left so, everybody named). A policy takes what it leaves out from the membrane.
- * Source: policies.md §2; api.md §6.
+ * time-out only where the membrane allows it and no policy forbids it, and whom each of them names (`commonReviewers` makes
+ * the reviewers of it). A policy takes what it leaves out from the membrane. Source: policies.md §2; api.md §6.
  */
 export function mergeTerms(
   membrane: MembraneSettings["escalation"],
@@ -27,7 +35,33 @@ export function mergeTerms(
     if (settings.on_timeout === "block") on_timeout = "block";
     panels.push(settings.reviewers?.map(reviewerOf) ?? membrane.reviewers);
   }
-  return { reviewers: common(panels), quorum, timeout_seconds, on_timeout };
+  return { panels, quorum, timeout_seconds, on_timeout };
+}
+
+/**
+ * Those who would do for every panel; when nobody would, everybody named. An empty panel asks for nobody in particular.
+ * Somebody named does for the role reviewer in any case, because nobody below it decides anything; whether for a higher one,
+ * and whether two names are one person, `known` says. Source: docs/decisions/0011.
+ */
+export function commonReviewers(
+  panels: readonly (readonly Reviewer[])[],
+  known: ReadonlyMap<string, KnownReviewer>,
+): Reviewer[] {
+  const named = panels.filter((panel) => panel.length > 0);
+  const everybody = unique(named.flat());
+  const fitting = everybody.filter((reviewer) =>
+    named.every((panel) => panel.some((member) => doesFor(reviewer, member, known))),
+  );
+  return fitting.length > 0 ? fitting : everybody;
+}
+
+/** The ids of whom `commonReviewers` would have to know more; none where all panels name the same, or roles only. */
+export function reviewersToKnow(panels: readonly (readonly Reviewer[])[]): string[] {
+  const named = panels.filter((panel) => panel.length > 0);
+  if (new Set(named.map((panel) => JSON.stringify(unique(panel)))).size < 2) return [];
+  return unique(named.flat())
+    .filter(({ type }) => type === "user")
+    .map(({ id }) => id);
 }
 
 /** How many people can approve at most; null: a role may, and anybody where nobody is named. */
@@ -42,24 +76,22 @@ export function reviewerOf(text: string): Reviewer {
   return { type: text.slice(0, colon) === "user" ? "user" : "role", id: text.slice(colon + 1) };
 }
 
-function common(panels: readonly (readonly Reviewer[])[]): Reviewer[] {
-  const named = panels.filter((panel) => panel.length > 0);
-  const everybody = unique(named.flat());
-  const fitting = everybody.filter((reviewer) =>
-    named.every((panel) => panel.some((member) => doesFor(reviewer, member))),
-  );
-  return fitting.length > 0 ? fitting : everybody;
+/** Whether whoever decides as `reviewer` is `member`, too, or has its role or one that includes it. */
+function doesFor(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, KnownReviewer>): boolean {
+  if (reviewer.type === "user") {
+    const { role, self, person } = known.get(reviewer.id) ?? {
+      role: "reviewer",
+      self: reviewer.id,
+      person: reviewer.id,
+    };
+    if (member.type === "role") return member.id === "reviewer" || includes(role, member.id);
+    return reviewer.id === member.id || person === member.id || self === known.get(member.id)?.self;
+  }
+  return member.type === "role" && includes(reviewer.id, member.id);
 }
 
-/** Whether the reviewer is the member asked for, or has a role that includes the member's. */
-function doesFor(reviewer: Reviewer, member: Reviewer): boolean {
-  if (reviewer.type !== member.type) return false;
-  if (reviewer.id === member.id) return true;
-  return (
-    reviewer.type === "role" &&
-    roleRanks.indexOf(reviewer.id) > roleRanks.indexOf(member.id) &&
-    roleRanks.includes(member.id)
-  );
+function includes(role: string, other: string): boolean {
+  return role === other || (roleRanks.includes(other) && roleRanks.indexOf(role) > roleRanks.indexOf(other));
 }
 
 function unique(reviewers: readonly Reviewer[]): Reviewer[] {

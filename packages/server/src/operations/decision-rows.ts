@@ -118,6 +118,7 @@ export function openedEscalation(
   escalation_id: string,
   intent: IntentSubmission["intent"],
   decided: Decided,
+  reviewers: Escalation["reviewers"],
   created_us: number,
 ): EscalationRow {
   const terms = decided.escalation;
@@ -135,7 +136,7 @@ export function openedEscalation(
     status: "pending",
     reason: clipText(decision.reasons.map((reason) => reason.message).join(" "), 4_000),
     risk_score: decision.risk_score,
-    reviewers: [...terms.reviewers],
+    reviewers,
     quorum: { required: terms.quorum, approvals: 0, rejections: 0 },
     votes: [],
     resolution: null,

@@ -23,6 +23,7 @@ import type { Caller } from "./caller.ts";
 import type { Pulled } from "./context-pulls.ts";
 import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
 import type { DecidingMembrane, OrgState } from "./org-state.ts";
+import { reviewersOf } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -105,7 +106,10 @@ export async function proposeDecision(
     policy_set: { version: state.policy_epoch, sha256: content.policy_set.sha256 },
     timestamp: created_at,
   };
-  const escalation = escalation_id === null ? null : openedEscalation(decision, escalation_id, intent, decided, now_us);
+  const reviewers =
+    escalation_id === null ? [] : await reviewersOf(runtime.db, caller.org_id, decided.escalation?.panels ?? []);
+  const escalation =
+    escalation_id === null ? null : openedEscalation(decision, escalation_id, intent, decided, reviewers, now_us);
   const texts = {
     // Deciding again needs the first three, the mode, the facts, the time, and what the override lifted.
     intent: JSON.stringify({

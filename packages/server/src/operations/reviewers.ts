@@ -1,6 +1,6 @@
 import { type Reviewer, roleMeets } from "@countersign/contract";
-import { Fault, faultAt } from "@countersign/core";
-import type { Query } from "../ports.ts";
+import { commonReviewers, Fault, faultAt, type KnownReviewer, reviewersToKnow } from "@countersign/core";
+import type { Db, Query } from "../ports.ts";
 import { type NamedReviewer, readNamedReviewers } from "../store/people.ts";
 import { type Identity, identityOf, isOwn } from "./identity.ts";
 
@@ -40,6 +40,27 @@ export async function refuseUnfitReviewers(
     people.add(identity.person);
     return null;
   }
+}
+
+/**
+ * Whom a review is for, of those whom each policy that held the action names. Who they are is looked up only where it
+ * matters: several lists that differ, with people in them.
+ */
+export async function reviewersOf(
+  db: Pick<Db, "tenant">,
+  org_id: string,
+  panels: readonly (readonly Reviewer[])[],
+): Promise<Reviewer[]> {
+  const ids = reviewersToKnow(panels);
+  const known = new Map<string, KnownReviewer>();
+  if (ids.length > 0)
+    await db.tenant(org_id, async (query) => {
+      for (const { id, lineage_id, role } of await readNamedReviewers(query, org_id, ids)) {
+        const { self, person } = await identityOf(query, org_id, lineage_id);
+        known.set(id, { role, self, person });
+      }
+    });
+  return commonReviewers(panels, known);
 }
 
 /**

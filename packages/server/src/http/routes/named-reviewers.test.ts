@@ -147,3 +147,30 @@ test.each<[string, unknown]>([
   const { status, json } = await post(`${path}/reassign`, org.operator, { reviewers });
   expect([status, json.error.code]).toEqual([400, "invalid_request"]);
 });
+
+test("whom a policy names decides, also where another policy holds the same action for a role that the person has", async () => {
+  const own = await reviewedOrganization(db, url, { packs: [] });
+  const key = async (role: string) => (await post("/v1/api-keys", own.admin, { role })).json;
+  const [named, other] = [await key("operator"), await key("operator")];
+  const hold = async (name: string, reviewers: readonly string[] | undefined) => {
+    const escalation = reviewers && { reviewers };
+    const spec = { match: { actions: ["system.deploy"] }, when: "true", effect: "escalate", escalation };
+    const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
+    const { json } = await post("/v1/policies", own.admin, { policy });
+    const activated = await post(`/v1/policies/${json.policy.policy_id}/activate`, own.admin, { mode: "live" });
+    expect(activated.status).toBe(200);
+  };
+  const rulings = async () => {
+    const { path } = await held(own.agent);
+    const { reviewers } = (await call(url, "GET", path, { key: own.reviewer })).json.escalation;
+    expect(reviewers).toEqual([{ type: "user", id: named.key_id }]);
+    const rule = async (by: string) => (await post(`${path}/decision`, by, { outcome: "approve" })).status;
+    return [await rule(own.reviewer), await rule(other.api_key), await rule(named.api_key)];
+  };
+  await hold("by-one", [`user:${named.key_id}`]);
+  expect(await rulings()).toEqual([403, 403, 200]);
+  await hold("by-whom-the-membrane-names", undefined);
+  expect(await rulings()).toEqual([403, 403, 200]);
+  await hold("by-operators", ["role:operator"]);
+  expect(await rulings()).toEqual([403, 403, 200]);
+});
