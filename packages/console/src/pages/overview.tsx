@@ -155,8 +155,8 @@ function Figures({ overview }: { readonly overview: Overview }) {
               <Quota />
             </div>
             <section className="card stack tight">
-              <h2>Rules that held most</h2>
-              {overview.policies.length === 0 && <p className="muted">No rule held anything.</p>}
+              <h2>Rules that stopped or changed most</h2>
+              {overview.policies.length === 0 && <p className="muted">No rule stopped or changed anything.</p>}
               <HorizontalBars
                 rows={overview.policies.map(({ policy_id, policy, effect, count }) => ({
                   key: `${policy_id} ${effect}`,

@@ -53,10 +53,13 @@ export const Overview = Type.Object(
       Type.Object({
         policy_id: nullable(text(limits.label_chars_max)),
         policy: text(limits.label_chars_max),
-        effect: oneOf(["block", "escalate", "approve_modified", "none"]),
+        effect: oneOf(["block", "escalate", "approve_modified"]),
         count: count(),
       }),
-      { description: "the policies that fired most among the newest held decisions, most first" },
+      {
+        description:
+          "the policies that stopped or changed most, among the newest decisions that are no plain approvals; most first",
+      },
     ),
     agents: Type.Array(
       Type.Object({

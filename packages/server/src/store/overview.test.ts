@@ -49,9 +49,17 @@ let numbers = 0;
 async function decided(
   organization: string,
   at: string,
-  { verdict = "block", agent_id = "a", membrane_id = "mem", mode = "live", risk_score = 0.5, policy = "p" } = {},
+  {
+    verdict = "block",
+    agent_id = "a",
+    membrane_id = "mem",
+    mode = "live",
+    risk_score = 0.5,
+    policy = "p",
+    effect = "block",
+  } = {},
 ): Promise<void> {
-  const decision = { risk_score, reasons: [{ policy_id: "pol", policy, effect: "block" }] };
+  const decision = { risk_score, reasons: [{ policy_id: "pol", policy, effect }] };
   await db.query(
     `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
        decision, created_at)
@@ -107,7 +115,7 @@ test("the risk is told in steps of a tenth, the highest with the last of them", 
   ]);
 });
 
-test("the ten busiest agents and policies are told, those that are as busy by name; policies of what was held only", async () => {
+test("the ten busiest agents and policies are told, those that are as busy by name", async () => {
   const own = "org_00000000000000000000000005";
   const names = Array.from("lkjihgfedcba");
   for (const name of names) await decided(own, first, { agent_id: name, policy: name });
@@ -125,6 +133,20 @@ test("the ten busiest agents and policies are told, those that are as busy by na
     ["c", 3],
     ["b", 2],
     ...Array.from("adefghij", (name) => [name, 1]),
+  ]);
+});
+
+test("of policies those are told that stop or change something, each thing for itself, and none of a plain approval", async () => {
+  const own = "org_00000000000000000000000008";
+  const told = { policy: "a" };
+  await decided(own, first, { ...told, verdict: "approve", effect: "none" });
+  await decided(own, first, { ...told, verdict: "block", effect: "none" });
+  for (const effect of ["approve_modified", "escalate", "escalate"])
+    await decided(own, first, { ...told, verdict: effect, effect });
+  const policies = await db.system((query) => topPolicies(query, own, window));
+  expect(policies.map(({ effect, count }) => [effect, count])).toEqual([
+    ["escalate", 2],
+    ["approve_modified", 1],
   ]);
 });
 

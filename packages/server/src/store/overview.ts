@@ -24,7 +24,7 @@ export interface CountedDecisions {
 
 /** More decisions than these are not counted: half a second of one connection, where they are not large. */
 const decisions_max = 50_000;
-/** Held decisions whose reasons are read, and how many bytes of them as they are stored: one decision at least. */
+/** Decisions that are no plain approvals whose reasons are read, and how many bytes of them as they are stored: one decision at least. */
 const held_max = 2_000;
 const held_bytes_max = 8 * 1_048_576;
 
@@ -58,7 +58,7 @@ export function maybeCut(counted: number): boolean {
   return counted >= decisions_max;
 }
 
-/** The policies that fired most among the newest held decisions. */
+/** The policies that stopped or changed most, among the newest decisions that are no plain approvals. */
 export function topPolicies(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["policies"]> {
   return query(
     `select reason ->> 'policy_id' as policy_id, reason ->> 'policy' as policy, reason ->> 'effect' as effect,
@@ -66,7 +66,7 @@ export function topPolicies(query: Query, org_id: string, window: OverviewWindow
      from (select decision, sum(pg_column_size(decision)) over (order by intent_id desc) - pg_column_size(decision) as bytes_before
        from (select intent_id, decision from intents where ${within} and verdict <> 'approve'
          order by intent_id desc limit ${held_max}) held) newest, json_array_elements(decision -> 'reasons') reason
-     where bytes_before < ${held_bytes_max}
+     where bytes_before < ${held_bytes_max} and reason ->> 'effect' <> 'none'
      group by 1, 2, 3 order by 4 desc, 2 limit 10`,
     windowValues(org_id, window),
   );
