@@ -106,7 +106,13 @@ export type Escalation = Static<typeof Escalation>;
 export const EscalationListQuery = listQuery({
   status: Type.Optional(EscalationStatus),
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
-  reviewer: Type.Optional(Type.String({ minLength: 1, maxLength: limits.label_chars_max })),
+  reviewer: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.label_chars_max,
+      description: "who decides: the id of a person or key (any of its rotations), or `role:` and a role",
+    }),
+  ),
   mode: Type.Optional(PipelineMode),
   group: Type.Optional(
     oneOf(["equal"], { description: "of pending ones that are for the same action, only the newest" }),

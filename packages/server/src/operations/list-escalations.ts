@@ -1,7 +1,9 @@
 import type { Escalation } from "@countersign/contract";
 import { faultAt, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../ports.ts";
 import { decodeCursor, idPlace, type Page, page } from "../store/cursor.ts";
 import { type EscalationFilter, type EscalationPlace, listEscalations as readPage } from "../store/escalations.ts";
+import { readRotations } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 import { storableUs } from "./storable-time.ts";
@@ -25,12 +27,20 @@ export async function listEscalations(
     throw faultAt("invalid_request", "/order", "not_allowed", message);
   }
   const after = filter.order === undefined ? placeByAge(cursor) : placeByTimeLimit(cursor);
-  const { rows, more } = await runtime.db.tenant(caller.org_id, (query) =>
-    readPage(query, caller.org_id, filter, after, limit + 1),
-  );
+  const { org_id } = caller;
+  const { reviewer, ...others } = filter;
+  const { rows, more } = await runtime.db.tenant(org_id, async (query) => {
+    const reviewers = reviewer === undefined ? null : await namesOf(query, org_id, reviewer);
+    return readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
+  });
   const placeOf = ({ expires_at, escalation_id }: Escalation) =>
     filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;
   return page(rows, limit, placeOf, more);
+}
+
+/** Whoever was named by one key of a chain of rotations decides with each of them. */
+async function namesOf(query: Query, org_id: string, reviewer: string): Promise<string[]> {
+  return [...new Set([reviewer, ...(await readRotations(query, org_id, reviewer.replace(/^user:/, "")))])];
 }
 
 function placeByAge(cursor: string | undefined): EscalationPlace | null {

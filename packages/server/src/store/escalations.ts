@@ -40,11 +40,16 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
   return row;
 }
 
+/** A filter with all names that its reviewer may stand by, of the form that it has; null: whoever reviews. */
+export interface NamedFilter extends Omit<EscalationFilter, "reviewer"> {
+  readonly reviewers: readonly string[] | null;
+}
+
 /** Up to `limit` escalations that come after a place in the order of the filter. Records hold what reviewers sent. */
 export async function listEscalations(
   query: Query,
   org_id: string,
-  filter: EscalationFilter,
+  filter: NamedFilter,
   after: EscalationPlace | null,
   limit: number,
 ): Promise<BoundedPage<Escalation>> {
@@ -63,9 +68,9 @@ export async function listEscalations(
         and ($8::text is null or status <> 'pending' or not exists (
           select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
             and o.status = 'pending' and o.escalation_id > e.escalation_id))
-        and ($6::text is null or (strpos(record::text, $10) > 0 or strpos(record::text, $11) > 0) and exists (
+        and ($6::text[] is null or (strpos(record::text, $10) > 0 or strpos(record::text, $11) > 0) and exists (
           select from json_array_elements(record -> 'reviewers') as r
-          where $6 in (r ->> 'id', (r ->> 'type') || ':' || (r ->> 'id'))))`,
+          where r ->> 'id' = any ($6) or (r ->> 'type') || ':' || (r ->> 'id') = any ($6)))`,
       order: filter.order === "expires_at" ? "expires_at, escalation_id" : "escalation_id desc",
       limit: "$7::integer",
     },
@@ -75,19 +80,24 @@ export async function listEscalations(
       filter.status ?? null,
       filter.agent_id ?? null,
       filter.mode ?? "live",
-      filter.reviewer ?? null,
+      filter.reviewers,
       limit,
       filter.group ?? null,
       after?.expires_at ?? null,
       // A record is searched as text before it is read: where nobody's was among 200,000 that took 1.4 s in place of 0.2.
-      JSON.stringify(filter.reviewer ?? ""),
-      JSON.stringify(filter.reviewer?.replace(/^[^:]*:/, "") ?? ""),
+      ...soughtTexts(filter.reviewers ?? []),
     ],
   );
   const shown = rows.map(({ record, equal_pending }) =>
     equal_pending === null ? record : { ...record, equal_pending },
   );
   return { rows: shown, more };
+}
+
+/** One of these texts is in every record that has one of the reviewers; who has several names is a user. */
+function soughtTexts([name = "", ...others]: readonly string[]): [string, string] {
+  const [whole, id] = others.length === 0 ? [name, name.replace(/^[^:]*:/, "")] : ["user", "user"];
+  return [JSON.stringify(whole), JSON.stringify(id)];
 }
 
 /** How many reviews are open for an agent and for the chain of rotations of a key, counted up to their caps. */

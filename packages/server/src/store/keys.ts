@@ -172,6 +172,17 @@ export async function isRotationOf(
   return rows.length > 0;
 }
 
+/** The newest hundred keys of the chain of rotations that a key is of; none when it is no key of the organization. */
+export async function readRotations(query: Query, org_id: string, key_id: string): Promise<string[]> {
+  const rows = await query<{ key_id: string }>(
+    `select key_id from api_keys where org_id = $1
+       and lineage_id = (select lineage_id from api_keys where org_id = $1 and key_id = $2)
+     order by key_id desc limit 100`,
+    [org_id, key_id],
+  );
+  return rows.map((row) => row.key_id);
+}
+
 /** Valid admin keys other than `key_id` at `at`: whether somebody else could create a key. */
 export async function countOtherAdmins(query: Query, org_id: string, key_id: string, at: string): Promise<number> {
   const [row] = await query<{ count: number }>(

@@ -99,7 +99,7 @@ test("one person's reviews: the records of others are not taken apart", async ()
     ["role:usr_1", []],
     ["nobody", []],
   ] as const) {
-    const list = (query: Query) => listEscalations(query, org_id, { reviewer }, null, 51);
+    const list = (query: Query) => listEscalations(query, org_id, { reviewers: [reviewer] }, null, 51);
     expect(most(await planOf(db, org_id, list)), reviewer).toBeLessThan(10);
     expect((await db.tenant(org_id, list)).rows, reviewer).toMatchObject(found.map((n) => ({ n })));
   }

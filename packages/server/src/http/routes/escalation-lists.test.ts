@@ -45,6 +45,25 @@ test("lists newest first, page by page, filtered", async () => {
   expect((await get("/v1/escalations", own.agent)).status).toBe(403);
 });
 
+test("lists what a reviewer is named for by each key of one chain of rotations, and by no other", async () => {
+  const own = await reviewedOrganization(db, url);
+  const made = async () => (await post("/v1/api-keys", own.admin, { role: "reviewer" })).json;
+  const [first, other] = [await made(), await made()];
+  const [mine, theirs] = [await held(own), await held(own)];
+  const reassign = (escalation_id: string, id: string) =>
+    post(`/v1/escalations/${escalation_id}/reassign`, own.operator, { reviewers: [{ type: "user", id }] });
+  expect((await reassign(mine, first.key_id)).status).toBe(200);
+  expect((await reassign(theirs, other.key_id)).status).toBe(200);
+  const { json: second } = await post(`/v1/api-keys/${first.key_id}/rotate`, first.api_key, undefined);
+  for (const name of [first.key_id, second.key_id, `user:${second.key_id}`]) {
+    const { escalations } = (await get(`/v1/escalations?reviewer=${name}`, second.api_key)).json;
+    expect(escalations.map((each: { escalation_id: string }) => each.escalation_id)).toEqual([mine]);
+  }
+  for (const name of ["%25", "_ser", "%5C", "role:%25"])
+    expect((await get(`/v1/escalations?reviewer=${name}`, own.reviewer)).json.escalations).toEqual([]);
+  expect((await block(mine, second.api_key)).status).toBe(200);
+});
+
 test("lists pending ones by the end of their time, page by page, also where many end at the same moment", async () => {
   const own = await reviewedOrganization(db, url);
   const ids: string[] = [];
