@@ -26,7 +26,7 @@ let nodes: Awaited<ReturnType<typeof peopleNodes>>;
 let node: Awaited<ReturnType<typeof serviceNode>>;
 beforeAll(async () => {
   nodes = await peopleNodes(database);
-  node = await serviceNode(database, { clock });
+  node = await serviceNode(database, { ...nodes.parts, clock });
 });
 
 const policy = {
