@@ -5,6 +5,7 @@ import { createSealer } from "../packages/server/src/edge/sealer.ts";
 import type { Caller } from "../packages/server/src/operations/caller.ts";
 import { createContextPauses } from "../packages/server/src/operations/context-pauses.ts";
 import { createContextPulls } from "../packages/server/src/operations/context-pulls.ts";
+import { isRegistered } from "../packages/server/src/operations/context-source.ts";
 import { createDecisionLatencies } from "../packages/server/src/operations/decision-latencies.ts";
 import { createOrgStates } from "../packages/server/src/operations/org-state.ts";
 import { createReviewQueues } from "../packages/server/src/operations/review-queue.ts";
@@ -93,7 +94,16 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     decisionReads: unused,
     waits: unused,
     contextPauses: createContextPauses(timers),
-    pulls: createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics }),
+    pulls: createContextPulls({
+      clock,
+      ids,
+      timers,
+      log,
+      sealer,
+      httpOut,
+      metrics,
+      isRegistered: isRegistered.bind(null, db),
+    }),
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),
     metrics,

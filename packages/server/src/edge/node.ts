@@ -14,6 +14,7 @@ import { allRoutes } from "../http/routes/index.ts";
 import { createSessions } from "../http/sessions.ts";
 import { createContextPauses } from "../operations/context-pauses.ts";
 import { createContextPulls } from "../operations/context-pulls.ts";
+import { isRegistered } from "../operations/context-source.ts";
 import { ensureOpenModeOrganization } from "../operations/create-organization.ts";
 import { createDecisionLatencies } from "../operations/decision-latencies.ts";
 import { createDecisionReads } from "../operations/decision-reads.ts";
@@ -108,7 +109,8 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const windows = await openWindows(config.redis_url, log, metrics);
   const waits = createDecisionWaits(db, timers, log);
   const { sealer, httpOut } = parts;
-  const pulls = createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics });
+  const registered = { isRegistered: isRegistered.bind(null, db) };
+  const pulls = createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics, ...registered });
   const requests = newRequestCount();
   const backtests = createBacktestThreads(parts.connection, parts.packs.packs, log, requests, parts.backtestThread);
   let stopping = false;

@@ -40,6 +40,7 @@ function world(answer: (n: number) => Answered | null, start_us = 1_700_000_000_
     log: silentLog,
     sealer,
     metrics: { pulled: (outcome) => counted.push(outcome) },
+    isRegistered: async (_org_id, { secret_sealed }) => secret_sealed !== removed?.secret_sealed,
     httpOut: {
       ask(url, _headers, _body, { timeout_ms }) {
         const at = asked.push({ url, timeout_ms });
@@ -55,6 +56,7 @@ function world(answer: (n: number) => Answered | null, start_us = 1_700_000_000_
     created_at: "",
   });
   let source = register();
+  let removed: typeof source | null = null;
   return {
     asked,
     open,
@@ -70,11 +72,15 @@ function world(answer: (n: number) => Answered | null, start_us = 1_700_000_000_
     registerAnew() {
       source = register();
     },
+    remove() {
+      removed = source;
+    },
     pull: (intent: object = { n: 1 }, ages = [resolveLimits([])], org_id = "org_1") =>
       pulls.pull(org_id, source, intent, ages),
   };
 }
-const reason = (pulled: Pulled): PullFailure | "facts" => ("failed" in pulled ? pulled.failed : "facts");
+const reason = (pulled: Pulled | null): PullFailure | "facts" | "replaced" =>
+  pulled === null ? "replaced" : "failed" in pulled ? pulled.failed : "facts";
 const soon = () => new Promise(setImmediate);
 
 describe("after failures in a row", () => {
@@ -171,6 +177,20 @@ describe("places", () => {
     await Promise.all(held);
     await soon();
     expect(w.asked).toHaveLength(most);
+  });
+});
+
+describe("a source that was removed", () => {
+  test("is sent nothing, also by who waits for a place", async () => {
+    const w = world(() => null);
+    const held = Array.from({ length: limits.context_source_pulls_max }, (_, n) => w.pull({ n }));
+    const waiting = w.pull({ n: "waiting" });
+    await soon();
+    w.remove();
+    for (const answer of w.open) answer(ok());
+    await Promise.all(held);
+    expect([reason(await waiting), reason(await w.pull({ n: "later" }))]).toEqual(["replaced", "replaced"]);
+    expect(w.asked).toHaveLength(limits.context_source_pulls_max);
   });
 });
 

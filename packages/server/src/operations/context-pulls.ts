@@ -33,8 +33,16 @@ export type Pulled =
 
 /** The questions of one node. */
 export interface ContextPulls {
-  /** Asks the source about this intent. Ends within its time, of a second at most; never rejects. */
-  pull(org_id: string, source: ContextSourceRow, intent: object, limits: PreparedMembrane["limits"]): Promise<Pulled>;
+  /**
+   * Asks the source about this intent. Null: the organization removed or replaced this registration, and nothing was sent to
+   * it. Ends within its time, of a second at most; rejects only where the database does.
+   */
+  pull(
+    org_id: string,
+    source: ContextSourceRow,
+    intent: object,
+    limits: PreparedMembrane["limits"],
+  ): Promise<Pulled | null>;
   /**
    * Where the items of this organization's batches wait for each other: they may hold a place while a source is waited
    * for, which nobody else's items must notice.
@@ -51,6 +59,11 @@ export interface PullParts {
   readonly sealer: Sealer;
   readonly httpOut: Pick<HttpOut, "ask">;
   readonly metrics: PullMetrics;
+  /**
+   * Whether the organization still has this registration. Looked at just before each question: states in memory are refused
+   * only by the commit, and an intent would have been sent to an endpoint hours after it was removed.
+   */
+  isRegistered(org_id: string, source: ContextSourceRow): Promise<boolean>;
 }
 
 /** What is counted about questions. */
@@ -85,12 +98,13 @@ const kept_us = limits.context_source_kept_seconds_max * us_per_second;
 const pause_us = limits.context_source_pause_seconds * us_per_second;
 
 /** Creates the questions of one node. */
-export function createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics }: PullParts): ContextPulls {
+export function createContextPulls(parts: PullParts): ContextPulls {
+  const { clock, ids, timers, log, sealer, httpOut, metrics } = parts;
   const kept = new LRUCache<string, Kept>({
     maxSize: keptBytesMax,
     sizeCalculation: ({ bytes }) => bytes + 500,
   });
-  const asking = new Map<string, Promise<Pulled>>();
+  const asking = new Map<string, Promise<Pulled | null>>();
   const standings = new LRUCache<string, Standing>({ max: organizationsMax });
   const places = new LRUCache<string, LimitFunction>({ max: organizationsMax });
 
@@ -105,18 +119,25 @@ export function createContextPulls({ clock, ids, timers, log, sealer, httpOut, m
   }
 
   /** Waits for one of the organization's places, no longer than the question may take. */
-  function ask(org_id: string, source: ContextSourceRow, body: string, key: string): Promise<Pulled> {
+  function ask(org_id: string, source: ContextSourceRow, body: string, key: string): Promise<Pulled | null> {
     const standing = standingOf(org_id, source.secret_sealed);
     const due_us = clock.now_us() + source.timeout_ms * 1000;
     return new Promise((resolve, reject) => {
       const stopWaiting = timers.after(source.timeout_ms, () => resolve({ failed: "source_busy" }));
       const asked = standing.open(async () => {
-        stopWaiting();
-        const left_ms = Math.ceil((due_us - clock.now_us()) / 1000);
-        if (left_ms <= 0) return resolve({ failed: "source_busy" });
-        if (!mayAsk(standing)) return resolve({ failed: "source_paused" });
+        const leftMs = () => Math.ceil((due_us - clock.now_us()) / 1000);
+        if (leftMs() <= 0) return resolve({ failed: "source_busy" });
+        if (!mayAsk(standing)) {
+          stopWaiting();
+          return resolve({ failed: "source_paused" });
+        }
         try {
-          resolve(await question(org_id, source, body, key, left_ms, standing));
+          const registered = await parts.isRegistered(org_id, source);
+          stopWaiting();
+          const left_ms = leftMs();
+          if (!registered) resolve(null);
+          else if (left_ms <= 0) resolve({ failed: "source_busy" });
+          else resolve(await question(org_id, source, body, key, left_ms, standing));
         } finally {
           standing.trying = false;
         }
@@ -195,6 +216,7 @@ export function createContextPulls({ clock, ids, timers, log, sealer, httpOut, m
         asking.set(key, answering);
       }
       const pulled = await answering;
+      if (pulled === null) return null;
       metrics.pulled("failed" in pulled ? pulled.failed : "pulled");
       return pulled;
     },

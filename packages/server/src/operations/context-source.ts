@@ -12,6 +12,7 @@ import {
 import { withHead } from "../store/heads.ts";
 import type { Caller } from "./caller.ts";
 import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
+import { readAgain } from "./read-again.ts";
 import type { Runtime } from "./runtime.ts";
 import { acceptedUrl } from "./webhook-events.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
@@ -67,6 +68,16 @@ export async function removeContextSource(
       return { raise: ["context"], audit: [auditRow(ids, { ...entry, data: { url } })] };
     });
   });
+}
+
+/** Whether the organization still has this registration. */
+export async function isRegistered(
+  db: Pick<Runtime["db"], "tenant">,
+  org_id: string,
+  { secret_sealed }: ContextSourceRow,
+): Promise<boolean> {
+  const source = await readAgain(db, org_id, (query) => readContextSource(query, org_id));
+  return source?.secret_sealed === secret_sealed;
 }
 
 function shown({ url, timeout_ms, created_at }: ContextSourceRow): ContextSource {

@@ -86,6 +86,10 @@ export async function submitIntent(
     for (; goesOn(); attempts += 1) {
       const state = await runtime.orgStates.get(caller.org_id);
       const pulled = state.source === null ? null : await pull(state);
+      if (pulled === "replaced") {
+        runtime.orgStates.forget(caller.org_id, state);
+        continue;
+      }
       let rows: DecisionRows;
       try {
         rows = await proposeDecision(runtime, current, state, request, pulled, idempotency);

@@ -294,6 +294,28 @@ describe("changing the source", () => {
     expect(one.received.length + two.received.length).toBe(asked);
   });
 
+  test("ends what is sent to the old one, on every node, whatever is decided next", async () => {
+    const org = await pulling();
+    const one = await testReceiver(json(facts({ siem_ref: "one" })));
+    const two = await testReceiver(json(facts({ siem_ref: "two" })));
+    let made = 0;
+    // Never the same action twice, whose answer may be kept.
+    const submit = async (at: string) => {
+      const another = { ...intent, payload: { content: { made: made++ } } };
+      expect((await org.submit({ intent: another }, at)).status).toBe(201);
+    };
+    const decide = async () => {
+      for (const at of [url, second, url]) await submit(at);
+      return [one.received.length, two.received.length];
+    };
+    await org.register(one);
+    expect(await decide()).toEqual([3, 0]);
+    await org.register(two);
+    expect(await decide()).toEqual([3, 3]);
+    expect((await org.source("DELETE")).status).toBe(204);
+    expect(await decide()).toEqual([3, 3]);
+  });
+
   test("while a question is open makes the decision again with the new source's facts, on the other node", async () => {
     const org = await pulling();
     const held: ServerResponse[] = [];
