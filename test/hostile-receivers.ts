@@ -168,8 +168,16 @@ export const hostileCases: readonly HostileCase[] = [
     values: { seconds: 10 },
     arrange: dripping("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
   },
+  {
+    title: "sends 100 without end",
+    failure: "out_of_time",
+    values: { seconds: 10 },
+    arrange: dripping("", "HTTP/1.1 100 Continue\r\n\r\n"),
+  },
   { title: "closes before its answer", failure: "connection_closed", arrange: saying("") },
   { title: "closes in the middle of its head", failure: "connection_closed", arrange: saying(`${head}X-Half: `) },
+  { title: "sends 100 and closes", failure: "connection_closed", arrange: saying("HTTP/1.1 100 Continue\r\n\r\n") },
+  { title: "closes in the middle of 100", failure: "connection_closed", arrange: saying("HTTP/1.1 10") },
   { title: "sends 102 and closes", failure: "connection_closed", arrange: saying("HTTP/1.1 102 Processing\r\n\r\n") },
   {
     title: "resets the connection before TLS",
@@ -285,11 +293,6 @@ export const hostileCases: readonly HostileCase[] = [
     title: "switches protocols",
     failure: "protocol_switched",
     arrange: holding("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
-  },
-  {
-    title: "answers 100 and nothing after it",
-    failure: "nothing_after_100",
-    arrange: holding("HTTP/1.1 100 Continue\r\n\r\n"),
   },
   ...[300, 301, 302, 303, 307, 308].map(
     (status): HostileCase => ({

@@ -33,7 +33,6 @@ const texts = {
   head_too_large: "The head of the receiver's answer is too large.",
   not_http: "The receiver's answer is not HTTP/1.1.",
   protocol_switched: "The receiver answered 101, a switch of protocols that was not asked for.",
-  nothing_after_100: "The receiver answered 100 and nothing after it.",
   redirected: "The receiver answered {status}; redirects are not followed.",
   not_taken: "The receiver answered {status} instead of a 2xx status.",
 } as const satisfies Readonly<Record<string, string>>;

@@ -38,10 +38,9 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
   } as const),
 );
 
-/** undici's words for a switch of protocols that nobody asked for, and for 100 in place of an answer. */
+/** undici's words for a switch of protocols that nobody asked for. */
 const said_by_undici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
   ["bad upgrade", "protocol_switched"],
-  ["bad response", "nothing_after_100"],
 ]);
 
 /** Looked at of a chain of causes. */

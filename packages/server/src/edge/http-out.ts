@@ -21,6 +21,7 @@ import { buildConnector, type Dispatcher, errors, Pool } from "undici";
 import type { Answered, HttpOut, Timers } from "../ports.ts";
 import { exchange } from "./http-exchange.ts";
 import { AttemptFailure, failureText } from "./http-out-failures.ts";
+import { passOver100 } from "./interim-answers.ts";
 import { createNameLookup, lookupBySystem, type ResolveName, sharedLookups } from "./name-lookup.ts";
 import { timers } from "./timers.ts";
 
@@ -253,6 +254,7 @@ function connector(options: buildConnector.BuildOptions, making: Set<Socket>): b
       making.delete(begun);
       const [error, socket] = made;
       if (error === null) {
+        passOver100(socket);
         const destroy = socket.destroy.bind(socket);
         socket.destroy = (reason) => {
           const aborted = reason instanceof errors.InformationalError && reason.message === "aborted";
