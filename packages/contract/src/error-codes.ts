@@ -138,7 +138,7 @@ export const errorCodes = {
   },
   rate_limit_exceeded: {
     status: 429,
-    meaning: "Too many requests in the last minute. This answer costs nothing.",
+    meaning: "Too many requests, or too many wrong second factors, in a short time. This answer costs nothing.",
     advice: "Wait as many seconds as Retry-After says, then go on.",
   },
   internal_error: {

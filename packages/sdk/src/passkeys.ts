@@ -1,5 +1,5 @@
 import type { Passkey, PasskeyInput, PasskeyOptions, Session } from "@countersign/contract";
-import type { Page } from "./page.ts";
+import type { Page, PageQuery } from "./page.ts";
 import type { Transport } from "./transport.ts";
 
 /** The methods on passkeys. Between two of them stands the browser's `navigator.credentials`. Source: api.md §9. */
@@ -12,7 +12,7 @@ export function passkeyCalls(call: Transport) {
     finishPasskeyRegistration: async (input: PasskeyInput) =>
       (await call<{ passkey: Passkey }>("POST", `${path}/registration`, { body: input })).passkey,
     /** One's own passkeys, newest first. */
-    listPasskeys: () => call<Page<"passkeys", Passkey>>("GET", path),
+    listPasskeys: (query: PageQuery = {}) => call<Page<"passkeys", Passkey>>("GET", path, { query: { ...query } }),
     /** Deletes one of one's own passkeys. */
     deletePasskey: (passkey_id: string) => call<null>("DELETE", `${path}/${encodeURIComponent(passkey_id)}`),
     /** What the browser is to show a passkey with, in its JSON form. */

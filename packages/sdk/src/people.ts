@@ -40,7 +40,8 @@ export function peopleCalls(call: Transport) {
     /** The session of the cookie. */
     getSession: async () => (await call<SessionAnswer>("GET", "/v1/auth/session")).session,
     /** One's own sessions, newest first. */
-    listSessions: () => call<Page<"sessions", OpenSession>>("GET", "/v1/auth/sessions"),
+    listSessions: (query: PageQuery = {}) =>
+      call<Page<"sessions", OpenSession>>("GET", "/v1/auth/sessions", { query: { ...query } }),
     /** Ends one of one's own sessions. */
     endSession: (session_id: string) => call<null>("DELETE", `/v1/auth/sessions/${encodeURIComponent(session_id)}`),
     /** Signs out everywhere, here too. */

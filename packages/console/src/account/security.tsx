@@ -169,7 +169,10 @@ function Sessions() {
   const { refresh } = useSession();
   const queries = useQueryClient();
   const toasts = useToasts();
-  const query = useQuery({ queryKey: ["session", "all"], queryFn: async () => (await client.listSessions()).sessions });
+  const query = useQuery({
+    queryKey: ["session", "all"],
+    queryFn: async () => (await client.listSessions({ limit: 200 })).sessions,
+  });
   const end = useMutation({
     mutationFn: (session_id: string) => client.endSession(session_id),
     onSuccess: () => toasts.done("Session ended"),

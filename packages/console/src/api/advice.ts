@@ -34,7 +34,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   state_conflict: ["This has changed in the meantime", "The page shows the new state. Try again if you still want to."],
   policy_invalid: ["The policy has mistakes", "Mend what is marked in the editor, then save again."],
   webhook_url_refused: ["This address is refused", "Use a public https address without user and password."],
-  rate_limit_exceeded: ["Too many requests in the last minute", "Nothing was changed. Try again in a few seconds."],
+  rate_limit_exceeded: ["Too many requests in a short time", "Nothing was changed. Try again in a few seconds."],
   overloaded: ["The service is busy", "Nothing was changed. Try again in a few seconds."],
   unavailable: ["The service cannot reach its database", "Try again in a minute. If it stays so, tell the operator."],
   internal_error: ["Something went wrong in the service", "Try again. If it stays so, give the operator the id below."],

@@ -10,6 +10,7 @@ import { onboardingOperations } from "./onboarding.ts";
 import { operatingOperations } from "./operating.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization.ts";
+import { passkeyOperations } from "./passkeys.ts";
 import { peopleOperations } from "./people.ts";
 import { policyOperations } from "./policies.ts";
 import { singleSignOnOperations } from "./single-sign-on.ts";
@@ -30,6 +31,7 @@ export const operations = {
   ...webhookOperations,
   ...policyOperations,
   ...peopleOperations,
+  ...passkeyOperations,
   ...singleSignOnOperations,
   ...organizationOperations,
 } as const satisfies Record<string, Operation>;

@@ -12,9 +12,6 @@ import {
   listQuery,
   MfaInput,
   OpenSession,
-  Passkey,
-  PasskeyInput,
-  PasskeyOptions,
   PasswordChangeInput,
   PasswordResetInput,
   PersonListQuery,
@@ -29,15 +26,12 @@ import {
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
-import { session, signedOut } from "./session-answers.ts";
+import { fresh, session, signedOut } from "./session-answers.ts";
 
 const done = { 204: { description: "Done.", schema: null } } as const;
 const mailed = {
   202: { description: "Answered alike whether or not the address is known; a mail says more.", schema: null },
 } as const;
-const fresh =
-  `403 with a session that began more than ${limits.session_fresh_seconds / 60} minutes ago: signing in again begins ` +
-  "another. A stolen cookie must not leave a way in behind.";
 const tag = "People";
 const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body_bytes_max } as const;
 const postOutside = { ...post, body_bytes_max: limits.sign_in_body_bytes_max } as const;
@@ -129,6 +123,7 @@ export const peopleOperations = {
     path: "/v1/auth/sessions",
     summary: "List one's own sessions",
     auth: "session",
+    query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("sessions", OpenSession) } },
     delivered: true,
   },
@@ -242,66 +237,6 @@ export const peopleOperations = {
     body: MfaInput,
     answers: { 200: { description: "The new codes, shown once.", schema: RecoveryCodes } },
     refuses: ["state_conflict", "invalid_credentials"],
-    delivered: true,
-  },
-  beginPasskeyRegistration: {
-    ...postEmpty,
-    path: "/v1/auth/passkeys/registration/options",
-    summary: "Begin to register a passkey",
-    description: `409 where the service is not reached by a name: browsers have no passkeys for IP addresses. ${fresh}`,
-    auth: "session",
-    answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
-    refuses: ["state_conflict", "forbidden"],
-    delivered: true,
-  },
-  finishPasskeyRegistration: {
-    ...post,
-    path: "/v1/auth/passkeys/registration",
-    summary: "Register a passkey",
-    auth: "session",
-    body: PasskeyInput,
-    answers: { 201: { description: "The passkey.", schema: wrapped("passkey", Passkey) } },
-    refuses: ["invalid_credentials", "already_exists", "state_conflict"],
-    delivered: true,
-  },
-  listPasskeys: {
-    ...get,
-    path: "/v1/auth/passkeys",
-    summary: "List one's own passkeys",
-    auth: "session",
-    answers: { 200: { description: "Newest first.", schema: listed("passkeys", Passkey) } },
-    delivered: true,
-  },
-  deletePasskey: {
-    method: "DELETE",
-    tag,
-    rate: "general",
-    path: "/v1/auth/passkeys/{passkey_id}",
-    summary: "Delete one of one's own passkeys",
-    auth: "session",
-    params: closed({ passkey_id: Type.String({ minLength: 1, maxLength: 1_400 }) }),
-    answers: done,
-    delivered: true,
-  },
-  beginPasskeyLogin: {
-    ...postEmpty,
-    path: "/v1/auth/passkeys/login/options",
-    summary: "Begin a login with a passkey",
-    auth: "none",
-    answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
-    refuses: ["forbidden", "state_conflict"],
-    delivered: true,
-  },
-  finishPasskeyLogin: {
-    ...postOutside,
-    path: "/v1/auth/passkeys/login",
-    summary: "Begin a session with a passkey",
-    description: "A passkey that verified its user counts as both factors.",
-    auth: "none",
-    rate: "authentication",
-    body: PasskeyInput,
-    answers: session,
-    refuses: ["invalid_credentials", "forbidden", "state_conflict"],
     delivered: true,
   },
   inviteUser: {

@@ -1,4 +1,5 @@
-/** Answers that set the session's cookie, or take it away. */
+/** What operations on sessions have in common: answers that set the cookie, or take it away, and who is asked to sign in again. */
+import { limits } from "../limits.ts";
 import { Session, wrapped } from "../resources/index.ts";
 
 export const session = {
@@ -8,3 +9,8 @@ export const session = {
 export const signedOut = {
   204: { description: "Done; the cookie is taken away.", schema: null, headers: ["Set-Cookie"] },
 } as const;
+
+/** For the description of what only a session may do that began a short time ago. */
+export const fresh =
+  `403 with a session that began more than ${limits.session_fresh_seconds / 60} minutes ago: signing in again begins ` +
+  "another. A stolen cookie must not leave a way in behind.";

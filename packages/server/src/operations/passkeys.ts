@@ -3,6 +3,7 @@ import { limits, type Passkey, type PasskeyInput, type PasskeyOptions } from "@c
 import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
 import type { PasskeySite } from "../sign-in-ports.ts";
 import { auditRow } from "../store/audit.ts";
+import { decodeCursor, page, pageLimitDefault } from "../store/cursor.ts";
 import { withHead } from "../store/heads.ts";
 import {
   deletePasskey as deleteStored,
@@ -94,11 +95,30 @@ export async function finishPasskeyRegistration(
   return { passkey_id, name, created_at, last_used_at: null };
 }
 
-/** One's own passkeys, newest first. */
-export async function listPasskeys(runtime: Pick<Runtime, "db">, caller: Caller): Promise<Passkey[]> {
+/** One's own passkeys, newest first. Faults: invalid_request (cursor). */
+export async function listPasskeys(
+  runtime: Pick<Runtime, "db">,
+  caller: Caller,
+  { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
+): Promise<{ passkeys: Passkey[]; next_cursor: string | null }> {
   const { org_id, user_id } = personCalling(caller);
-  const passkeys = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
-  return passkeys.map(({ transports: _, ...passkey }) => passkey);
+  const after = decodeCursor(cursor, (place) => /^\S+ \S+$/.test(place));
+  // A person has few: all are read, whichever page is asked for.
+  const known = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
+  const { rows, next_cursor } = page(after === null ? known : behind(known, after), limit, placeOf);
+  return { passkeys: rows.map(({ transports: _, ...passkey }) => passkey), next_cursor };
+}
+
+type Placed = Pick<Passkey, "created_at" | "passkey_id">;
+
+function placeOf({ created_at, passkey_id }: Placed): string {
+  return `${created_at} ${passkey_id}`;
+}
+
+/** Those behind a place of the list, also where what stood there was deleted. */
+function behind<Row extends Placed>(known: readonly Row[], place: string): Row[] {
+  const index = known.findIndex((each) => placeOf(each) === place);
+  return index === -1 ? known.filter((each) => placeOf(each) < place) : known.slice(index + 1);
 }
 
 /** Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found. */

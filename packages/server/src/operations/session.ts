@@ -3,6 +3,7 @@ import { limits, type OpenSession, type Session } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex, us_per_second } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
+import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
 import { withHead } from "../store/heads.ts";
 import { type Person, readPerson, shownUser } from "../store/people.ts";
 import {
@@ -22,6 +23,7 @@ import type { Runtime } from "./runtime.ts";
 
 /** About 256 bits. */
 const token_chars = 43;
+const isSession = idPlace("session");
 const idle_us = limits.session_idle_seconds * us_per_second;
 const seen_every_us = 60 * us_per_second;
 
@@ -150,14 +152,21 @@ export async function requireFreshSession(
   throw faultAt("forbidden", "", "session_too_old", message);
 }
 
-/** The caller's own sessions, newest first. */
-export async function listSessions(runtime: Pick<Runtime, "db" | "clock">, caller: Caller): Promise<OpenSession[]> {
+/** The caller's own sessions, newest first. Faults: invalid_request (cursor). */
+export async function listSessions(
+  runtime: Pick<Runtime, "db" | "clock">,
+  caller: Caller,
+  { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
+): Promise<{ sessions: OpenSession[]; next_cursor: string | null }> {
   const { org_id, user_id, session_id } = personCalling(caller);
+  const before = decodeCursor(cursor, isSession);
   const now_us = runtime.clock.now_us();
-  const sessions = await runtime.db.tenant(org_id, (query) =>
-    readSessions(query, org_id, user_id, formatTimestampUs(now_us), formatTimestampUs(now_us - idle_us)),
+  const open = { now: formatTimestampUs(now_us), seen_after: formatTimestampUs(now_us - idle_us) };
+  const found = await runtime.db.tenant(org_id, (query) =>
+    readSessions(query, org_id, user_id, open, limit + 1, before),
   );
-  return sessions.map((each) => ({ ...each, current: each.session_id === session_id }));
+  const { rows, next_cursor } = page(found, limit, (each) => each.session_id);
+  return { sessions: rows.map((each) => ({ ...each, current: each.session_id === session_id })), next_cursor };
 }
 
 /**

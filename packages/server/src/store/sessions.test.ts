@@ -123,21 +123,24 @@ test("ending one session or all of a person ends nobody else's, and keeps logins
   for (const session_id of theirs) expect(await present(session_id)).toBeDefined();
 });
 
-test("a person's list has its own sessions that are neither over nor idle nor waiting, newest first, 200 at most", async () => {
+test("a person's list has its own sessions that are neither over nor idle nor waiting, newest first, page by page", async () => {
   const [own, colleague] = await people();
   await session(colleague, { begun: 20 });
   await session(own, { begun: 20, mfa_pending: true });
   const late = await session(own, { begun: 20, expires: 30 });
   const idle = await session(own, { begun: 5 });
   const open = [await session(own, { begun: 20 }), await session(own, { begun: 21 })].reverse();
-  const list = async (now: string, seen_after: string) =>
-    (await db.tenant(own.org_id, (query) => listSessions(query, own.org_id, own.user_id, now, seen_after))).map(
-      ({ session_id }) => session_id,
+  const list = async (now: string, seen_after: string, limit = 9, before: string | null = null) => {
+    const { org_id, user_id } = own;
+    const found = await db.tenant(org_id, (query) =>
+      listSessions(query, org_id, user_id, { now, seen_after }, limit, before),
     );
+    return found.map(({ session_id }) => session_id);
+  };
   expect(await list(at(29), at(5))).toEqual([...open, late]);
   expect(await list(at(30), at(4))).toEqual([...open, idle]);
-  for (let n = 0; n < 200; n += 1) open.unshift(await session(own, { begun: 20 }));
-  expect(await list(at(30), at(5))).toEqual(open.slice(0, 200));
+  expect(await list(at(29), at(5), 2)).toEqual(open);
+  expect(await list(at(29), at(5), 2, open[0])).toEqual([open[1], late]);
 });
 
 test("what is noted or asked of a session is of this one and its person", async () => {

@@ -161,19 +161,21 @@ export async function deleteSessions(
   return rows.length;
 }
 
-/** A person's sessions that have not ended, newest first. */
+/** Up to `limit` of a person's sessions that have not ended, newest first, older than `before`. */
 export function listSessions(
   query: Query,
   org_id: string,
   user_id: string,
-  now: string,
-  seen_after: string,
+  { now, seen_after }: { readonly now: string; readonly seen_after: string },
+  limit: number,
+  before: string | null,
 ): Promise<Omit<OpenSession, "current">[]> {
   return query(
     `select session_id, created_at, last_seen_at, expires_at, client_ip, user_agent from sessions
      where org_id = $1 and user_id = $2 and not mfa_pending and expires_at > $3::timestamptz and last_seen_at > $4::timestamptz
-     order by session_id desc limit 200`,
-    [org_id, user_id, now, seen_after],
+       and ($5::text is null or session_id < $5)
+     order by session_id desc limit $6::integer`,
+    [org_id, user_id, now, seen_after, before, limit],
   );
 }
 

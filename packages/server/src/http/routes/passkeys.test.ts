@@ -96,6 +96,26 @@ describe("registering", () => {
     await expect.poll(() => told().length).toBe(1);
   });
 
+  test("several are listed page by page, newest first, also from one on that was deleted", async () => {
+    const person = await somebody();
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1)
+      ids.unshift(await registered({ ...person, authenticator: softwareAuthenticator(origin) }));
+    const list = async (query: string) => {
+      const { json } = await send("GET", `/v1/auth/passkeys?${query}`, { cookie: person.cookie });
+      const { passkeys, next_cursor } = json;
+      return [passkeys.map(({ passkey_id }: { passkey_id: string }) => passkey_id), next_cursor];
+    };
+    expect(await list("")).toEqual([ids, null]);
+    const [first, cursor] = await list("limit=1");
+    expect(first).toEqual(ids.slice(0, 1));
+    expect(await list(`limit=2&cursor=${cursor}`)).toEqual([ids.slice(1), null]);
+    await send("DELETE", `/v1/auth/passkeys/${ids[0]}`, { cookie: person.cookie });
+    expect(await list(`cursor=${cursor}`)).toEqual([ids.slice(1), null]);
+    for (const query of ["limit=0", "limit=201", "cursor=x"])
+      expect((await send("GET", `/v1/auth/passkeys?${query}`, { cookie: person.cookie })).status).toBe(400);
+  });
+
   test("a challenge serves once, also on two nodes at once", async () => {
     const { cookie, authenticator } = await somebody();
     const credential = authenticator.create(await options(cookie));

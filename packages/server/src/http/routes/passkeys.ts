@@ -36,8 +36,8 @@ export function passkeyRoutes(runtime: Runtime, cookies: SessionCookies): Passke
       const passkey = await finishPasskeyRegistration(runtime, caller, siteOf(headers), body);
       return { status: 201, body: { passkey } };
     },
-    async listPasskeys({ caller }) {
-      return { status: 200, body: { passkeys: await listPasskeys(runtime, caller), next_cursor: null } };
+    async listPasskeys({ caller, query }) {
+      return { status: 200, body: await listPasskeys(runtime, caller, query) };
     },
     async deletePasskey({ caller, params }) {
       await deletePasskey(runtime, caller, params.passkey_id);

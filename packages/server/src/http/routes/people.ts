@@ -77,8 +77,8 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     async getSession({ headers }) {
       return { status: 200, body: { session: await getSession(runtime, cookies.read(headers)) } };
     },
-    async listSessions({ caller }) {
-      return { status: 200, body: { sessions: await listSessions(runtime, caller), next_cursor: null } };
+    async listSessions({ caller, query }) {
+      return { status: 200, body: await listSessions(runtime, caller, query) };
     },
     async endSession({ caller, params }) {
       await endOwnSessions(runtime, caller, params.session_id);

@@ -169,6 +169,14 @@ describe("sessions", () => {
       { session_id: again.json.session.session_id, current: false, user_agent: "Second", client_ip: "127.0.0.1" },
       { session_id: person.session.session_id, current: true },
     ]);
+    const paged = (query: string) => nodes.send("GET", `/v1/auth/sessions?${query}`, { cookie: person.cookie });
+    const { sessions, next_cursor } = (await paged("limit=1")).json;
+    expect(sessions).toEqual(list.json.sessions.slice(0, 1));
+    expect((await paged(`limit=1&cursor=${next_cursor}`)).json).toEqual({
+      sessions: list.json.sessions.slice(1),
+      next_cursor: null,
+    });
+    for (const query of ["limit=0", "limit=201", "cursor=x"]) expect((await paged(query)).status).toBe(400);
     const foreign = `/v1/auth/sessions/${stranger.session.session_id}`;
     expect((await nodes.send("DELETE", foreign, { cookie: person.cookie })).status).toBe(404);
     const one = `/v1/auth/sessions/${again.json.session.session_id}`;

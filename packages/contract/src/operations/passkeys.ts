@@ -1,0 +1,75 @@
+import Type from "typebox";
+import { limits } from "../limits.ts";
+import { closed, listed, listQuery, Passkey, PasskeyInput, PasskeyOptions, wrapped } from "../resources/index.ts";
+import type { Operation } from "./operation.ts";
+import { fresh, session } from "./session-answers.ts";
+
+const common = { tag: "People", rate: "general" } as const;
+const post = { ...common, method: "POST" } as const;
+
+/** Passkeys, by which people sign in without a password. Source: api.md §9. */
+export const passkeyOperations = {
+  beginPasskeyRegistration: {
+    ...post,
+    path: "/v1/auth/passkeys/registration/options",
+    summary: "Begin to register a passkey",
+    description: `409 where the service is not reached by a name: browsers have no passkeys for IP addresses. ${fresh}`,
+    auth: "session",
+    answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
+    refuses: ["state_conflict", "forbidden"],
+    delivered: true,
+  },
+  finishPasskeyRegistration: {
+    ...post,
+    body_bytes_max: limits.body_bytes_max,
+    path: "/v1/auth/passkeys/registration",
+    summary: "Register a passkey",
+    auth: "session",
+    body: PasskeyInput,
+    answers: { 201: { description: "The passkey.", schema: wrapped("passkey", Passkey) } },
+    refuses: ["invalid_credentials", "already_exists", "state_conflict"],
+    delivered: true,
+  },
+  listPasskeys: {
+    ...common,
+    method: "GET",
+    path: "/v1/auth/passkeys",
+    summary: "List one's own passkeys",
+    auth: "session",
+    query: listQuery({}),
+    answers: { 200: { description: "Newest first.", schema: listed("passkeys", Passkey) } },
+    delivered: true,
+  },
+  deletePasskey: {
+    ...common,
+    method: "DELETE",
+    path: "/v1/auth/passkeys/{passkey_id}",
+    summary: "Delete one of one's own passkeys",
+    auth: "session",
+    params: closed({ passkey_id: Type.String({ minLength: 1, maxLength: 1_400 }) }),
+    answers: { 204: { description: "Done.", schema: null } },
+    delivered: true,
+  },
+  beginPasskeyLogin: {
+    ...post,
+    path: "/v1/auth/passkeys/login/options",
+    summary: "Begin a login with a passkey",
+    auth: "none",
+    answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
+    refuses: ["forbidden", "state_conflict"],
+    delivered: true,
+  },
+  finishPasskeyLogin: {
+    ...post,
+    body_bytes_max: limits.sign_in_body_bytes_max,
+    path: "/v1/auth/passkeys/login",
+    summary: "Begin a session with a passkey",
+    description: "A passkey that verified its user counts as both factors.",
+    auth: "none",
+    rate: "authentication",
+    body: PasskeyInput,
+    answers: session,
+    refuses: ["invalid_credentials", "forbidden", "state_conflict"],
+    delivered: true,
+  },
+} as const satisfies Record<string, Operation>;
