@@ -1,11 +1,10 @@
 /** Every limit of the contract at its edge, over HTTP: one below and at it is taken, one above is refused and says where. */
-import { deliveredOperations, limits, type Operation } from "@countersign/contract";
+import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../packages/server/src/testing/database.ts";
 import { call, testOrganization } from "../packages/server/src/testing/http-node.ts";
 import { heldBody, reviewedOrganization } from "../packages/server/src/testing/review.ts";
 import { serviceNode } from "../packages/server/src/testing/service-node.ts";
-import { oddCursors } from "./hostile-requests.ts";
 
 const database = await testDatabase();
 /** Stands still, so that "5 minutes ahead" is a moment. */
@@ -16,12 +15,10 @@ const node = await serviceNode(database);
 let key = "";
 let intent_id = "";
 let membrane_id = "";
-let policy_id = "";
 beforeAll(async () => {
   key = (await (await testOrganization(database.db, { now_us: () => now_us })).key()).api_key;
   intent_id = (await send("POST", "/v1/intents", { intent: heldBody.intent })).json.intent_id;
   membrane_id = (await send("GET", "/v1/membranes")).json.membranes[0].membrane_id;
-  policy_id = (await send("POST", "/v1/policies", policy("versions", {}))).json.policy.policy_id;
 });
 
 const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}, as = key) =>
@@ -301,38 +298,6 @@ test.each([
   ["", 400],
 ])("wait=%s on a final decision answers %i at once", async (wait, status) => {
   expect((await send("GET", `/v1/intents/${intent_id}/decision?wait=${wait}`)).status).toBe(status);
-});
-
-const lists = deliveredOperations.filter(([, { query }]) => query?.properties["cursor"] !== undefined) as [
-  string,
-  Operation,
-][];
-
-describe.each(lists)("%s", (_id, operation) => {
-  const path = (query: string) =>
-    `${operation.path.replace("{intent_id}", intent_id).replace("{policy_id}", policy_id)}?${query}`;
-
-  test("takes a limit of 1 to 200", async () => {
-    for (const n of [1, 2, limits.list_limit_max - 1, limits.list_limit_max])
-      expect((await send("GET", path(`limit=${n}`))).status, String(n)).toBe(200);
-    for (const n of [0, limits.list_limit_max + 1, -1, 1.5, "1e2", "", "0x1", "%31%00", "1&limit=1"])
-      expect((await send("GET", path(`limit=${n}`))).status, String(n)).toBe(400);
-  });
-
-  test("refuses cursors that are cut, overlong, or of another list's making", async () => {
-    // Places of this list's own kind that nothing stands at are places like any other.
-    for (const cursor of [
-      ...oddCursors,
-      "x",
-      "a".repeat(limits.cursor_chars_max),
-      "a".repeat(limits.cursor_chars_max + 1),
-    ]) {
-      const { status, text } = await send("GET", path(`cursor=${cursor}`));
-      expect([200, 400], `${cursor} ${text}`).toContain(status);
-      const place = Buffer.from(cursor, "base64url").toString("utf8");
-      if (!/^([a-z]{2,3}_[0-9A-HJKMNP-TV-Z]{26}|[1-9]\d{0,15}|[a-z-]+)$/.test(place)) expect(status, cursor).toBe(400);
-    }
-  });
 });
 
 describe("a stored target of the longest name", () => {

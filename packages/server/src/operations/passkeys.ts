@@ -102,7 +102,7 @@ export async function listPasskeys(
   { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
 ): Promise<{ passkeys: Passkey[]; next_cursor: string | null }> {
   const { org_id, user_id } = personCalling(caller);
-  const after = decodeCursor(cursor, (place) => /^\S+ \S+$/.test(place));
+  const after = decodeCursor(cursor, (place) => /^\d{4}-\S+Z [\w-]+$/.test(place));
   // A person has few: all are read, whichever page is asked for.
   const known = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
   const { rows, next_cursor } = page(after === null ? known : behind(known, after), limit, placeOf);
