@@ -1,4 +1,4 @@
-import type { Reviewer } from "@countersign/contract";
+import type { Reviewer, Role } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { commonReviewers, type KnownReviewer, mergeTerms, reviewerOf, reviewersToKnow } from "./escalation-terms.ts";
 
@@ -69,7 +69,7 @@ function panel(names: readonly string[]): Reviewer[] {
   return names.map(reviewerOf);
 }
 
-function common(panels: readonly (readonly string[])[], roles: Readonly<Record<string, string>> = {}): Reviewer[] {
+function common(panels: readonly (readonly string[])[], roles: Readonly<Record<string, Role>> = {}): Reviewer[] {
   const known = Object.entries(roles).map(([id, role]): [string, KnownReviewer] => [
     id,
     { role, self: id, person: id },

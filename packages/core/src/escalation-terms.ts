@@ -1,14 +1,11 @@
-import type { Reviewer } from "@countersign/contract";
+import { type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import type { EscalationTerms, MembraneSettings } from "./decision.ts";
 import type { EscalationSettings } from "./policy/document.ts";
 import { parseDurationSeconds } from "./time.ts";
 
-/** Roles by what they may do: each includes the ones before it. Source: api.md §3. */
-const roleRanks = ["reviewer", "operator", "admin"];
-
 /** What is known of somebody whom a policy or a membrane names to review. */
 export interface KnownReviewer {
-  readonly role: string;
+  readonly role: Role;
   /** The user, or the key's chain of rotations. */
   readonly self: string;
   /** The user who made the key; else `self`. */
@@ -78,20 +75,12 @@ export function reviewerOf(text: string): Reviewer {
 
 /** Whether whoever decides as `reviewer` is `member`, too, or has its role or one that includes it. */
 function doesFor(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, KnownReviewer>): boolean {
-  if (reviewer.type === "user") {
-    const { role, self, person } = known.get(reviewer.id) ?? {
-      role: "reviewer",
-      self: reviewer.id,
-      person: reviewer.id,
-    };
-    if (member.type === "role") return member.id === "reviewer" || includes(role, member.id);
-    return reviewer.id === member.id || person === member.id || self === known.get(member.id)?.self;
-  }
-  return member.type === "role" && includes(reviewer.id, member.id);
-}
-
-function includes(role: string, other: string): boolean {
-  return role === other || (roleRanks.includes(other) && roleRanks.indexOf(role) > roleRanks.indexOf(other));
+  const least = member.id as Role;
+  if (reviewer.type === "role") return member.type === "role" && roleMeets(reviewer.id as Role, [least]);
+  const who = known.get(reviewer.id);
+  if (member.type === "role") return least === "reviewer" || (who !== undefined && roleMeets(who.role, [least]));
+  if (reviewer.id === member.id) return true;
+  return who !== undefined && (who.person === member.id || who.self === known.get(member.id)?.self);
 }
 
 function unique(reviewers: readonly Reviewer[]): Reviewer[] {

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { limits } from "../limits.ts";
 import { closed, listed, listQuery, Passkey, PasskeyInput, PasskeyOptions, wrapped } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
-import { fresh, session } from "./session-answers.ts";
+import { done, fresh, session } from "./session-answers.ts";
 
 const common = { tag: "People", rate: "general" } as const;
 const post = { ...common, method: "POST" } as const;
@@ -47,7 +47,7 @@ export const passkeyOperations = {
     summary: "Delete one of one's own passkeys",
     auth: "session",
     params: closed({ passkey_id: Type.String({ minLength: 1, maxLength: 1_400 }) }),
-    answers: { 204: { description: "Done.", schema: null } },
+    answers: done,
     delivered: true,
   },
   beginPasskeyLogin: {

@@ -26,9 +26,8 @@ import {
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
-import { fresh, session, signedOut } from "./session-answers.ts";
+import { done, fresh, session, signedOut } from "./session-answers.ts";
 
-const done = { 204: { description: "Done.", schema: null } } as const;
 const mailed = {
   202: { description: "Answered alike whether or not the address is known; a mail says more.", schema: null },
 } as const;

@@ -6,6 +6,8 @@ export const session = {
   200: { description: "The session; its cookie is set.", schema: wrapped("session", Session), headers: ["Set-Cookie"] },
 } as const;
 
+export const done = { 204: { description: "Done.", schema: null } } as const;
+
 export const signedOut = {
   204: { description: "Done; the cookie is taken away.", schema: null, headers: ["Set-Cookie"] },
 } as const;

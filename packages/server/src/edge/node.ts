@@ -109,8 +109,10 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const windows = await openWindows(config.redis_url, log, metrics);
   const waits = createDecisionWaits(db, timers, log);
   const { sealer, httpOut } = parts;
-  const registered = { isRegistered: isRegistered.bind(null, db) };
-  const pulls = createContextPulls({ clock, ids, timers, log, sealer, httpOut, metrics, ...registered });
+  const pulls = createContextPulls({
+    ...{ clock, ids, timers, log, sealer, httpOut, metrics },
+    isRegistered: (org_id, source) => isRegistered(db, org_id, source),
+  });
   const requests = newRequestCount();
   const backtests = createBacktestThreads(parts.connection, parts.packs.packs, log, requests, parts.backtestThread);
   let stopping = false;

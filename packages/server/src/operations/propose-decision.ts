@@ -106,10 +106,11 @@ export async function proposeDecision(
     policy_set: { version: state.policy_epoch, sha256: content.policy_set.sha256 },
     timestamp: created_at,
   };
-  const reviewers =
-    escalation_id === null ? [] : await reviewersOf(runtime.db, caller.org_id, decided.escalation?.panels ?? []);
-  const escalation =
-    escalation_id === null ? null : openedEscalation(decision, escalation_id, intent, decided, reviewers, now_us);
+  let escalation: DecisionRows["escalation"] = null;
+  if (escalation_id !== null) {
+    const reviewers = await reviewersOf(runtime.db, caller.org_id, decided.escalation?.panels ?? []);
+    escalation = openedEscalation(decision, escalation_id, intent, decided, reviewers, now_us);
+  }
   const texts = {
     // Deciding again needs the first three, the mode, the facts, the time, and what the override lifted.
     intent: JSON.stringify({

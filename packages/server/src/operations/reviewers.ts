@@ -55,10 +55,8 @@ export async function reviewersOf(
   const known = new Map<string, KnownReviewer>();
   if (ids.length > 0)
     await db.tenant(org_id, async (query) => {
-      for (const { id, lineage_id, role } of await readNamedReviewers(query, org_id, ids)) {
-        const { self, person } = await identityOf(query, org_id, lineage_id);
-        known.set(id, { role, self, person });
-      }
+      for (const { id, lineage_id, role } of await readNamedReviewers(query, org_id, ids))
+        known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
     });
   return commonReviewers(panels, known);
 }

@@ -3,30 +3,13 @@ import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
-import { testOrganization } from "../testing/http-node.ts";
+import { hearingOrganization, roomy } from "../testing/deliveries.ts";
 import { auditRow, verifyAudit } from "./audit.ts";
 import { type ClaimedDelivery, claimDue, large_bytes, type Room, readGone, settle } from "./delivery-queue.ts";
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
-const room: Room = {
-  ...{ free: 1_000, reserve: 0, few: 0, per_organization: 1_000, per_webhook: 1_000, lease_ms: 60_000 },
-  ...{ receivers: {}, organizations: {} },
-};
 const at = "2026-11-21T00:00:00.000000Z";
-
-/** A new organization with active webhooks, whose URLs end in their ids; these are in order. */
-async function organization(webhooks: number) {
-  const { org_id } = await testOrganization(db);
-  const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook")).sort();
-  for (const webhook_id of webhook_ids)
-    await db.query(
-      `insert into webhooks (org_id, webhook_id, url, event_types, secret_sealed, active, description, created_at)
-       values ($1, $2, 'https://receiver.test/' || $2, '["quota.exceeded"]', 'sealed', true, '', $3::timestamptz)`,
-      [org_id, webhook_id, at],
-    );
-  return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
-}
 
 interface Added {
   readonly due_in_s?: number;
@@ -46,7 +29,7 @@ async function add(org_id: string, webhook_id: string, { due_in_s = -1, status =
   return delivery_id;
 }
 
-const claimed = async (terms: Partial<Room> = {}) => (await claimDue(db, { ...room, ...terms })).deliveries;
+const claimed = async (terms: Partial<Room> = {}) => (await claimDue(db, { ...roomy, ...terms })).deliveries;
 const idsOf = (deliveries: readonly ClaimedDelivery[]) => deliveries.map(({ delivery_id }) => delivery_id).sort();
 const emptied = () => db.query("update deliveries set status = 'cancelled' where status = 'pending'");
 const rowOf = async (delivery_id: string) =>
@@ -61,27 +44,27 @@ const rowOf = async (delivery_id: string) =>
 const leasesOver = () => db.query("update deliveries set due_at = clock_timestamp() where status = 'pending'");
 
 test("what has ended takes no place of what is due, and its receiver is not told as one with something due", async () => {
-  const { org_id, webhook_ids } = await organization(3);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
   for (const webhook_id of webhook_ids)
     for (const status of ["delivered", "failed", "cancelled"]) await add(org_id, webhook_id, { due_in_s: -60, status });
   const due = [await add(org_id, webhook_ids[0]), await add(org_id, webhook_ids[0])];
-  const first = await claimDue(db, { ...room, per_webhook: 2 });
+  const first = await claimDue(db, { ...roomy, per_webhook: 2 });
   expect(idsOf(first.deliveries)).toEqual(due.sort());
   expect(first).toMatchObject({ due: [{ org_id, webhook_id: webhook_ids[0] }], passed_over: false });
   await emptied();
-  expect(await claimDue(db, room)).toEqual({ deliveries: [], due: [], due_in_ms: null, passed_over: false });
+  expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due: [], due_in_ms: null, passed_over: false });
 });
 
 test("what is due later is not leased, and a claim of all says when the first of it is", async () => {
-  const { org_id, webhook_ids } = await organization(3);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
   for (const [index, webhook_id] of webhook_ids.entries())
     for (const due_in_s of [7_200, 3_600 + (index === 1 ? -1_800 : index)]) await add(org_id, webhook_id, { due_in_s });
-  const none = await claimDue(db, room);
+  const none = await claimDue(db, roomy);
   expect(none).toMatchObject({ deliveries: [], due: [], passed_over: false });
   expect(none.due_in_ms).toBeGreaterThan(1_700_000);
   expect(none.due_in_ms).toBeLessThanOrEqual(1_800_000);
   const now = await add(org_id, webhook_ids[2] as string);
-  const some = await claimDue(db, room);
+  const some = await claimDue(db, roomy);
   expect(idsOf(some.deliveries)).toEqual([now]);
   expect(some.due).toEqual([expect.objectContaining({ org_id, webhook_id: webhook_ids[2] })]);
   expect(some.due_in_ms).toBeLessThan(0);
@@ -89,7 +72,7 @@ test("what is due later is not leased, and a claim of all says when the first of
 });
 
 test("an organization's receivers take turns, and of each what has been due for longest goes first", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [busy, other] = webhook_ids as [string, string];
   const long: string[] = [];
   for (let n = 0; n < 8; n += 1) long.unshift(await add(org_id, busy, { due_in_s: -100 - n }));
@@ -99,7 +82,9 @@ test("an organization's receivers take turns, and of each what has been due for 
 });
 
 test("of organizations that have the same turn the one goes first whose delivery has been due for longer", async () => {
-  const all = [await organization(1), await organization(1)].sort((a, b) => (a.org_id < b.org_id ? -1 : 1));
+  const all = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)].sort((a, b) =>
+    a.org_id < b.org_id ? -1 : 1,
+  );
   const [first, second] = all as [(typeof all)[0], (typeof all)[0]];
   for (const [early, late] of [
     [first, second],
@@ -113,7 +98,7 @@ test("of organizations that have the same turn the one goes first whose delivery
 });
 
 test("a receiver that has more in flight than its share is by now gets nothing, and holds up nobody", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [over, other] = webhook_ids as [string, string];
   await add(org_id, over);
   const due = await add(org_id, other);
@@ -122,7 +107,7 @@ test("a receiver that has more in flight than its share is by now gets nothing, 
 });
 
 test("each delivery goes to the URL of its own webhook, and to none when that is inactive", async () => {
-  const { org_id, webhook_ids } = await organization(3);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
   await db.query("update webhooks set active = false where webhook_id = $1", [webhook_ids[1]]);
   for (const webhook_id of webhook_ids) await add(org_id, webhook_id);
   const urls = Object.fromEntries((await claimed()).map(({ webhook_id, url }) => [webhook_id, url]));
@@ -136,7 +121,7 @@ test("each delivery goes to the URL of its own webhook, and to none when that is
 });
 
 test("a body is large from its 65,537th byte on, and large ones are leased up to the last byte that may be in flight", async () => {
-  const { org_id, webhook_ids } = await organization(1);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const full = { [org_id]: large_bytes.organization, all: large_bytes.all };
   const small = await add(org_id, webhook_ids[0], { bytes: large_bytes.over });
   const large = await add(org_id, webhook_ids[0], { bytes: large_bytes.over + 1 });
@@ -154,7 +139,7 @@ test("a body is large from its 65,537th byte on, and large ones are leased up to
 });
 
 test("what is leased is theirs who leased it last, until it ends", async () => {
-  const { org_id, webhook_ids } = await organization(1);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   for (let n = 0; n < 4; n += 1) await add(org_id, webhook_ids[0]);
   const leased = await claimed();
   expect(await readGone(db, leased)).toEqual(new Set());
@@ -182,7 +167,7 @@ test("what is leased is theirs who leased it last, until it ends", async () => {
 });
 
 test("what has ended stays as it is, but for a cancelled delivery that its receiver took", async () => {
-  const { org_id, webhook_ids } = await organization(1);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const statuses = ["delivered", "failed", "cancelled"] as const;
   for (const before of statuses)
     for (const status of ["pending", ...statuses] as const) {
@@ -197,7 +182,7 @@ test("what has ended stays as it is, but for a cancelled delivery that its recei
 });
 
 test("settling writes the audit rows in the order of the attempts, of this organization only, and when the next one is due", async () => {
-  const [own, other] = [await organization(1), await organization(1)];
+  const [own, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
   const trail = (org_id: string) => db.system((query) => verifyAudit(query, org_id));
   const before = await trail(other.org_id);
   for (let n = 0; n < 12; n += 1) await add(own.org_id, own.webhook_ids[0]);

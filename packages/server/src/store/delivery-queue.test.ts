@@ -3,38 +3,14 @@ import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
-import { testOrganization } from "../testing/http-node.ts";
+import { byOrganization, byWebhook, hearingOrganization, roomy } from "../testing/deliveries.ts";
 import { type ClaimedDelivery, claimDue, type Room } from "./delivery-queue.ts";
 import { dispatchEvents } from "./dispatch-events.ts";
-import { insertWebhook } from "./webhooks.ts";
 
 const database = await testDatabase();
 const { db } = database;
 const ids = createIds(createClock());
-const roomy: Room = {
-  ...{ free: 1_000, reserve: 0, few: 0, per_organization: 1_000, per_webhook: 1_000, lease_ms: 60_000 },
-  ...{ receivers: {}, organizations: {} },
-};
 const made = { next_id: () => ids.next("delivery"), created_at: "2026-11-21T00:00:00.000000Z" };
-
-/** A new organization with webhooks that watch `quota.exceeded`. */
-async function organization(webhooks: number) {
-  const { org_id } = await testOrganization(db);
-  const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook"));
-  for (const id of webhook_ids) {
-    await db.system((query) =>
-      insertWebhook(
-        query,
-        {
-          ...{ id, organization_id: org_id, url: "https://receiver.test/", escalation_id: null, secret: "***" },
-          ...{ event_types: ["quota.exceeded"], active: true, description: "", created_at: made.created_at },
-        },
-        "sealed",
-      ),
-    );
-  }
-  return { org_id, webhook_ids };
-}
 
 async function addEvents(org_id: string, count: number): Promise<void> {
   await db.query(
@@ -44,13 +20,6 @@ async function addEvents(org_id: string, count: number): Promise<void> {
   );
 }
 
-const count = (claimed: readonly ClaimedDelivery[], of: (each: ClaimedDelivery) => string) => {
-  const counts: Record<string, number> = {};
-  for (const each of claimed) counts[of(each)] = (counts[of(each)] ?? 0) + 1;
-  return counts;
-};
-const byOrganization = (claimed: readonly ClaimedDelivery[]) => count(claimed, ({ org_id }) => org_id);
-const byWebhook = (claimed: readonly ClaimedDelivery[]) => count(claimed, ({ webhook_id }) => webhook_id);
 const everything = async (room: Room) => (await claimDue(db, room)).deliveries;
 const emptied = () => db.query("update deliveries set status = 'cancelled' where status = 'pending'");
 
@@ -60,8 +29,8 @@ async function dispatchAll(): Promise<void> {
 }
 
 test("turns go round the organizations, however long the queue of one is", async () => {
-  const long = await organization(2);
-  const short = await organization(1);
+  const long = await hearingOrganization(db, 2);
+  const short = await hearingOrganization(db, 1);
   await addEvents(long.org_id, 50);
   await addEvents(short.org_id, 3);
   await dispatchAll();
@@ -76,7 +45,7 @@ test("turns go round the organizations, however long the queue of one is", async
 });
 
 test("no receiver and no organization is leased more than its share, and what is in flight counts", async () => {
-  const [hung, other] = (await organization(2).then(async (org) => {
+  const [hung, other] = (await hearingOrganization(db, 2).then(async (org) => {
     await addEvents(org.org_id, 30);
     return org.webhook_ids.map((webhook_id) => ({ org_id: org.org_id, webhook_id }));
   })) as [{ org_id: string; webhook_id: string }, { org_id: string; webhook_id: string }];
@@ -90,12 +59,12 @@ test("no receiver and no organization is leased more than its share, and what is
 });
 
 test("the reserve is for organizations that have little in flight", async () => {
-  const hog = await organization(1);
+  const hog = await hearingOrganization(db, 1);
   await addEvents(hog.org_id, 40);
   await dispatchAll();
   const room: Room = { ...roomy, free: 10, reserve: 8, few: 4, organizations: { [hog.org_id]: 100 } };
   expect(await everything(room)).toHaveLength(2);
-  const newcomer = await organization(1);
+  const newcomer = await hearingOrganization(db, 1);
   await addEvents(newcomer.org_id, 10);
   await dispatchAll();
   expect(byOrganization(await everything({ ...room, free: 8 }))).toEqual({ [newcomer.org_id]: 4 });
@@ -103,11 +72,13 @@ test("the reserve is for organizations that have little in flight", async () => 
 });
 
 test("a dispatch leases what there is room for, and tells whose deliveries wait", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   await addEvents(org_id, 5);
   const { leased, waiting, events_left } = await dispatchEvents(db, { ...roomy, per_webhook: 3 }, made);
   expect(byWebhook(leased)).toEqual(Object.fromEntries(webhook_ids.map((id) => [id, 3])));
-  expect(leased.every(({ number, url }) => number === 1 && url === "https://receiver.test/")).toBe(true);
+  expect(
+    leased.every(({ number, url, webhook_id }) => number === 1 && url === `https://receiver.test/${webhook_id}`),
+  ).toBe(true);
   expect(leased[0]?.body).toBe(`{"data":{},"organization_id":"o","webhook_id":"${leased[0]?.webhook_id}"}`);
   expect(waiting.map(({ webhook_id }) => webhook_id).sort()).toEqual([...webhook_ids].sort());
   expect(events_left).toBe(false);
@@ -119,9 +90,9 @@ test("a dispatch leases what there is room for, and tells whose deliveries wait"
 });
 
 test("events are dispatched in turns: behind a burst of one organization another's single event is among the first", async () => {
-  const busy = await organization(10);
+  const busy = await hearingOrganization(db, 10);
   await addEvents(busy.org_id, 1_000);
-  const small = await organization(1);
+  const small = await hearingOrganization(db, 1);
   await addEvents(small.org_id, 1);
   const { leased, events_left } = await dispatchEvents(db, roomy, made);
   expect(byOrganization(leased)[small.org_id]).toBe(1);
@@ -131,9 +102,9 @@ test("events are dispatched in turns: behind a burst of one organization another
 });
 
 test("however few events a dispatch is for, every organization has a turn", async () => {
-  const busy = await Promise.all(Array.from({ length: 70 }, () => organization(1)));
+  const busy = await Promise.all(Array.from({ length: 70 }, () => hearingOrganization(db, 1)));
   for (const { org_id } of busy) await addEvents(org_id, 2);
-  const late = await organization(1);
+  const late = await hearingOrganization(db, 1);
   await addEvents(late.org_id, 1);
   const { leased, events_left } = await dispatchEvents(db, { ...roomy, free: 500 }, { ...made, events_max: 64 });
   expect(leased).toHaveLength(71);
@@ -144,7 +115,7 @@ test("however few events a dispatch is for, every organization has a turn", asyn
 });
 
 test("a claim says when another node had some of what it would have taken", async () => {
-  const { org_id } = await organization(1);
+  const { org_id } = await hearingOrganization(db, 1);
   await addEvents(org_id, 5);
   await dispatchAll();
   await db.system(async (query) => {
@@ -157,7 +128,7 @@ test("a claim says when another node had some of what it would have taken", asyn
 });
 
 test("eight nodes that dispatch at once make each delivery once, and leave nothing", async () => {
-  const organizations = await Promise.all([1, 2, 3].map(() => organization(2)));
+  const organizations = await Promise.all([1, 2, 3].map(() => hearingOrganization(db, 2)));
   for (const { org_id } of organizations) await addEvents(org_id, 300);
   const leased: ClaimedDelivery[] = [];
   const node = async () => {
@@ -181,9 +152,9 @@ test("eight nodes that dispatch at once make each delivery once, and leave nothi
 });
 
 test("where two events fill a statement, the turns go on from one to the next: no organization waits for another's burst", async () => {
-  const busy = await Promise.all(Array.from({ length: 6 }, () => organization(100)));
+  const busy = await Promise.all(Array.from({ length: 6 }, () => hearingOrganization(db, 100)));
   for (const { org_id } of busy) await addEvents(org_id, 4);
-  const late = await organization(1);
+  const late = await hearingOrganization(db, 1);
   await addEvents(late.org_id, 1);
   await db.query("update events set event_id = 'z' where org_id = $1", [late.org_id]);
   const turns: string[] = [];
@@ -200,8 +171,8 @@ test("where two events fill a statement, the turns go on from one to the next: n
 });
 
 test("turns go on from one dispatch to the next also where nobody hears of the events", async () => {
-  const busy = await organization(1);
-  const late = await organization(1);
+  const busy = await hearingOrganization(db, 1);
+  const late = await hearingOrganization(db, 1);
   await addEvents(late.org_id, 1);
   // Each is as much as a statement takes.
   await db.query(
@@ -223,7 +194,7 @@ test("turns go on from one dispatch to the next also where nobody hears of the e
 });
 
 test("a webhook hears of what happens also where the clock was set back after it was registered", async () => {
-  const { org_id } = await organization(1);
+  const { org_id } = await hearingOrganization(db, 1);
   await db.query("update webhooks set registered_at = registered_at + interval '1 hour' where org_id = $1", [org_id]);
   await addEvents(org_id, 1);
   expect((await dispatchEvents(db, roomy, made)).leased).toHaveLength(1);
@@ -231,7 +202,7 @@ test("a webhook hears of what happens also where the clock was set back after it
 });
 
 test("an event for more receivers than one statement has ids for waits for the next one, whole", async () => {
-  const { org_id, webhook_ids } = await organization(100);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 100);
   await addEvents(org_id, 5);
   const leased: ClaimedDelivery[] = [];
   const sizes: number[] = [];
@@ -247,7 +218,7 @@ test("an event for more receivers than one statement has ids for waits for the n
 });
 
 test("eight claims at once lease each of 400 deliveries once", async () => {
-  const { org_id } = await organization(4);
+  const { org_id } = await hearingOrganization(db, 4);
   await addEvents(org_id, 100);
   await dispatchAll();
   const lots = await Promise.all(Array.from({ length: 8 }, () => everything({ ...roomy, per_webhook: 40 })));
@@ -260,7 +231,7 @@ test("eight claims at once lease each of 400 deliveries once", async () => {
 });
 
 test("a claim of named receivers leases theirs only, and says nothing about when others are due", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   await addEvents(org_id, 3);
   await dispatchAll();
   const [named] = webhook_ids as [string, string];
@@ -272,7 +243,7 @@ test("a claim of named receivers leases theirs only, and says nothing about when
 });
 
 test("a claim of all tells whose deliveries are due, also of receivers that have no room", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   await addEvents(org_id, 1);
   await dispatchAll();
   const [full, free] = [...webhook_ids].sort() as [string, string];
@@ -283,7 +254,7 @@ test("a claim of all tells whose deliveries are due, also of receivers that have
 });
 
 test("a dispatch goes on where it is told, in each organization, and finds the organizations that it is not told of", async () => {
-  const all = await Promise.all([1, 2, 3, 4].map(() => organization(1)));
+  const all = await Promise.all([1, 2, 3, 4].map(() => hearingOrganization(db, 1)));
   const [first, told, third, drained] = all.map(({ org_id }) => org_id).sort() as [string, string, string, string];
   for (const org_id of [first, told, third]) await addEvents(org_id, 4);
   const rows = await db.query<{ event_id: string }>("select event_id from events where org_id = $1 order by event_id", [
@@ -305,7 +276,7 @@ test("a dispatch goes on where it is told, in each organization, and finds the o
 });
 
 test("a dispatch that has no ids left for an organization's events goes on before them", async () => {
-  const { org_id } = await organization(100);
+  const { org_id } = await hearingOrganization(db, 100);
   await addEvents(org_id, 5);
   let after: Readonly<Record<string, string>> = {};
   const sizes: number[] = [];
@@ -328,10 +299,10 @@ async function addLarge(org_id: string, bytes: number): Promise<void> {
 }
 
 test("an event too large for one statement is dispatched by several, to each webhook once, and holds up nobody else", async () => {
-  const large = await organization(40);
+  const large = await hearingOrganization(db, 40);
   await addLarge(large.org_id, 1_000_000);
   await addLarge(large.org_id, 1_000_000);
-  const small = await organization(1);
+  const small = await hearingOrganization(db, 1);
   await addEvents(small.org_id, 1);
   let [passes, events_left] = [0, true];
   for (; events_left; passes += 1) {
@@ -355,7 +326,7 @@ test("an event too large for one statement is dispatched by several, to each web
 });
 
 test("large bodies are in flight up to 16 MiB of an organization and 64 MiB of a node; small ones pass them", async () => {
-  const orgs = await Promise.all(Array.from({ length: 6 }, () => organization(4)));
+  const orgs = await Promise.all(Array.from({ length: 6 }, () => hearingOrganization(db, 4)));
   for (const { org_id } of orgs) for (let n = 0; n < 2; n += 1) await addLarge(org_id, 3_000_000);
   await dispatchAll();
   const [first, second] = orgs as [(typeof orgs)[0], (typeof orgs)[0]];
@@ -377,7 +348,7 @@ test("large bodies are in flight up to 16 MiB of an organization and 64 MiB of a
 });
 
 test("large bodies are not leased as they are dispatched, and one that is larger than what may be in flight goes alone", async () => {
-  const own = await organization(2);
+  const own = await hearingOrganization(db, 2);
   await addLarge(own.org_id, 17_000_000);
   const pass = await dispatchEvents(db, roomy, made);
   expect([pass.leased.length, pass.waiting.length, pass.events_left]).toEqual([0, 2, false]);

@@ -3,31 +3,14 @@ import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
-import { testOrganization } from "../testing/http-node.ts";
+import { byOrganization, byWebhook, hearingOrganization, roomy } from "../testing/deliveries.ts";
 import { type ClaimedDelivery, large_bytes, type Room } from "./delivery-queue.ts";
 import { dispatchEvents, events_per_statement } from "./dispatch-events.ts";
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
-const room: Room = {
-  ...{ free: 1_000, reserve: 0, few: 0, per_organization: 1_000, per_webhook: 1_000, lease_ms: 60_000 },
-  ...{ receivers: {}, organizations: {} },
-};
 const at = "2026-11-21T00:00:00.000000Z";
 const made = { next_id: () => ids.next("delivery"), created_at: at };
-
-/** A new organization with webhooks that watch `quota.exceeded`; their ids are in order. */
-async function organization(webhooks: number) {
-  const { org_id } = await testOrganization(db);
-  const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook")).sort();
-  for (const webhook_id of webhook_ids)
-    await db.query(
-      `insert into webhooks (org_id, webhook_id, url, event_types, secret_sealed, active, description, created_at)
-       values ($1, $2, 'https://receiver.test/', '["quota.exceeded"]', 'sealed', true, '', $3::timestamptz)`,
-      [org_id, webhook_id, at],
-    );
-  return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
-}
 
 /** Events of an organization, the oldest first; gives their ids. */
 async function add(org_id: string, count: number, bytes = 2): Promise<string[]> {
@@ -41,15 +24,8 @@ async function add(org_id: string, count: number, bytes = 2): Promise<string[]> 
   return events;
 }
 
-const counts = (leased: readonly ClaimedDelivery[], of: (each: ClaimedDelivery) => string) => {
-  const found: Record<string, number> = {};
-  for (const each of leased) found[of(each)] = (found[of(each)] ?? 0) + 1;
-  return found;
-};
-const byOrganization = (leased: readonly ClaimedDelivery[]) => counts(leased, ({ org_id }) => org_id);
-const byWebhook = (leased: readonly ClaimedDelivery[]) => counts(leased, ({ webhook_id }) => webhook_id);
 const dispatch = (terms: Partial<Room> = {}, more: object = {}) =>
-  dispatchEvents(db, { ...room, ...terms }, { ...made, ...more });
+  dispatchEvents(db, { ...roomy, ...terms }, { ...made, ...more });
 /** The events of which deliveries are leased, in order. */
 async function eventsOf(leased: readonly ClaimedDelivery[]): Promise<string[]> {
   const rows = await db.query<{ event_id: string }>(
@@ -64,7 +40,9 @@ async function emptied(): Promise<void> {
 }
 
 test("organizations between two that a dispatch is told of are all found", async () => {
-  const orgs = (await Promise.all([1, 2, 3, 4, 5].map(() => organization(1)))).map(({ org_id }) => org_id).sort();
+  const orgs = (await Promise.all([1, 2, 3, 4, 5].map(() => hearingOrganization(db, 1))))
+    .map(({ org_id }) => org_id)
+    .sort();
   for (const org_id of orgs) await add(org_id, 1);
   const after = { [orgs[0] as string]: "", [orgs[4] as string]: "" };
   expect(byOrganization((await dispatch({}, { after })).leased)).toEqual(Object.fromEntries(orgs.map((id) => [id, 1])));
@@ -84,7 +62,7 @@ test("however many organizations have events, a statement is for as many as it m
 });
 
 test("where others are dispatching all that is left, nothing more is looked for", async () => {
-  const { org_id } = await organization(1);
+  const { org_id } = await hearingOrganization(db, 1);
   const events = await add(org_id, 3);
   const lock = "select from events where org_id = $1 and event_id = any($2) for update";
   const [some, none] = await db.system(async (query) => {
@@ -101,7 +79,7 @@ test("where others are dispatching all that is left, nothing more is looked for"
 });
 
 test("of a receiver's deliveries those of the oldest events are leased", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const events = await add(org_id, 5);
   const { leased, waiting } = await dispatch({ per_webhook: 2 });
   expect(byWebhook(leased)).toEqual(Object.fromEntries(webhook_ids.map((id) => [id, 2])));
@@ -111,7 +89,7 @@ test("of a receiver's deliveries those of the oldest events are leased", async (
 });
 
 test("only deliveries of its own that are due keep a receiver from being told at once", async () => {
-  const { org_id, webhook_ids } = await organization(3);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
   const [waits, ended, later] = webhook_ids as [string, string, string];
   await add(org_id, 1);
   await dispatch({ free: 0 });
@@ -129,7 +107,7 @@ test("only deliveries of its own that are due keep a receiver from being told at
 });
 
 test("each organization has its own share, in which those for whom there is no room take no place", async () => {
-  const [first, second] = [await organization(2), await organization(1)];
+  const [first, second] = [await hearingOrganization(db, 2), await hearingOrganization(db, 1)];
   for (const { org_id } of [first, second]) await add(org_id, 6);
   const full = { [`${first.org_id} ${first.webhook_ids[0]}`]: [4, 4] as const };
   const { leased } = await dispatch({ per_organization: 3, receivers: full });
@@ -138,7 +116,7 @@ test("each organization has its own share, in which those for whom there is no r
 });
 
 test("what an organization may not have in flight takes no place of another's", async () => {
-  const [busy, other] = [await organization(1), await organization(1)];
+  const [busy, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
   for (const { org_id } of [busy, other]) await add(org_id, 4);
   const { leased } = await dispatch({ free: 4, per_organization: 10, organizations: { [busy.org_id]: 10 } });
   expect(byOrganization(leased)).toEqual({ [other.org_id]: 4 });
@@ -146,7 +124,7 @@ test("what an organization may not have in flight takes no place of another's", 
 });
 
 test("places go round the organizations and receivers: one event of each comes before the second of any", async () => {
-  const orgs = [await organization(2), await organization(2)];
+  const orgs = [await hearingOrganization(db, 2), await hearingOrganization(db, 2)];
   const oldest: string[] = [];
   for (const { org_id } of orgs) oldest.push(...(await add(org_id, 4)).slice(0, 1));
   const { leased } = await dispatch({ free: 4 });
@@ -156,7 +134,7 @@ test("places go round the organizations and receivers: one event of each comes b
 });
 
 test("places go round the organizations, however many webhooks one has", async () => {
-  const orgs = [await organization(3), await organization(3)];
+  const orgs = [await hearingOrganization(db, 3), await hearingOrganization(db, 3)];
   for (const { org_id } of orgs) await add(org_id, 1);
   const { leased } = await dispatch({ free: 2 });
   expect(byOrganization(leased)).toEqual(Object.fromEntries(orgs.map(({ org_id }) => [org_id, 1])));
@@ -164,7 +142,7 @@ test("places go round the organizations, however many webhooks one has", async (
 });
 
 test("an organization's receivers take turns, also where one hears of less", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [busy, rare] = webhook_ids as [string, string];
   await db.query(`update webhooks set event_types = '["rate_limit.exceeded"]' where webhook_id = $1`, [rare]);
   const events = await add(org_id, 4);
@@ -175,7 +153,7 @@ test("an organization's receivers take turns, also where one hears of less", asy
 });
 
 test("a webhook hears of nothing that happened before it was registered, and a body of the last byte that is not large is leased", async () => {
-  const { org_id, webhook_ids } = await organization(2);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [early, late] = webhook_ids as [string, string];
   const bytes = large_bytes.over - '{"data" : ""}'.length;
   await add(org_id, 1, bytes);
@@ -189,7 +167,9 @@ test("a webhook hears of nothing that happened before it was registered, and a b
 });
 
 test("the last turn was whose event was the last of the last round, also where only a part of it was told", async () => {
-  const orgs = [await organization(1), await organization(1)].sort((a, b) => (a.org_id < b.org_id ? -1 : 1));
+  const orgs = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)].sort((a, b) =>
+    a.org_id < b.org_id ? -1 : 1,
+  );
   const [first, second] = orgs as [(typeof orgs)[0], (typeof orgs)[0]];
   await add(first.org_id, 2);
   await add(second.org_id, 1);
@@ -198,7 +178,7 @@ test("the last turn was whose event was the last of the last round, also where o
   await add(second.org_id, 1);
   expect((await dispatch()).turn).toBe(second.org_id);
   // More than a statement writes.
-  const large = await organization(40);
+  const large = await hearingOrganization(db, 40);
   await add(large.org_id, 1, 1_000_000);
   expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: true });
   expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: false });
@@ -206,7 +186,7 @@ test("the last turn was whose event was the last of the last round, also where o
 });
 
 test("a webhook of one review hears of that review only, and of nothing but its escalation", async () => {
-  const { org_id, webhook_ids } = await organization(1);
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const types = ["escalation.decided", "decision.approved"];
   await db.query("update webhooks set escalation_id = 'esc_1', event_types = $2::json where org_id = $1", [
     ...[org_id, JSON.stringify(types)],
@@ -228,7 +208,7 @@ test("a webhook of one review hears of that review only, and of nothing but its 
 });
 
 test("what is leased is due again when its lease is over, and what is not is due now", async () => {
-  const { org_id } = await organization(1);
+  const { org_id } = await hearingOrganization(db, 1);
   await add(org_id, 3);
   await dispatch({ per_webhook: 2, lease_ms: 3_600_000 });
   const rows = await db.query(
