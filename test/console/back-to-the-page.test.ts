@@ -41,6 +41,28 @@ inBrowser("signing in on the way to a page", () => {
     await context.close();
   });
 
+  test("who signs out everywhere leaves nothing of what was being written behind, and is told so before", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const vera = await console_.join(seeded.admin, "vera@example.com", "reviewer");
+    const { page, wrongs, context } = await console_.open({ session: vera.session });
+    const drafts = () => page.evaluate(() => Object.keys(sessionStorage).filter((name) => name.includes("draft")));
+    await page.goto(path);
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("b");
+    await page.keyboard.type("not this one");
+    expect(await drafts()).toHaveLength(1);
+    await page.goto("/settings");
+    await page.getByRole("button", { name: "Sign out everywhere" }).click();
+    const question = page.getByRole("dialog", { name: "Sign out everywhere?" });
+    await question.getByText("What you wrote in this tab and did not save is dropped.").waitFor();
+    await question.getByRole("button", { name: "Sign out everywhere" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await drafts()).toEqual([]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("a provider's login leads back to the case that a mail's link named", { timeout: test_timeout_ms }, async () => {
     const { page, wrongs, context } = await console_.open();
     const callback = `/sso/callback/${seeded.org_id}?code=c&state=s`;

@@ -162,6 +162,32 @@ inBrowser("every page", () => {
     await context.close();
   });
 
+  test.each([
+    ["operator", ["Backtest", "Webhooks", "People", "Audit"], ["API keys"]],
+    ["auditor", ["Backtest", "People", "Audit"], ["API keys", "Webhooks"]],
+    ["reviewer", ["Backtest"], ["API keys", "Webhooks", "People", "Audit"]],
+    ["agent", ["Decisions"], ["Overview", "Backtest", "API keys", "Webhooks", "People", "Audit"]],
+  ] as const)(
+    "leads every %s to what it may read, and to nothing that it is refused",
+    {
+      timeout: test_timeout_ms,
+    },
+    async (role, led, not_led) => {
+      const { page, wrongs, context } = await console_.open({ api_key: seeded[role] });
+      await page.goto("/settings");
+      const links = page.getByRole("navigation", { name: "Main" }).getByRole("link");
+      await links.first().waitFor();
+      // The queue's link tells how many wait.
+      const names = (await links.allTextContents()).map((text) => text.replace(/\d+\+?$/, ""));
+      expect(names).toEqual(expect.arrayContaining([...led]));
+      for (const name of not_led) expect(names).not.toContain(name);
+      for (const path of await links.evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? "")))
+        await openLoaded(page, path);
+      expect(wrongs).toEqual([]);
+      await context.close();
+    },
+  );
+
   test("fits a screen of 360 px: the page itself never scrolls sideways, and what does is reached by keyboard", {
     timeout: test_timeout_ms * 2,
   }, async () => {

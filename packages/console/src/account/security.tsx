@@ -4,6 +4,7 @@ import { limits } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useState } from "react";
 import { useClient, useSession } from "../api/session.tsx";
+import { hasDrafts } from "../browser/storage.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
@@ -166,7 +167,7 @@ function SecondFactor({ user }: { readonly user: User }) {
 
 function Sessions() {
   const client = useClient();
-  const { refresh } = useSession();
+  const { signOut } = useSession();
   const queries = useQueryClient();
   const toasts = useToasts();
   const query = useQuery({
@@ -181,8 +182,7 @@ function Sessions() {
   });
   const [asked, setAsked] = useState(false);
   const endAll = useMutation({
-    mutationFn: () => client.endAllSessions(),
-    onSuccess: () => refresh(),
+    mutationFn: () => signOut("all"),
     onError: toasts.failed,
     onSettled: () => setAsked(false),
   });
@@ -233,6 +233,7 @@ function Sessions() {
           onClose={() => setAsked(false)}
         >
           <p>All your sessions end at once, this one too. API keys stay valid.</p>
+          {hasDrafts() && <p>What you wrote in this tab and did not save is dropped.</p>}
         </Confirm>
       )}
     </section>

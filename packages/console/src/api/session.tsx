@@ -29,8 +29,11 @@ export interface Session {
   refresh(): Promise<void>;
   /** Looks again who we are. */
   lookAgain(): Promise<void>;
-  /** Throws what the service says to it: then the session may go on, and what was being written is kept. */
-  signOut(): Promise<void>;
+  /**
+   * Ends this tab's use, or all sessions of whoever is signed in. Throws what the service says to it: then the session may go on,
+   * and what was being written is kept.
+   */
+  signOut(whose?: "this" | "all"): Promise<void>;
 }
 
 const SessionContext = createContext<Session | null>(null);
@@ -145,9 +148,9 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await use(null);
       },
       lookAgain,
-      async signOut() {
+      async signOut(whose = "this") {
         if (apiKey === null) {
-          await client.logout();
+          await (whose === "all" ? client.endAllSessions() : client.logout());
           tellOtherTabs();
         }
         forgetDrafts();

@@ -20,7 +20,7 @@ const groups = [
       { to: "/policies", text: "Policies", roles: ["reviewer", "auditor"] },
       { to: "/packs", text: "Packs", roles: ["reviewer", "auditor"] },
       { to: "/membranes", text: "Membranes", roles: ["reviewer", "auditor"] },
-      { to: "/backtest", text: "Backtest", roles: ["operator", "auditor"] },
+      { to: "/backtest", text: "Backtest", roles: ["reviewer", "auditor"] },
     ],
   },
   {
