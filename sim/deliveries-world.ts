@@ -16,6 +16,7 @@ import { deleteWebhook } from "../packages/server/src/operations/delete-webhook.
 import { attemptDelivery, type Ended, settleDeliveries } from "../packages/server/src/operations/deliver-due.ts";
 import { registerWebhook } from "../packages/server/src/operations/register-webhook.ts";
 import { retryDelivery } from "../packages/server/src/operations/retry-delivery.ts";
+import { retryFailedDeliveries } from "../packages/server/src/operations/retry-failed-deliveries.ts";
 import type { Clock, Db, HttpOut, Query } from "../packages/server/src/ports.ts";
 import { type ClaimedDelivery, claimDue, type Room } from "../packages/server/src/store/delivery-queue.ts";
 import { dispatchEvents } from "../packages/server/src/store/dispatch-events.ts";
@@ -79,7 +80,7 @@ function startNode(setting: DeliverySetting): Node {
 }
 
 /** Runs one world. */
-export async function runDeliveries(seed: number, setting: DeliverySetting, steps = 24): Promise<DeliveryResult> {
+export async function runDeliveries(seed: number, setting: DeliverySetting, steps = 32): Promise<DeliveryResult> {
   const random = createRandom(seed);
   const { db } = setting;
   let now_s = Math.floor(Date.now() / 1_000);
@@ -100,6 +101,10 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
   const caller = { org_id, key_id: null, session_id: null, lineage_id: null, actor: "system" };
   const secrets = new Map<string, string>();
   let kindly = false;
+  /** In half of the worlds receivers are out of order so often that much fails for good and is sent again. */
+  const answers = random.chance(0.5)
+    ? (["takes", "takes", "takes", "refuses", "hangs", "takes and hangs"] as const)
+    : (["takes", "refuses", "refuses", "refuses", "hangs", "takes and hangs"] as const);
 
   /** A receiver: counts what it takes, and answers as the seed says. */
   function httpOut(delivery: ClaimedDelivery): HttpOut {
@@ -107,9 +112,7 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
       check: async (href) => ({ href }),
       ask: () => Promise.reject(new Error("nobody asks here")),
       async post(_url, headers, body) {
-        const draw = kindly
-          ? "takes"
-          : random.pick(["takes", "takes", "takes", "refuses", "hangs", "takes and hangs"] as const);
+        const draw = kindly ? "takes" : random.pick(answers);
         const sent: Sent = {
           delivery_id: headers["X-Service-Delivery"] ?? "",
           webhook_id: delivery.webhook_id,
@@ -175,9 +178,7 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
 
   /** The attempt itself: from here on the receiver has it, and the node holds what came of it. */
   async function send(node: Node): Promise<string> {
-    const [next] = node.claimed.splice(random.below(node.claimed.length), 1);
-    if (next === undefined) return "nothing is claimed";
-    const { delivery } = next;
+    const [{ delivery }] = node.claimed.splice(random.below(node.claimed.length), 1) as [Node["claimed"][number]];
     node.ended.push(await attemptDelivery({ clock, sealer, httpOut: httpOut(delivery) }, delivery, waits_ms));
     return `attempt ${delivery.number}`;
   }
@@ -257,6 +258,20 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
       return "retried";
     });
 
+  const retryAll = (node: Node) =>
+    told(node, async () => {
+      let count = 0;
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const query = { limit: 2, ...(cursor === undefined ? {} : { cursor }) };
+        const page = await retryFailedDeliveries(runtimeOf(node), caller, query);
+        for (const { delivery_id, original_delivery_id } of page.deliveries)
+          memory.retried.push({ delivery_id, of: "a page", original_delivery_id });
+        count += page.deliveries.length;
+        cursor = page.next_cursor;
+      }
+      return `${count} retried`;
+    });
+
   /** Attempts end after 10 s whatever happens; a process that was stopped for longer may still send late, once. */
   async function pass(seconds: number): Promise<string> {
     now_s += seconds;
@@ -274,12 +289,17 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     const draw = random.below(100);
     if (draw < 16) return `event: ${await addEvent()}`;
     if (draw < 30) return `dispatch: ${await dispatch(node)}`;
-    if (draw < 44) return `claim: ${await claim(node)}`;
-    if (draw < 64) return `send: ${await send(node)}`;
-    if (draw < 76) return `settle: ${await settle(node)}`;
+    if (draw < 44 || (draw < 64 && node.claimed.length === 0)) return `claim: ${await claim(node)}`;
+    if (draw < 64) {
+      const sends = [await send(node)];
+      while (node.claimed.length > 0 && random.chance(0.7)) sends.push(await send(node));
+      return `send: ${sends.join(", ")}`;
+    }
+    if (draw < 70 && node.ended.length > 0) return `settle: ${await settle(node)}`;
     if (draw < 86) return pass(random.pick([2, 6, 26, 60]));
     if (draw < 89) return `register: ${await register(node)}`;
     if (draw < 92 && memory.disruptions.size > 0) return `webhook: ${await disrupt(node)}`;
+    if (random.chance(0.25)) return `retry all: ${await retryAll(node)}, ${await retryAll(random.pick(nodes))}`;
     const known = await db.tenant(org_id, (query) =>
       query<{ delivery_id: string }>(
         "select delivery_id from deliveries where org_id = $1 and status in ('failed', 'delivered') order by status desc, delivery_id",

@@ -129,6 +129,52 @@ inBrowser("operating", () => {
     await page.getByText("As a new delivery with three attempts of its own.").waitFor();
     await expect.poll(() => receiver.received.at(-1)?.headers["x-service-retry"], { timeout: 60_000 }).toBe("true");
     await failed.getByText("sent again: delivered").waitFor({ timeout: 60_000 });
+    await failed.getByRole("button", { name: "Send all again" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Send all again" }).click();
+    await page.getByText("Nothing to send").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("all that failed is sent again page by page, with a count, until the question is closed", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const attempt = { number: 1, at: "2026-01-01T00:00:00.000000Z", response_status: 500, error: null, duration_ms: 1 };
+    const failed = {
+      delivery_id: "dlv_01",
+      latest_retry: null,
+      webhook_id: "wh_01",
+      event_type: "decision.escalated",
+      intent_id: null,
+      attempts: [attempt],
+      failed_at: attempt.at,
+    };
+    await page.route("**/v1/escalations/webhooks/deliveries/failed?*", (route) =>
+      route.fulfill({ json: { deliveries: [failed], next_cursor: null } }),
+    );
+    const cursors: (string | null)[] = [];
+    let goOn: (() => void) | undefined;
+    await page.route("**/v1/escalations/webhooks/deliveries/failed/retry?*", async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      expect(query.get("webhook_id")).toBe("wh_01");
+      cursors.push(query.get("cursor"));
+      if (cursors.length % 2 === 0) await new Promise<void>((resolve) => (goOn = resolve));
+      await route.fulfill({
+        status: 202,
+        json: { deliveries: Array(200).fill(failed), next_cursor: `c${cursors.length}` },
+      });
+    });
+    await page.goto("/webhooks?webhook_id=wh_01");
+    const dialog = page.getByRole("dialog", { name: "Send all again?" });
+    await page.getByRole("button", { name: "Send all again" }).click();
+    await dialog.getByRole("button", { name: "Send all again" }).click();
+    await dialog.getByText("200 messages so far").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await expect.poll(() => goOn).toBeDefined();
+    goOn?.();
+    await page.getByText("400 messages sent again").waitFor();
+    expect(cursors).toEqual([null, "c1"]);
     expect(wrongs).toEqual([]);
     await context.close();
   });

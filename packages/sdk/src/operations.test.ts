@@ -55,6 +55,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   deleteWebhook: (client) => client.deleteWebhook("webhook_id"),
   listFailedDeliveries: (client) => client.listFailedDeliveries({ webhook_id: "webhook_id" }),
   retryDelivery: (client) => client.retryDelivery("delivery_id"),
+  retryFailedDeliveries: (client) => client.retryFailedDeliveries({ webhook_id: "webhook_id" }),
   createPolicy: (client) => client.createPolicy(input),
   listPolicies: (client) => client.listPolicies({ status: "live" }),
   getPolicy: (client) => client.getPolicy("policy_id"),

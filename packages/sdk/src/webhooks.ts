@@ -34,5 +34,15 @@ export function webhookCalls(call: Transport) {
       const retry = `${base}/deliveries/${encodeURIComponent(delivery_id)}/retry`;
       return (await call<{ delivery: Delivery }>("POST", retry, { idempotency_key: newIdempotencyKey() })).delivery;
     },
+
+    /**
+     * Sends a page of failed deliveries again, but for what was sent again already or has no active webhook; gives the new
+     * deliveries, possibly none. Go on with `next_cursor` until it is null.
+     */
+    retryFailedDeliveries: (query: PageQuery & { readonly webhook_id?: string } = {}) =>
+      call<Page<"deliveries", Delivery>>("POST", `${base}/deliveries/failed/retry`, {
+        query: { ...query },
+        repeatable: true,
+      }),
   };
 }

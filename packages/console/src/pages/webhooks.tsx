@@ -1,15 +1,14 @@
-/** Webhooks and the deliveries that failed. */
-import type { Delivery, Webhook } from "@countersign/contract";
+/** Webhooks, and below them the deliveries that failed. */
+import type { Webhook } from "@countersign/contract";
 import { eventTypeNames, eventTypes } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { changedOnly } from "../parts/changed-only.ts";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { TextField } from "../parts/field.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
@@ -17,7 +16,7 @@ import { useShowSecret } from "../parts/shown-secret.tsx";
 import { Empty, Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { useFilters } from "../shell/filters.ts";
+import { FailedDeliveries } from "./failed-deliveries.tsx";
 
 const sentTypes = eventTypeNames.filter((name) => eventTypes[name].sent);
 
@@ -233,138 +232,5 @@ function WebhookDialog({
         <FormActions action="Save" disabled={save.isPending} onClose={onClose} />
       </form>
     </Dialog>
-  );
-}
-
-function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
-  const client = useClient();
-  const [filters, setFilters] = useFilters(["webhook_id"]);
-  const list = usePaged(
-    ["deliveries", filters.webhook_id],
-    async (cursor) => {
-      const page = await client.listFailedDeliveries({
-        ...(filters.webhook_id ? { webhook_id: filters.webhook_id } : {}),
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      return { rows: page.deliveries, next_cursor: page.next_cursor };
-    },
-    { refetchInterval: 15_000 },
-  );
-  const filtered = filters.webhook_id !== undefined;
-  const url = (webhook_id: string) => webhooks.find(({ id }) => id === webhook_id)?.url ?? webhook_id;
-  return (
-    <section className="card stack tight" aria-label="Failed deliveries">
-      <h2>Failed deliveries</h2>
-      {(filtered || webhooks.length > 1) && (
-        <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-          <SelectField
-            label="Receiver"
-            value={filters.webhook_id ?? ""}
-            onChange={(event) => setFilters({ webhook_id: event.target.value })}
-            options={[["", "All"], ...webhooks.map(({ id, url }) => [id, url] as const)]}
-          />
-        </form>
-      )}
-      <Paged
-        list={list}
-        what="deliveries"
-        empty={
-          <Empty title={filtered ? "Nothing of this receiver failed" : "Nothing failed"}>
-            <p>A message that its receiver did not take in three attempts stands here and can be sent again.</p>
-          </Empty>
-        }
-      >
-        {(rows) => (
-          <ul className="plain stack tight">
-            {rows.map((delivery) => (
-              <FailedDelivery key={delivery.delivery_id} delivery={delivery} url={url(delivery.webhook_id)} />
-            ))}
-          </ul>
-        )}
-      </Paged>
-    </section>
-  );
-}
-
-/** What became of a failed delivery when it was last sent again. */
-const afterwards: Record<Delivery["status"], { readonly text: string; readonly tone: string }> = {
-  pending: { text: "sent again: under way", tone: "escalate" },
-  delivered: { text: "sent again: delivered", tone: "approve" },
-  failed: { text: "sent again: failed", tone: "block" },
-  cancelled: { text: "sent again: cancelled with its webhook", tone: "plain" },
-};
-
-function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readonly url: string }) {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const retry = useMutation({
-    mutationFn: () => client.retryDelivery(delivery.delivery_id),
-    onSuccess: () => toasts.done("Sent again", "As a new delivery with three attempts of its own."),
-    onError: toasts.failed,
-    // Awaited: until the list tells that it is under way, the button stays off.
-    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
-  });
-  const again = delivery.latest_retry?.status;
-  return (
-    <li className="reason">
-      <div className="row between">
-        <span>
-          <strong>{delivery.event_type}</strong>
-          {" to "}
-          <Data text={url} chars_max={120} />
-        </span>
-        <button
-          type="button"
-          className="button small"
-          disabled={retry.isPending || again === "pending"}
-          onClick={() => retry.mutate()}
-        >
-          Send again
-        </button>
-      </div>
-      <p className="small muted">
-        <span className="mono">{delivery.delivery_id}</span>
-        {" failed "}
-        {delivery.failed_at !== null && <Time at={delivery.failed_at} />}
-        {delivery.intent_id !== null && (
-          <>
-            {" · "}
-            <Link to="/decisions/$intent_id" params={{ intent_id: delivery.intent_id }}>
-              its decision
-            </Link>
-          </>
-        )}
-      </p>
-      {again !== undefined && (
-        <p>
-          <Badge {...afterwards[again]} />
-        </p>
-      )}
-      <ListTable
-        heads={["Attempt", "When", "Answer", "Took"]}
-        numbers={1}
-        caption={`Attempts of ${delivery.delivery_id}`}
-      >
-        {delivery.attempts.map((attempt) => (
-          <tr key={attempt.number}>
-            <td>{attempt.number}</td>
-            <td>
-              <Time at={attempt.at} />
-            </td>
-            <td>
-              {attempt.response_status ?? "none"}
-              {attempt.error !== null && (
-                <>
-                  {": "}
-                  <Data text={attempt.error} chars_max={200} />
-                </>
-              )}
-            </td>
-            <td className="num">{`${Math.round(attempt.duration_ms)} ms`}</td>
-          </tr>
-        ))}
-      </ListTable>
-    </li>
   );
 }

@@ -98,4 +98,23 @@ export const webhookOperations = {
     refuses: ["state_conflict"],
     delivered: true,
   },
+  retryFailedDeliveries: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/webhooks/deliveries/failed/retry",
+    summary: "Send a page of failed deliveries again, as new deliveries",
+    description: `Takes the page that the list of failed deliveries has for the same \`limit\`, \`cursor\` and \`webhook_id\`. Passed over is
+what was sent again already, unless that ended cancelled, and what goes to a webhook that is deleted or inactive. With
+\`next_cursor\` until it is null, everything that had failed when the first page was asked for is sent again, each event once
+for each webhook; what fails meanwhile is newer and not on these pages.`,
+    auth: ["operator"],
+    query: FailedDeliveriesQuery,
+    answers: {
+      202: {
+        description: "The new deliveries, possibly none, and where to go on.",
+        schema: listed("deliveries", Delivery),
+      },
+    },
+    delivered: true,
+  },
 } as const satisfies Record<string, Operation>;

@@ -1,7 +1,13 @@
 import type { Delivery, EventBody } from "@countersign/contract";
 import { eventBodyText, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
-import { insertDelivery, lockDelivery, retryIsPending } from "../store/deliveries.ts";
+import {
+  type DeliveryWithBody,
+  insertDelivery,
+  lockDeliveries,
+  readDelivery,
+  retryIsPending,
+} from "../store/deliveries.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { readWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
@@ -22,28 +28,42 @@ export async function retryDelivery(
 ): Promise<OnceAnswer<Delivery>> {
   const { org_id } = caller;
   const terms = { operation: "retry_delivery", idempotency_key, request: { params: { delivery_id } } };
-  const answer = await idempotent(runtime, caller, terms, (query) => insertRetry(runtime, query, org_id, delivery_id));
+  const answer = await idempotent(runtime, caller, terms, (query) => retryOnce(runtime, query, org_id, delivery_id));
   if (!answer.replayed) runtime.deliveries.poke({ org_id, webhook_id: answer.response.webhook_id });
   return answer;
 }
 
-async function insertRetry(
+async function retryOnce(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
   org_id: string,
   delivery_id: string,
 ): Promise<Delivery> {
-  const failed = await lockDelivery(query, org_id, delivery_id);
+  const failed = await readDelivery(query, org_id, delivery_id);
   if (failed === undefined) throw new Fault("not_found");
   if (failed.status !== "failed") throw conflict(`The delivery is ${failed.status}, not failed.`);
-  const original_delivery_id = failed.original_delivery_id ?? failed.delivery_id;
-  // Retries of one chain meet at its start, whichever of its members they name.
-  if (original_delivery_id !== failed.delivery_id) await lockDelivery(query, org_id, original_delivery_id);
+  const original_delivery_id = startOf(failed);
+  await lockDeliveries(query, org_id, [original_delivery_id]);
   if (await retryIsPending(query, org_id, original_delivery_id)) throw conflict("A retry of it is under way.");
   const webhook = await readWebhook(query, org_id, failed.webhook_id);
   if (webhook?.active !== true) throw conflict("Its webhook is deleted or inactive.");
+  return insertRetry(runtime, query, org_id, failed);
+}
 
+/** The first delivery of the chain of retries that this one belongs to. */
+export function startOf({ original_delivery_id, delivery_id }: Delivery): string {
+  return original_delivery_id ?? delivery_id;
+}
+
+/** Writes the retry of a failed delivery whose chain is locked. */
+export async function insertRetry(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  org_id: string,
+  failed: DeliveryWithBody,
+): Promise<Delivery> {
   const { webhook_id, event_type, intent_id, escalation_id, event_id } = failed;
+  const original_delivery_id = startOf(failed);
   const { webhook_id: _, ...draft } = JSON.parse(failed.body) as EventBody;
   const body = eventBodyText({ ...draft, data: { ...draft.data, original_delivery_id } }, webhook_id);
   const shown = {

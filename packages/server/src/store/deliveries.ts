@@ -68,17 +68,28 @@ export function readFailedDeliveries(
   );
 }
 
-/** A delivery and the body that it sends, locked until the transaction ends; undefined when there is none. */
-export async function lockDelivery(
+/** A delivery with what every attempt of it sends. */
+export type DeliveryWithBody = Delivery & Pick<NewDelivery, "body" | "event_id">;
+
+/** One delivery; undefined when there is none. */
+export async function readDelivery(
   query: Query,
   org_id: string,
   delivery_id: string,
-): Promise<(Delivery & { readonly body: string; readonly event_id: string }) | undefined> {
-  const rows = await query<Delivery & { body: string; event_id: string }>(
-    `select ${shown}, d.body, d.event_id from deliveries d where d.org_id = $1 and d.delivery_id = $2 for update`,
+): Promise<DeliveryWithBody | undefined> {
+  const rows = await query<DeliveryWithBody>(
+    `select ${shown}, d.body, d.event_id from deliveries d where d.org_id = $1 and d.delivery_id = $2`,
     [org_id, delivery_id],
   );
   return rows[0];
+}
+
+/** Locks deliveries until the transaction ends, in the order of their ids. Retries of one chain meet at its start. */
+export async function lockDeliveries(query: Query, org_id: string, delivery_ids: readonly string[]): Promise<void> {
+  await query(
+    "select 1 as one from deliveries where org_id = $1 and delivery_id = any($2) order by delivery_id for update",
+    [org_id, delivery_ids],
+  );
 }
 
 /** Whether a manual retry of this delivery is under way. */

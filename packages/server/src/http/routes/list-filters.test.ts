@@ -5,6 +5,7 @@ import type { listFailedDeliveries } from "../../operations/list-failed-deliveri
 import type { listPeople } from "../../operations/people.ts";
 import type { readOverview } from "../../operations/read-overview.ts";
 import type { listPolicies } from "../../operations/read-policies.ts";
+import type { retryFailedDeliveries } from "../../operations/retry-failed-deliveries.ts";
 import type { AuditFilter } from "../../store/audit.ts";
 import type { EscalationFilter } from "../../store/escalations.ts";
 import type { IntentFilter } from "../../store/intents.ts";
@@ -17,6 +18,7 @@ interface Narrowing {
   listIntents: IntentFilter;
   listOverrides: OverrideFilter;
   listFailedDeliveries: NonNullable<Parameters<typeof listFailedDeliveries>[2]>;
+  retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;
   listPeople: Parameters<typeof listPeople>[2];
   listPolicies: Parameters<typeof listPolicies>[2];
   getOverview: Parameters<typeof readOverview>[2];

@@ -6,6 +6,7 @@ import { listFailedDeliveries } from "../../operations/list-failed-deliveries.ts
 import { listWebhooks } from "../../operations/list-webhooks.ts";
 import { registerWebhook } from "../../operations/register-webhook.ts";
 import { retryDelivery } from "../../operations/retry-delivery.ts";
+import { retryFailedDeliveries } from "../../operations/retry-failed-deliveries.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
@@ -19,6 +20,7 @@ type WebhookHandlers = Pick<
   | "deleteWebhook"
   | "listFailedDeliveries"
   | "retryDelivery"
+  | "retryFailedDeliveries"
 >;
 
 export function webhookRoutes(runtime: Runtime): WebhookHandlers {
@@ -46,6 +48,9 @@ export function webhookRoutes(runtime: Runtime): WebhookHandlers {
     async retryDelivery({ caller, params, idempotency_key }) {
       const { response, replayed } = await retryDelivery(runtime, caller, params.delivery_id, idempotency_key);
       return answerOnce(replayed, { status: 202, body: { delivery: response } });
+    },
+    async retryFailedDeliveries({ caller, query }) {
+      return { status: 202, body: await retryFailedDeliveries(runtime, caller, query) };
     },
   };
 }

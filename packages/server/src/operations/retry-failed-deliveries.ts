@@ -1,0 +1,44 @@
+import type { Delivery } from "@countersign/contract";
+import { lockDeliveries, readDelivery } from "../store/deliveries.ts";
+import { readWebhook } from "../store/webhooks.ts";
+import type { Caller } from "./caller.ts";
+import { listFailedDeliveries } from "./list-failed-deliveries.ts";
+import { insertRetry, startOf } from "./retry-delivery.ts";
+import type { Runtime } from "./runtime.ts";
+
+/**
+ * Sends a page of the failed deliveries again, each as `retryDelivery` does: those that nobody sent again, or whose last retry
+ * was cancelled, and whose webhook is active. So a walk over all pages sends each event once to each webhook, also where
+ * a page is asked for twice. Faults: invalid_request (cursor).
+ */
+export async function retryFailedDeliveries(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
+  caller: Pick<Caller, "org_id">,
+  page: Parameters<typeof listFailedDeliveries>[2],
+): Promise<{ deliveries: Delivery[]; next_cursor: string | null }> {
+  const { org_id } = caller;
+  const { deliveries: listed, next_cursor } = await listFailedDeliveries(runtime, caller, page);
+  const last = listed.filter(isLast);
+  const deliveries = await runtime.db.tenant(org_id, async (query) => {
+    await lockDeliveries(query, org_id, last.map(startOf));
+    const active = new Map<string, boolean>();
+    const retries: Delivery[] = [];
+    // One after another: a body may have megabytes.
+    for (const { delivery_id, webhook_id } of last) {
+      if (!active.has(webhook_id))
+        active.set(webhook_id, (await readWebhook(query, org_id, webhook_id))?.active === true);
+      const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
+      // Somebody else may have sent it again before the lock was ours.
+      if (failed !== undefined && isLast(failed)) retries.push(await insertRetry(runtime, query, org_id, failed));
+    }
+    return retries;
+  });
+  for (const webhook_id of new Set(deliveries.map((retry) => retry.webhook_id)))
+    runtime.deliveries.poke({ org_id, webhook_id });
+  return { deliveries, next_cursor };
+}
+
+/** Whether nothing of its chain came after it, but for what was cancelled. */
+function isLast({ latest_retry }: Delivery): boolean {
+  return latest_retry === null || latest_retry.status === "cancelled";
+}
