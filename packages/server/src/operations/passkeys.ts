@@ -105,20 +105,14 @@ export async function listPasskeys(
   const after = decodeCursor(cursor, (place) => /^\d{4}-\S+Z [\w-]+$/.test(place));
   // A person has few: all are read, whichever page is asked for.
   const known = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
-  const { rows, next_cursor } = page(after === null ? known : behind(known, after), limit, placeOf);
+  // By what stands behind the place, not by the row there: it may have been deleted.
+  const rest = after === null ? known : known.filter((each) => placeOf(each) < after);
+  const { rows, next_cursor } = page(rest, limit, placeOf);
   return { passkeys: rows.map(({ transports: _, ...passkey }) => passkey), next_cursor };
 }
 
-type Placed = Pick<Passkey, "created_at" | "passkey_id">;
-
-function placeOf({ created_at, passkey_id }: Placed): string {
+function placeOf({ created_at, passkey_id }: Pick<Passkey, "created_at" | "passkey_id">): string {
   return `${created_at} ${passkey_id}`;
-}
-
-/** Those behind a place of the list, also where what stood there was deleted. */
-function behind<Row extends Placed>(known: readonly Row[], place: string): Row[] {
-  const index = known.findIndex((each) => placeOf(each) === place);
-  return index === -1 ? known.filter((each) => placeOf(each) < place) : known.slice(index + 1);
 }
 
 /** Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found. */

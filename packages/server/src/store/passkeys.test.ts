@@ -27,7 +27,7 @@ test("a person has its own passkeys, newest first, and deletes no other", async 
   await add(elsewhere, "far");
   expect(await add(colleague, "a")).toBe(false);
   expect([await list(own), await list(colleague), await list(elsewhere)]).toEqual([
-    ...[["c", "d", "a", "b"], ["theirs"], ["far"]],
+    ...[["d", "c", "a", "b"], ["theirs"], ["far"]],
   ]);
   expect(await find("a")).toMatchObject({
     org_id: own.org_id,
@@ -42,7 +42,7 @@ test("a person has its own passkeys, newest first, and deletes no other", async 
   expect([await remove(own, "a"), await remove(own, "a")]).toEqual([true, false]);
   expect(await find("a")).toBeUndefined();
   for (const id of ["theirs", "far"]) expect(await find(id)).toBeDefined();
-  expect(await list(own)).toEqual(["c", "d", "b"]);
+  expect(await list(own)).toEqual(["d", "c", "b"]);
   // Its id is free again.
   expect(await add(colleague, "a")).toBe(true);
 });

@@ -34,7 +34,7 @@ export function listPasskeys(
 ): Promise<(Passkey & Pick<KnownPasskey, "transports">)[]> {
   return query(
     `select passkey_id, name, transports, created_at, last_used_at from passkeys
-     where org_id = $1 and user_id = $2 order by created_at desc, passkey_id`,
+     where org_id = $1 and user_id = $2 order by created_at desc, passkey_id collate "C" desc`,
     [org_id, user_id],
   );
 }

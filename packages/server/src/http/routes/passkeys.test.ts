@@ -112,6 +112,10 @@ describe("registering", () => {
     expect(await list(`limit=2&cursor=${cursor}`)).toEqual([ids.slice(1), null]);
     await send("DELETE", `/v1/auth/passkeys/${ids[0]}`, { cookie: person.cookie });
     expect(await list(`cursor=${cursor}`)).toEqual([ids.slice(1), null]);
+    await database.db.query("update passkeys set created_at = now() where passkey_id = any($1)", [ids.slice(1)]);
+    const [[newest], after] = await list("limit=1");
+    await send("DELETE", `/v1/auth/passkeys/${newest}`, { cookie: person.cookie });
+    expect(await list(`cursor=${after}`)).toEqual([ids.slice(1).filter((id) => id !== newest), null]);
     for (const query of ["limit=0", "limit=201", "cursor=x"])
       expect((await send("GET", `/v1/auth/passkeys?${query}`, { cookie: person.cookie })).status).toBe(400);
   });
