@@ -188,4 +188,8 @@ test("what is over or was not seen for too long goes, with its cookie, and nothi
   expect(await remove(at(30), at(10))).toBe(1);
   expect([await present(idle), await stored(own.user_id)]).toEqual([undefined, [open]]);
   expect(await present(open)).toBeDefined();
+  // A login that ended has no cookie any more, and counts all the same: at none the pass would end.
+  const login = await session(own, { mfa_pending: true, failures: 1, begun: 20, expires: 30 });
+  await db.system((query) => endLogin(query, own.org_id, login));
+  expect([await remove(at(30), at(10)), await stored(own.user_id)]).toEqual([1, [open]]);
 });

@@ -9,7 +9,6 @@ export interface PresentedSession {
   readonly user_id: string;
   /** Only the second factor may be given. */
   readonly mfa_pending: boolean;
-  readonly mfa_failures: number;
   readonly role: Role;
   readonly last_seen_us: number;
   readonly expires_at: string;
@@ -36,7 +35,7 @@ const microseconds = (column: string) => `(extract(epoch from ${column}) * 10000
 /** The session with this token (hex of its SHA-256), whatever its age. System scope. */
 export async function readSession(query: Query, token_sha256: string): Promise<PresentedSession | undefined> {
   const [session] = await query<PresentedSession>(
-    `select s.org_id, s.session_id, s.user_id, s.mfa_pending, s.mfa_failures, p.role,
+    `select s.org_id, s.session_id, s.user_id, s.mfa_pending, p.role,
        ${microseconds("s.last_seen_at")} as last_seen_us, s.expires_at, ${microseconds("s.expires_at")} as expires_us, h.auth_epoch
      from session_index i
      join sessions s on s.org_id = i.org_id and s.session_id = i.session_id
@@ -185,8 +184,9 @@ export async function deleteOldSessions(query: Query, now: string, seen_before: 
     `with ended as (
        delete from sessions where (org_id, session_id) in (
          select org_id, session_id from sessions where expires_at <= $1::timestamptz or last_seen_at <= $2::timestamptz limit 1000)
-       returning token_sha256)
-     delete from session_index i using ended e where i.token_sha256 = e.token_sha256 returning true as ended`,
+       returning token_sha256),
+     of_cookies as (delete from session_index i using ended e where i.token_sha256 = e.token_sha256)
+     select true as ended from ended`,
     [now, seen_before],
   );
   return rows.length;
