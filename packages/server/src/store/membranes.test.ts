@@ -77,14 +77,3 @@ test("a name is held by another membrane of the organization", async () => {
   expect(await holder("second", second.membrane_id)).toEqual({ count: 3, holder: null });
   expect(await holder("elsewhere", "mem_none")).toEqual({ count: 3, holder: null });
 });
-
-test("a membrane that is locked is nobody else's to change until the transaction ends", async () => {
-  const { org_id, all } = await organization();
-  const take = (membrane_id: string) =>
-    db.system((query) => query("select from membranes where membrane_id = $1 for update nowait", [membrane_id]));
-  await db.system(async (query) => {
-    await readMembrane(query, org_id, all[0].membrane_id, "for update");
-    await expect(take(all[0].membrane_id)).rejects.toThrow(/could not obtain lock/);
-    await take(all[1].membrane_id);
-  });
-});

@@ -49,17 +49,12 @@ export async function readMembraneName(
   return row ?? { count: 0, holder: null };
 }
 
-/** One membrane, or undefined. Locks it against other changes when `lock` is set. */
-export async function readMembrane(
-  query: Query,
-  org_id: string,
-  membrane_id: string,
-  lock: "for update" | "" = "",
-): Promise<Membrane | undefined> {
-  const rows = await query<Membrane>(
-    `select ${columns} from membranes where org_id = $1 and membrane_id = $2 ${lock}`,
-    [org_id, membrane_id],
-  );
+/** One membrane, or undefined. Changes hold the lock of the organization's head, which orders them. */
+export async function readMembrane(query: Query, org_id: string, membrane_id: string): Promise<Membrane | undefined> {
+  const rows = await query<Membrane>(`select ${columns} from membranes where org_id = $1 and membrane_id = $2`, [
+    org_id,
+    membrane_id,
+  ]);
   return rows[0];
 }
 
