@@ -126,7 +126,7 @@ function answer(batch: readonly Pending[], returned: readonly ReturnType<typeof 
   batch.forEach((each, index) => {
     const result = results.get(index) ?? ({ outcome: "committed" } as const);
     if (result === "month_over") late.push(each);
-    else if (result === "no_head") each.reject(new Error(`organization ${each.org_id} has no head row`));
+    else if (result === "no_head") each.reject(new Error(`organization ${each.encoded.terms.org_id} has no head row`));
     else each.resolve(result);
   });
   return late;
@@ -135,6 +135,9 @@ function answer(batch: readonly Pending[], returned: readonly ReturnType<typeof 
 /** The newest month that each organization's row sets ask for. */
 function monthsOf(late: readonly Pending[]): Map<string, string> {
   const months = new Map<string, string>();
-  for (const { org_id, month } of late) if (month > (months.get(org_id) ?? "")) months.set(org_id, month);
+  for (const { encoded } of late) {
+    const { org_id, month } = encoded.terms;
+    if (month > (months.get(org_id) ?? "")) months.set(org_id, month);
+  }
   return months;
 }

@@ -62,8 +62,6 @@ export interface CommitWriterOptions {
 /** A row set on its way, and who waits for it. */
 export interface Pending {
   readonly encoded: EncodedRows;
-  readonly org_id: string;
-  readonly month: string;
   /** Two row sets with the same key never share a statement: it could not see one insert in the other's check. */
   readonly once: string | null;
   readonly due_us: number;
@@ -79,8 +77,8 @@ export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
     batch_rows_max = 64,
     batch_bytes_max = 1_000_000,
     queue_rows_max = 5_000,
+    give_up_ms = 10_000,
   } = options;
-  const { give_up_ms = 10_000 } = options;
   const shared = shareConnection(options.connect);
   const idle: Lane[] = Array.from({ length: lanes_max }, () => createLane(options, shared, expireQueue));
   let rows_in_flight = 0;
@@ -100,8 +98,6 @@ export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
       // Encoded now, while the lanes wait for the database, not between two statements.
       queue.push({
         encoded: encode(rows),
-        org_id: rows.org_id,
-        month: rows.intent.created_at.slice(0, 7),
         once: once === null ? null : `${rows.org_id}\n${once.operation}\n${once.idempotency_key}`,
         due_us: clock.now_us() + give_up_ms * 1000,
         resolve,
