@@ -124,13 +124,13 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
     next = readPage();
     // A rejection is taken up where the page is awaited, not before.
     next.catch(() => undefined);
-    oldest_us = Number(last.at_us);
+    oldest_us = last.at_us;
     const records = await recordsOf(needs, org_id, page);
     await deciders.prepare(records);
     for (const [index, record] of records.entries()) {
       replayOne(tally, deciders, record, job.candidate !== null);
       if (index % breath_rows === breath_rows - 1)
-        await needs.progress(tally.evaluated, doneAt(Number(record.row.at_us), span));
+        await needs.progress(tally.evaluated, doneAt(record.row.at_us, span));
     }
     await explain(needs, org_id, tally);
     await needs.progress(tally.evaluated, doneAt(oldest_us, span));
@@ -150,10 +150,9 @@ export function joinParts(job: BacktestJob, parts: readonly ReplayedPart[]): Bac
   return tally.figures(to_us - from_us);
 }
 
-function doneAt(at_us: number, span: { readonly oldest_ms: number; readonly newest_ms: number } | null): number {
-  const whole_ms = span === null ? 0 : span.newest_ms - span.oldest_ms;
-  if (span === null || whole_ms <= 0) return 0;
-  return Math.min(Math.max((span.newest_ms - at_us / 1000) / whole_ms, 0), 1);
+function doneAt(at_us: number, span: Awaited<ReturnType<typeof readSpan>>): number {
+  if (span === null || span.newest_us <= span.oldest_us) return 0;
+  return Math.min(Math.max((span.newest_us - at_us) / (span.newest_us - span.oldest_us), 0), 1);
 }
 
 /** One row and what is read off it; `recorded` null: it cannot be read. */
@@ -354,7 +353,7 @@ function recordedOf(row: RecordedRow, lifts: readonly string[] | null): Recorded
   }
   const { submitted, attested } = intent;
   if (submitted?.agent === undefined || submitted.action === undefined || attested === undefined) return null;
-  return { intent: submitted, attested, facts, mode: row.mode, now_us: Number(row.at_us), lifts };
+  return { intent: submitted, attested, facts, mode: row.mode, now_us: row.at_us, lifts };
 }
 
 /** Fills in why what is now approved was not. */

@@ -7,6 +7,7 @@ import type { PolicyDocument, SettingsChange } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { settingsTypes } from "./audit.ts";
 import { idNear } from "./intents.ts";
+import { microseconds } from "./microseconds.ts";
 
 /** Which recorded intents are read. `from` is included, `to` is not; RFC 3339. */
 export interface RecordedFilter {
@@ -25,7 +26,7 @@ export interface RecordedRow {
   readonly mode: PipelineMode;
   readonly verdict: Verdict;
   /** Microseconds since the Unix epoch. */
-  readonly at_us: string;
+  readonly at_us: number;
   readonly intent: string;
   readonly facts: string;
   /** What follows `"human_override_id":` in the decision's text: the override, and the policy set at the end. */
@@ -57,7 +58,7 @@ export function readRecorded(
   rows: number,
 ): Promise<RecordedRow[]> {
   return query<RecordedRow>(
-    `select intent_id, membrane_id, mode, verdict, (extract(epoch from created_at) * 1000000)::bigint::text as at_us,
+    `select intent_id, membrane_id, mode, verdict, ${microseconds("created_at")} as at_us,
        intent::text as intent, facts::text as facts, ${decision_end} as decision_end,
        case when resolution ->> 'escalation_status' = 'decided' then resolution ->> 'outcome' end as reviewed
      from (
@@ -173,20 +174,20 @@ export async function readVersions(
   return new Map(rows.map(({ policy_id, version, document }) => [`${policy_id}@${version}`, document]));
 }
 
-/** When the oldest and the newest of the recorded intents were decided, in milliseconds; null: there are none. */
+/** When the oldest and the newest of the recorded intents were decided, in microseconds; null: there are none. */
 export async function readSpan(
   query: Query,
   org_id: string,
   filter: RecordedFilter,
-): Promise<{ readonly oldest_ms: number; readonly newest_ms: number } | null> {
+): Promise<{ readonly oldest_us: number; readonly newest_us: number } | null> {
   // Two looks at the ends of the key; other filters are left out, since it is progress that is estimated.
   const end = (order: "asc" | "desc") =>
-    `(select (extract(epoch from created_at) * 1000)::float8 from intents where org_id = $1 and intent_id >= $2 and intent_id < $3
+    `(select ${microseconds("created_at")} from intents where org_id = $1 and intent_id >= $2 and intent_id < $3
       order by intent_id ${order} limit 1)`;
-  const [row] = await query<{ oldest_ms: number | null; newest_ms: number | null }>(
-    `select ${end("asc")} as oldest_ms, ${end("desc")} as newest_ms`,
+  const [row] = await query<{ oldest_us: number | null; newest_us: number | null }>(
+    `select ${end("asc")} as oldest_us, ${end("desc")} as newest_us`,
     [org_id, idNear(filter.from, -1), idNear(filter.to, 1)],
   );
-  if (row === undefined || row.oldest_ms === null || row.newest_ms === null) return null;
-  return { oldest_ms: row.oldest_ms, newest_ms: row.newest_ms };
+  if (row === undefined || row.oldest_us === null || row.newest_us === null) return null;
+  return { oldest_us: row.oldest_us, newest_us: row.newest_us };
 }

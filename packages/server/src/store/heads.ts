@@ -6,6 +6,7 @@
 import type { Query } from "../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "./audit.ts";
 import type { EventRow } from "./commit-writer-rows.ts";
+import { microseconds } from "./microseconds.ts";
 
 /**
  * A decision commits only while all three are what it was computed under. They grow with every change, and what a node has
@@ -18,7 +19,7 @@ import type { EventRow } from "./commit-writer-rows.ts";
 export interface Epochs {
   /** Keys. */
   readonly auth: number;
-  /** Policies, packs and membranes, and the first webhook (decisions carry events only while there is one). */
+  /** Policies, packs and membranes, which events webhooks hear of, and that an override is good. */
   readonly policy: number;
   /** Stored context. */
   readonly context: number;
@@ -60,7 +61,7 @@ export interface HeadChanges {
   readonly usage_met_by?: number;
 }
 
-const now_us = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
+const now_us = microseconds("clock_timestamp()");
 
 /**
  * An epoch after a change that parameter `$n` says raises it. Whatever the clock says, it grows; where the clock is behind (it

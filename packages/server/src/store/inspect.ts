@@ -1,5 +1,6 @@
 /** What `countersign doctor` wants to know of a database and of Redis, without changing either. */
 import { type ConnectionOptions, openClient } from "./connection.ts";
+import { microseconds } from "./microseconds.ts";
 import { readMigrations } from "./migrate.ts";
 import { settingsOff } from "./settings-off.ts";
 
@@ -34,7 +35,7 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
          current_setting('transaction_read_only') = 'on' as read_only,
          (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
          to_regclass('schema_migrations') is not null as migrated,
-         (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us`,
+         ${microseconds("clock_timestamp()")} as now_us`,
     );
     const { migrated, ...state } = rows[0];
     const ledger = migrated

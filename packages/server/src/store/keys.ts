@@ -1,6 +1,7 @@
 /** SQL for API keys. A key's text is never here, only its SHA-256. Source: contract §2.2, api.md §3. */
 import type { ApiKey, RateCategory, Role } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { microseconds } from "./microseconds.ts";
 
 /** A key as the gate reads it, with the epoch of its organization from the same snapshot. */
 export interface PresentedKey {
@@ -17,8 +18,6 @@ export interface PresentedKey {
   readonly revoked_us: number | null;
   readonly auth_epoch: number;
 }
-
-const microseconds = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint`;
 
 /**
  * The gate's one query: keys by the SHA-256 of what was presented ($1: bytea[]). Key and epoch come from one snapshot: a

@@ -1,6 +1,7 @@
 /** SQL for sessions. A cookie's text is never here, only its SHA-256. Source: api.md §9. */
 import type { OpenSession, Role } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { microseconds } from "./microseconds.ts";
 
 /** A session with its person, and the epoch of the organization from the same snapshot. */
 export interface PresentedSession {
@@ -29,8 +30,6 @@ export interface NewSession {
   readonly created_at: string;
   readonly expires_at: string;
 }
-
-const microseconds = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint`;
 
 /** The session with this token (hex of its SHA-256), whatever its age. System scope. */
 export async function readSession(query: Query, token_sha256: string): Promise<PresentedSession | undefined> {
