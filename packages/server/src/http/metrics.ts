@@ -37,8 +37,8 @@ const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 /** Creates the counts of one node. Each node has its own registry, so that several can live in one process. */
 export function createMetrics(): Metrics {
-  const registers = [new Registry()];
-  const registry = registers[0] as Registry;
+  const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
   // `known`: what will be counted, where that is a short list. A series that appears with its first count is no increase to

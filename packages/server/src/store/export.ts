@@ -1,7 +1,7 @@
 /** A dump of the whole database as plain SQL, and the way back. */
 
 import { createHash } from "node:crypto";
-import { type Readable, Readable as ReadableStream, type Writable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { linesOf } from "@countersign/core";
 import type { Log, Query } from "../ports.ts";
@@ -44,7 +44,7 @@ export async function exportDump(connection: ConnectionOptions, output: Writable
     await client.query("begin isolation level repeatable read, read only; set local app.org = '*'");
     await client.query("set idle_in_transaction_session_timeout = 0");
     const text = withSum(dumpText(async (statement) => (await client.query(statement)).rows, count));
-    await pipeline(ReadableStream.from(text), output, { end: false }).catch(async (error: unknown) => {
+    await pipeline(Readable.from(text), output, { end: false }).catch(async (error: unknown) => {
       // A statement may be under way; the session ends after it.
       await text.return(undefined);
       throw error;

@@ -82,7 +82,7 @@ export interface UntoldEscalation {
   /** The escalation record of api.md §6. */
   readonly record: {
     readonly agent_id: string;
-    readonly action: { readonly type: string; readonly verb: string };
+    readonly action: { readonly type: string };
     readonly reviewers: readonly { readonly type: "user" | "role"; readonly id: string }[];
     readonly expires_at: string;
   };

@@ -57,7 +57,7 @@ export async function insertOverride(
   return row;
 }
 
-/** The newest override of an intent that is waiting, good, or was spent; undefined: none. */
+/** The newest override of an intent, whatever became of it; undefined: none. */
 export async function readOverrideOf(query: Query, org_id: string, intent_id: string): Promise<Override | undefined> {
   const [row] = await query<Override>(
     `select ${columns} from overrides where org_id = $1 and intent_id = $2 order by override_id desc limit 1`,
