@@ -22,7 +22,6 @@ import { isLocal } from "./local.ts";
 import {
   clientBucket,
   keyBucket,
-  lookAtRate,
   type RateLimits,
   type RateUse,
   rateFault,
@@ -218,8 +217,7 @@ function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Ad
       : clientBucket(category, ipOf(deps, visit.request));
   const limit = (so_far.known?.limits ?? deps.limits)[category];
   const looks = so_far.fault === null && mayBeUnchanged(visit) && deps.unsettled.enter(bucket, limit);
-  const rate = looks ? lookAtRate : useRate;
-  const use = rate(deps.windows, category, bucket, limit, nowMs(visit));
+  const use = useRate(deps.windows, looks ? "look" : "take", category, bucket, limit, nowMs(visit));
   return use instanceof Promise
     ? use.then((each) => counted(deps, visit, so_far, each))
     : counted(deps, visit, so_far, use);
@@ -248,8 +246,8 @@ export async function settleRate(
   const now_ms = Math.floor(now_us / 1000);
   if (use.settled) return unchanged ? { ...admission, use: await refundRate(windows, use, now_ms) } : admission;
   unsettled.leave(use.bucket);
-  const rate = unchanged ? lookAtRate : useRate;
-  const now = await rate(windows, use.category, use.bucket, use.taken.limit, now_ms);
+  const kind = unchanged ? "look" : "take";
+  const now = await useRate(windows, kind, use.category, use.bucket, use.taken.limit, now_ms);
   const fault = unchanged || now.taken.allowed ? null : rateFault(now);
   return { ...admission, use: { ...now, settled: true }, fault };
 }

@@ -55,32 +55,23 @@ export function clientBucket(category: RateCategory, ip: string): string {
   return `${category} ip ${clientNetwork(ip)}`;
 }
 
-/** Counts a request. Answers at once while the windows are this node's own. */
+/**
+ * Counts a request (`take`), or looks at the budget as it is, for one that does not count, or not yet (`look`). Answers at
+ * once while the windows are this node's own.
+ */
 export function useRate(
   windows: RateWindows,
+  kind: "take" | "look",
   category: RateCategory,
   bucket: string,
   limit: number,
   now_ms: number,
 ): RateUse | Promise<RateUse> {
-  const taken = windows.take(bucket, limit, now_ms);
+  const settled = kind === "take";
+  const taken = windows[kind](bucket, limit, now_ms);
   return taken instanceof Promise
-    ? taken.then((each) => ({ category, bucket, taken: each, settled: true }))
-    : { category, bucket, taken, settled: true };
-}
-
-/** The budget as it is, for a request that does not count, or not yet. Answers at once where `useRate` does. */
-export function lookAtRate(
-  windows: RateWindows,
-  category: RateCategory,
-  bucket: string,
-  limit: number,
-  now_ms: number,
-): RateUse | Promise<RateUse> {
-  const taken = windows.look(bucket, limit, now_ms);
-  return taken instanceof Promise
-    ? taken.then((each) => ({ category, bucket, taken: each, settled: false }))
-    : { category, bucket, taken, settled: false };
+    ? taken.then((each) => ({ category, bucket, taken: each, settled }))
+    : { category, bucket, taken, settled };
 }
 
 /** Takes a request back out of the count: it was not its caller's after all, or ended in a 304. */
