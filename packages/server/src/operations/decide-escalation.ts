@@ -33,7 +33,7 @@ import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, demandInForce, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
-import { identityOf, isOwn, submitterOf } from "./identity.ts";
+import { identityOf, isOwn } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 import { shownRemark, withheldInChange, withheldTexts } from "./shown-remark.ts";
@@ -98,7 +98,7 @@ async function admit(
   const intent = await readIntent(query, caller.org_id, review?.record.intent_id ?? "");
   if (review === undefined || intent === undefined) throw new Fault("not_found");
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
-  const submitter = await submitterOf(query, caller.org_id, review.record.intent_id);
+  const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
   if (isOwn(reviewer, submitter)) throw new Fault("self_review");
   await demandReviewer(query, review.record.reviewers, caller, reviewer.person);
   const { status, expires_at } = review.record;

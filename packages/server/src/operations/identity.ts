@@ -1,7 +1,6 @@
 /** Which person stands behind a key: what distinct people and self-review are told by. Source: api.md §6. */
 import { idPrefixes } from "@countersign/contract";
 import type { Query } from "../ports.ts";
-import { readIntent } from "../store/intents.ts";
 import { readMakers } from "../store/keys.ts";
 import { openModeActor } from "./caller.ts";
 
@@ -21,13 +20,6 @@ export async function identityOf(query: Query, org_id: string, lineage_id: strin
   const makers = lineage_id === null ? [openModeActor] : await readMakers(query, org_id, lineage_id);
   const person = makers.find((id) => id.startsWith(idPrefixes.user)) ?? self;
   return { self, person, makers: new Set(makers) };
-}
-
-/** Who submitted an intent that was held. */
-export async function submitterOf(query: Query, org_id: string, intent_id: string): Promise<Identity> {
-  const intent = await readIntent(query, org_id, intent_id);
-  if (intent === undefined) throw new Error(`${intent_id} is not stored`);
-  return identityOf(query, org_id, intent.lineage_id);
 }
 
 /** Whether a review is the reviewer's own: the submitter is the same person, or its key descends from the reviewer's. */

@@ -1,11 +1,11 @@
 import type { Escalation, ReassignInput } from "@countersign/contract";
-import type { Query } from "../ports.ts";
+import { Fault } from "@countersign/core";
 import { readReview } from "../store/escalations.ts";
 import { readIntent } from "../store/intents.ts";
 import { markUntold } from "../store/mails.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
-import { submitterOf } from "./identity.ts";
+import { identityOf } from "./identity.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 import { shownRemark, withheldInChange } from "./shown-remark.ts";
@@ -25,12 +25,15 @@ export async function reassignEscalation(
   const record = await withCurrentCaller(runtime, caller, (current) =>
     runtime.db.tenant(current.org_id, async (query) => {
       const { org_id } = current;
-      const because = reason === undefined ? null : await shownReason(query, org_id, escalation_id, reason);
+      const review = await readReview(query, org_id, escalation_id);
+      const intent = await readIntent(query, org_id, review?.record.intent_id ?? "");
+      if (review === undefined || intent === undefined) throw new Fault("not_found");
+      const because = reason === undefined ? null : shownRemark(intent, reason, withheldInChange(review.ruling));
       const audit = { actor: current.actor, type: "reassigned", data: { reviewers, reason: because } } as const;
-      const changed = await changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, review) => {
+      const changed = await changeEscalation(runtime, query, org_id, escalation_id, audit, async (at, head, now) => {
         demandCurrent(head, current);
-        const { intent_id, status, votes, quorum } = review.record;
-        const submitter = await submitterOf(query, org_id, intent_id);
+        const { status, votes, quorum } = now.record;
+        const submitter = await identityOf(query, org_id, intent.lineage_id);
         const people = await refuseUnfitReviewers(query, org_id, reviewers, "/reviewers", submitter);
         // Votes of a pending review are approvals: a rejection would have closed it.
         const approved = votes.map(({ reviewer }) => reviewer);
@@ -44,10 +47,4 @@ export async function reassignEscalation(
   runtime.deliveries.poke();
   runtime.mails.poke();
   return record;
-}
-
-async function shownReason(query: Query, org_id: string, escalation_id: string, reason: string): Promise<string> {
-  const review = await readReview(query, org_id, escalation_id);
-  const intent = await readIntent(query, org_id, review?.record.intent_id ?? "");
-  return shownRemark(intent, reason, withheldInChange(review?.ruling ?? null));
 }
