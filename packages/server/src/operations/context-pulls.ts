@@ -41,7 +41,7 @@ export interface ContextPulls {
     org_id: string,
     source: ContextSourceRow,
     intent: object,
-    limits: PreparedMembrane["limits"],
+    ages: PreparedMembrane["limits"],
   ): Promise<Pulled | null>;
   /**
    * Where the items of this organization's batches wait for each other: they may hold a place while a source is waited
@@ -106,7 +106,7 @@ export function createContextPulls(parts: PullParts): ContextPulls {
   });
   const asking = new Map<string, Promise<Pulled | null>>();
   const standings = new LRUCache<string, Standing>({ max: organizationsMax });
-  const places = new LRUCache<string, LimitFunction>({ max: organizationsMax });
+  const places = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(placesMax) });
 
   function standingOf(org_id: string, revision: string): Standing {
     const known = standings.get(org_id);
@@ -221,13 +221,7 @@ export function createContextPulls(parts: PullParts): ContextPulls {
       return pulled;
     },
 
-    places(org_id) {
-      const known = places.get(org_id);
-      if (known !== undefined) return known;
-      const made = pLimit(placesMax);
-      places.set(org_id, made);
-      return made;
-    },
+    places: (org_id) => places.memo(org_id),
   };
 }
 

@@ -40,16 +40,8 @@ interface Standing {
 
 /** Creates the doors. */
 export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
-  const doors = new LRUCache<string, LimitFunction>({ max: organizationsMax });
+  const doors = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(1) });
   const standings = new LRUCache<string, Standing>({ max: submittersMax });
-
-  function doorOf(org_id: string): LimitFunction {
-    const known = doors.get(org_id);
-    if (known !== undefined) return known;
-    const made = pLimit(1);
-    doors.set(org_id, made);
-    return made;
-  }
 
   function standingOf(max: number, ...name: readonly (string | null)[]): Standing {
     const key = JSON.stringify(name);
@@ -95,7 +87,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
       if (both.every(hasRoom)) return await commit(rows);
       await count(rows, agent, key);
       if (both.every(hasRoom)) return await commit(rows);
-      return await doorOf(rows.org_id)(async () => {
+      return await doors.memo(rows.org_id)(async () => {
         if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
         return commit(rows);
       });
