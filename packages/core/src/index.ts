@@ -89,7 +89,7 @@ export { suggestName } from "./policy/suggest-name.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./policy-set.ts";
 export { type RateTake, RateWindow, rateTake } from "./rate-window.ts";
 export { contextRequestHeaders, deliveryHeaders } from "./signature.ts";
-export { formatTimestampUs, parseTimestampUs, us_per_second } from "./time.ts";
+export { formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "./time.ts";
 export {
   checkWebhookUrl,
   publicHttpsOnly,

@@ -1,6 +1,7 @@
 /** What proves to a receiver that a delivery is ours. Source: contract §6, api.md §8. */
 import { createHmac } from "node:crypto";
 import { webhookSecretPrefix } from "@countersign/contract";
+import { us_per_second } from "./time.ts";
 
 /** `sha256=` and the lower-case hex HMAC-SHA256 of the raw body under the whole `whsec_` text. Source: contract §6. */
 export function contractSignature(secret: string, body: string | Uint8Array): string {
@@ -29,7 +30,7 @@ export interface SignedDelivery {
 /** Every header of a delivery but those of HTTP itself. `now_us`: the attempt. */
 export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us: number): Record<string, string> {
   const { delivery_id, event_type, body } = delivery;
-  const timestamp_seconds = Math.floor(now_us / 1_000_000);
+  const timestamp_seconds = Math.floor(now_us / us_per_second);
   return {
     "Content-Type": "application/json",
     "X-Service-Signature": contractSignature(secret, body),

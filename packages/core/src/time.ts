@@ -5,6 +5,10 @@ const timestampPattern =
 export const us_per_second = 1_000_000;
 
 const seconds_per_day = 86_400;
+
+/** Microseconds in a day of 24 hours. */
+export const us_per_day: number = seconds_per_day * us_per_second;
+
 const seconds_min = Date.parse("0000-01-01T00:00:00Z") / 1000;
 const seconds_max = Date.parse("9999-12-31T23:59:59Z") / 1000;
 

@@ -1,4 +1,5 @@
 import { type Backtest, limits, type NotReproducedBecause, type Outcome, type Verdict } from "@countersign/contract";
+import { us_per_day } from "../time.ts";
 import type { ReplayedDecision } from "./replay.ts";
 
 /** One replayed intent, as counting needs it. */
@@ -14,7 +15,6 @@ export interface Replayed {
 /** The figures of a backtest, but for its id and its time. */
 export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
 
-const us_per_day = 86_400_000_000;
 const order: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
 /** Paths come from policies, but an index in one may be computed: what is counted stays bounded. */
 const paths_max = 10_000;

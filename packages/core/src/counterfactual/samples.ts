@@ -1,9 +1,8 @@
 import { type FactField, factCategories } from "@countersign/contract";
 import { contextErrors } from "../facts/validate-context.ts";
-import { formatTimestampUs } from "../time.ts";
+import { formatTimestampUs, us_per_day } from "../time.ts";
 import type { ChangePlace } from "./change.ts";
 
-const day_us = 86_400_000_000;
 const value_chars_max = 256;
 
 /**
@@ -22,7 +21,7 @@ export function argumentSamples(name: string, now_us: number): readonly unknown[
     case "withinMonths":
       return [date(now_us)];
     case "nowBefore":
-      return [date(now_us + 30 * day_us)];
+      return [date(now_us + 30 * us_per_day)];
     case "consentState":
       return ["granted", true];
     case "optedOut":

@@ -1,6 +1,15 @@
 /** New API keys. Source: contract §4 and §5, api.md §3. */
 import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode } from "@countersign/contract";
-import { Fault, type FaultDetail, formatTimestampUs, hashApiKey, newApiKey, parseTimestampUs } from "@countersign/core";
+import {
+  Fault,
+  type FaultDetail,
+  formatTimestampUs,
+  hashApiKey,
+  newApiKey,
+  parseTimestampUs,
+  us_per_day,
+  us_per_second,
+} from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { lockHead, withHead } from "../store/heads.ts";
@@ -13,8 +22,6 @@ import type { Runtime } from "./runtime.ts";
 
 type Needs = Pick<Runtime, "clock" | "ids">;
 type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "session_id" | "lineage_id" | "actor">;
-
-const day_us = 86_400_000_000;
 
 /** A key to be made. */
 export interface KeyToCreate {
@@ -41,7 +48,7 @@ export interface KeyToCreate {
 export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreate): Promise<ApiKeyCreated> {
   const now_us = runtime.clock.now_us();
   const { lifetime_days = limits.api_key_lifetime_days_default } = key;
-  const expires_us = key.expires_us ?? now_us + lifetime_days * day_us;
+  const expires_us = key.expires_us ?? now_us + lifetime_days * us_per_day;
   const key_id = runtime.ids.next("api_key");
   const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
   const { org_id, name, environment, scope, role, agent_id, created_by, actor } = key;
@@ -60,7 +67,7 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
     lineage_id: key_id,
     rate_limits: null,
     created_by,
-    lifetime_seconds: Math.max(1, Math.ceil((expires_us - now_us) / 1_000_000)),
+    lifetime_seconds: Math.max(1, Math.ceil((expires_us - now_us) / us_per_second)),
     rotated_from: null,
   });
   return { ...shown, ...times, api_key };
@@ -141,7 +148,7 @@ function lifetimeProblems(
   const at = (code: ProblemCode, message: string) => problems.push(problem("/expires_at", code, message));
   if (expires_us === undefined) at("bad_format", "Send an RFC 3339 date-time with a time zone.");
   else if (expires_us <= now_us) at("out_of_range", "Send a time in the future.");
-  else if (expires_us > now_us + limits.api_key_lifetime_days_max * day_us)
+  else if (expires_us > now_us + limits.api_key_lifetime_days_max * us_per_day)
     at("out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
   return problems;
 }

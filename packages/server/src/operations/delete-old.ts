@@ -1,6 +1,6 @@
 /** Deletes what has done its work, page by page, so that nothing grows for ever that need not. Source: decision 0021. */
 import { limits } from "@countersign/contract";
-import { formatTimestampUs, us_per_second } from "@countersign/core";
+import { formatTimestampUs, us_per_day, us_per_second } from "@countersign/core";
 import type { Db } from "../ports.ts";
 import { deleteOldIdempotencyKeys } from "../store/idempotency.ts";
 import {
@@ -50,7 +50,7 @@ export async function deleteOld(
   const now = formatTimestampUs(now_us);
   const ago = (kept_us: number) => formatTimestampUs(now_us - kept_us);
   const seen_before = ago(limits.session_idle_seconds * us_per_second);
-  const unused_before = ago(limits.intake_kept_days * 86_400 * us_per_second);
+  const unused_before = ago(limits.intake_kept_days * us_per_day);
   await pages(terms, "idempotency_key", () =>
     db.system((query) => deleteOldIdempotencyKeys(query, now, idempotency_kept_hours)),
   );

@@ -1,6 +1,6 @@
 /** What was decided in a window of time, counted. */
 import type { Overview, PipelineMode } from "@countersign/contract";
-import { faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
+import { faultAt, formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "@countersign/core";
 import { countDecisions, maybeCut, type OverviewWindow, readQueue, topAgents, topPolicies } from "../store/overview.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
@@ -14,8 +14,7 @@ export interface OverviewRequest {
   readonly mode?: PipelineMode;
 }
 
-const day_us = 86_400_000_000;
-const window_us_max = 31 * day_us;
+const window_us_max = 31 * us_per_day;
 /** About this many buckets: a bar each on a small screen. */
 const buckets_aim = 48;
 const bucket_sizes_seconds = [60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400] as const;
@@ -39,7 +38,7 @@ export async function readOverview(
     for (const { bucket, mode, verdict, bin, count } of counted) {
       decisions += count;
       if (bin !== null) risk[bin] = (risk[bin] ?? 0) + count;
-      const at = formatTimestampUs(from_us + bucket * window.bucket_seconds * 1_000_000);
+      const at = formatTimestampUs(from_us + bucket * window.bucket_seconds * us_per_second);
       const key = `${at} ${mode} ${verdict}`;
       const known = buckets.get(key);
       buckets.set(key, { at, mode, verdict, count: count + (known?.count ?? 0) });
@@ -62,13 +61,13 @@ export async function readOverview(
 
 function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   const to_us = request.to === undefined ? now_us : storableUs(request.to);
-  const from_us = request.from === undefined ? to_us - day_us : storableUs(request.from);
+  const from_us = request.from === undefined ? to_us - us_per_day : storableUs(request.from);
   const length_us = to_us - from_us;
   if (!(length_us > 0 && length_us <= window_us_max)) {
     const message = "Let `from` lie before `to`, and at most 31 days.";
     throw faultAt("invalid_request", "/from", "out_of_range", message);
   }
-  const wanted_seconds = length_us / 1_000_000 / buckets_aim;
+  const wanted_seconds = length_us / us_per_second / buckets_aim;
   return {
     from: formatTimestampUs(from_us),
     to: formatTimestampUs(to_us),

@@ -7,6 +7,7 @@ import {
   keyState,
   newApiKey,
   parseTimestampUs,
+  us_per_second,
 } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
@@ -48,7 +49,7 @@ export async function rotateKey(
 
       const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
       const created_at = formatTimestampUs(now_us);
-      const expires_at = formatTimestampUs(now_us + key.lifetime_seconds * 1_000_000);
+      const expires_at = formatTimestampUs(now_us + key.lifetime_seconds * us_per_second);
       const { last_used_at: _, revoked_at: __, ...kept } = key;
       const replaced = { org_id, key_id: new_key_id, key_sha256: hashApiKey(api_key), rotated_from: key_id };
       await insertKey(query, { ...kept, ...replaced, created_at, expires_at });
