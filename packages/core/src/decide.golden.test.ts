@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Reason } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { Reason } from "./decision.ts";
 import { decideCase, type TestCase, type TestPolicy } from "./testing/deciding.ts";
 
 interface GoldenCase extends TestCase {

@@ -1,5 +1,5 @@
 import type { Budget } from "@countersign/cel";
-import type { Decision, Membrane, Modification, PipelineMode, Reason, Reviewer, Verdict } from "@countersign/contract";
+import type { Decision, Membrane, PipelineMode, Reason, Reviewer, Verdict } from "@countersign/contract";
 import type { MergedFacts } from "./facts/merge.ts";
 import type { PolicySet } from "./policy-set.ts";
 
@@ -97,7 +97,8 @@ export const default_verdict_name = "membrane.default_verdict";
 /** The name under which a risk threshold stands in reasons and overrides. */
 export const risk_threshold_name = "membrane.risk_threshold";
 
-const strictness: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
+/** The verdicts by how strict they are, the mildest 0. */
+export const strictness: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
 
 /**
  * The stricter of two verdicts: block, then escalate, then approve_modified, then approve. Source: policies.md §3 rule
@@ -106,5 +107,3 @@ const strictness: Readonly<Record<Verdict, number>> = { approve: 0, approve_modi
 export function stricter(a: Verdict, b: Verdict): Verdict {
   return strictness[a] >= strictness[b] ? a : b;
 }
-
-export type { Modification, Reason, Verdict };

@@ -1,4 +1,4 @@
-import type { Reason } from "./decision.ts";
+import type { Reason } from "@countersign/contract";
 
 /** What the reasons of one decision may say in their own words, all together. A few hundred of the usual length fit. */
 export const reasons_chars_max = 65_536;

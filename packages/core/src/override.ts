@@ -1,4 +1,4 @@
-import type { Reason } from "./decision.ts";
+import type { Reason } from "@countersign/contract";
 import type { PolicySet } from "./policy-set.ts";
 
 /** What overriding one blocked decision takes, and what the override then lifts. */

@@ -1,7 +1,6 @@
 import type { Cause, Program } from "@countersign/cel";
-import { type PullFailure, pullFailures } from "@countersign/contract";
+import { type PullFailure, pullFailures, type Reason } from "@countersign/contract";
 import { clipText } from "./clip-text.ts";
-import type { Reason } from "./decision.ts";
 import { withoutTexts } from "./hidden-text.ts";
 import { jsonValue } from "./json-value.ts";
 import type { ChangeRequest } from "./modify.ts";

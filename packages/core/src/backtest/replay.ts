@@ -1,6 +1,6 @@
-import type { PipelineMode, Verdict } from "@countersign/contract";
+import type { PipelineMode, Reason, Verdict } from "@countersign/contract";
 import { inWords } from "../decide.ts";
-import type { DecidableIntent, DecideInput, MembraneSettings, Reason } from "../decision.ts";
+import type { DecidableIntent, DecideInput, MembraneSettings } from "../decision.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 import { type Judgement, judge, type Said, saidBy } from "../judge.ts";
 import type { PolicySet } from "../policy-set.ts";

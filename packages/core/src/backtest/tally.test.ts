@@ -1,6 +1,5 @@
-import { limits, type Verdict } from "@countersign/contract";
+import { limits, type Reason, type Verdict } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
-import type { Reason } from "../decision.ts";
 import type { ReplayedDecision } from "./replay.ts";
 import { type Replayed, Tally } from "./tally.ts";
 

@@ -1,4 +1,5 @@
 import { type Backtest, limits, type NotReproducedBecause, type Outcome, type Verdict } from "@countersign/contract";
+import { strictness } from "../decision.ts";
 import { us_per_day } from "../time.ts";
 import type { ReplayedDecision } from "./replay.ts";
 
@@ -15,7 +16,6 @@ export interface Replayed {
 /** The figures of a backtest, but for its id and its time. */
 export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
 
-const order: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
 /** Paths come from policies, but an index in one may be computed: what is counted stays bounded. */
 const paths_max = 10_000;
 
@@ -157,7 +157,7 @@ export class Tally {
       reproduced: this.tried_candidate || both === 0 ? null : this.met / both,
       not_reproduced: { total: this.not_met, intents: this.not_reproduced },
       transitions: [...this.transitions.values()].sort(
-        (a, b) => order[a.from] - order[b.from] || order[a.to] - order[b.to],
+        (a, b) => strictness[a.from] - strictness[b.from] || strictness[a.to] - strictness[b.to],
       ),
       flips: this.flips,
       flips_total: this.flips_total,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { loadPack, type PackFiles } from "./index.ts";
+import { loadPack } from "./load-pack.ts";
+import type { PackFiles } from "./parse-pack.ts";
 
 const MANIFEST = `apiVersion: countersign/v1
 kind: Pack
