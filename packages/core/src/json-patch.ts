@@ -19,6 +19,11 @@ export function pointerNames(path: string): string[] {
     .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** A name as one part of a JSON Pointer, escaped. */
+export function pointerToken(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
 /** What lookup gives when nothing stands at a place. */
 export const nothing: unique symbol = Symbol("nothing");
 

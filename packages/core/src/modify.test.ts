@@ -106,6 +106,12 @@ describe("modifications", () => {
     ]);
   });
 
+  test("names that differ behind their first 200 characters are two places", () => {
+    const [one, two] = [`${"a".repeat(200)}1`, `${"a".repeat(200)}2`];
+    const result = planChanges({ [one]: "123", [two]: "456" }, [ask("redact", `/${one}`), ask("redact", `/${two}`)]);
+    expect(result).toMatchObject({ content: { [one]: "[redacted]", [two]: "[redacted]" } });
+  });
+
   test("a set above a hidden place cannot bring the value back", () => {
     const result = planChanges(content, [
       ask("set", "/person", { ssn: "789" }),

@@ -1,9 +1,17 @@
 import { hiddenTexts, limits } from "@countersign/contract";
 import { canonicalJson } from "./canonical-json.ts";
 import { holdsHidden, redacted_text } from "./hidden-text.ts";
-import { applyTo, isIndex, nothing, openDraft, type PatchOperation, pointerNames, valueAt } from "./json-patch.ts";
+import {
+  applyTo,
+  isIndex,
+  nothing,
+  openDraft,
+  type PatchOperation,
+  pointerNames,
+  pointerToken,
+  valueAt,
+} from "./json-patch.ts";
 import { isJsonLarger, jsonRoom } from "./json-value.ts";
-import { pointerPart } from "./parse-json.ts";
 import type { ModifyOp } from "./policy/document.ts";
 
 /** One change that a fired rule asks for; `value` is already computed from the original content. */
@@ -49,7 +57,7 @@ function changeOf(request: ChangeRequest): Change {
   let place = "";
   for (const name of names) {
     above.push(place);
-    place += `/${pointerPart(name)}`;
+    place += `/${pointerToken(name)}`;
   }
   return { ...request, names, place, above };
 }

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { limits, type Problem } from "@countersign/contract";
 import { clipText } from "./clip-text.ts";
 import { Fault } from "./fault.ts";
+import { pointerToken } from "./json-patch.ts";
 
 const unstorable = /\0|\p{Surrogate}/u;
 
@@ -205,5 +206,5 @@ function isRough(value: number): boolean {
 
 /** A name as one part of a JSON Pointer (RFC 6901), cut where it is too long to be of help. */
 export function pointerPart(name: string): string {
-  return clipText(name, 200).replaceAll("~", "~0").replaceAll("/", "~1");
+  return pointerToken(clipText(name, 200));
 }

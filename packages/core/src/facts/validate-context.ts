@@ -14,6 +14,7 @@ import {
   type Warning,
 } from "@countersign/contract";
 import { clipText } from "../clip-text.ts";
+import { pointerToken } from "../json-patch.ts";
 import { suggestName } from "../policy/suggest-name.ts";
 import { parseIsoTimeUs, us_per_second } from "../time.ts";
 
@@ -276,7 +277,7 @@ function report(problems: Problem[], path: readonly string[], code: ProblemCode,
 const pointer_part_chars_max = 100;
 
 function pointer(path: readonly string[]): string {
-  return path.map((part) => `/${shortened(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return path.map((part) => `/${pointerToken(shortened(part))}`).join("");
 }
 
 function shortened(part: string): string {

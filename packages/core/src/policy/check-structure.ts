@@ -1,12 +1,12 @@
 import { factCategories, Intent, limits } from "@countersign/contract";
 import { peopleNamed, reviewerOf } from "../escalation-terms.ts";
-import { pointerNames } from "../json-patch.ts";
+import { pointerNames, pointerToken } from "../json-patch.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
 import type { MatchPatterns, ModifyStep, PolicyDocument } from "./document.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import type { Schema } from "./schema.ts";
 import { checkPart } from "./schema-check.ts";
-import { type PolicyDiagnostic, pointerToken, type SourceDocument, shown } from "./source.ts";
+import { type PolicyDiagnostic, type SourceDocument, shown } from "./source.ts";
 
 type Report = (path: string, code: string, message: string, help: string) => void;
 

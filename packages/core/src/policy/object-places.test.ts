@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { pointerToken } from "../json-patch.ts";
 import { readObject } from "./object-places.ts";
-import { pointerToken, readSource } from "./source.ts";
+import { readSource } from "./source.ts";
 
 /** Every path of a value, and one beside it that is not there. */
 function pathsOf(value: unknown, path = ""): string[] {

@@ -1,6 +1,7 @@
+import { pointerToken } from "../json-patch.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import type { Schema } from "./schema.ts";
-import { type PolicyDiagnostic, pointerToken, type SourceDocument, shown } from "./source.ts";
+import { type PolicyDiagnostic, type SourceDocument, shown } from "./source.ts";
 import { suggestName } from "./suggest-name.ts";
 
 /**

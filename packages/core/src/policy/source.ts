@@ -11,6 +11,7 @@ import {
   type YAMLError,
 } from "yaml";
 import { clipText } from "../clip-text.ts";
+import { pointerToken } from "../json-patch.ts";
 import { collectFindings } from "./findings.ts";
 
 /** One finding in a policy document, placed in its text. `path` is a JSON Pointer. Source: api.md §10. */
@@ -46,11 +47,6 @@ const depth_help = `At most ${depth_max} levels.`;
 /** A text between quotes, cut where it is long. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > 64 ? `${clipText(text, 64)}…` : text);
-}
-
-/** Escapes one name for a JSON Pointer. */
-export function pointerToken(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** A line and a column, both from 1. */
