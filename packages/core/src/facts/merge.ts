@@ -113,8 +113,12 @@ function ownValue(values: Readonly<Record<string, unknown>>, field: string): unk
 export function originOf(facts: MergedFacts, category: FactCategoryName, field: string): FactOrigin | null {
   const found = facts[category];
   if (found === undefined || isMissing(ownValue(found.values, field))) return null;
-  if (found.origins !== null && Object.hasOwn(found.origins, field)) return found.origins[field] ?? found.origin;
-  return found.origin;
+  return originIn(found, field);
+}
+
+/** The same for a field of a category that has it. */
+export function originIn({ origins, origin }: CategoryFacts, field: string): FactOrigin {
+  return (origins !== null && Object.hasOwn(origins, field) ? origins[field] : undefined) ?? origin;
 }
 
 /** One fact as an answer shows it; `path` is `category.field`. */

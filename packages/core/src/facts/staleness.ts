@@ -6,13 +6,13 @@ import {
   factMaxAgeSeconds,
 } from "@countersign/contract";
 import { us_per_second } from "../time.ts";
-import type { CategoryFacts, FactDocument, MergedFacts } from "./merge.ts";
-import { asOfUs, originOf } from "./merge.ts";
+import { asOfUs, type CategoryFacts, type FactDocument, type MergedFacts, originIn, originOf } from "./merge.ts";
 
 /** Maximum ages in seconds, keyed by category (`security`) or by single fact (`environmental.tls_version`). */
 export type MaxAgeSeconds = Readonly<Record<string, number>>;
 
 const hour_us = 3_600 * us_per_second;
+const [clock_category, clock_field = ""] = clockHourFact.split(".");
 
 /**
  * The age limits of one category, resolved over defaults, membrane and policy. Null: bound by nothing but the clock
@@ -41,7 +41,7 @@ export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): F
     for (const [path, seconds] of Object.entries(factMaxAgeSeconds)) {
       if (path.startsWith(`${category}.`)) fields.set(path.slice(category.length + 1), seconds * us_per_second);
     }
-    if (clockHourFact.startsWith(`${category}.`)) fields.set(clockHourFact.slice(category.length + 1), null);
+    if (category === clock_category) fields.set(clock_field, null);
     for (const layer of layers) {
       if (layer === undefined) continue;
       if (Object.hasOwn(layer, category)) {
@@ -92,7 +92,7 @@ function maxAgeUs(limits: CategoryLimits, field: string): number {
 }
 
 function isClockHour(category: FactCategoryName, field: string): boolean {
-  return field === "recipient_local_hour" && category === "environmental";
+  return field === clock_field && category === clock_category;
 }
 
 function hourEndUs(as_of_us: number): number {
@@ -114,7 +114,7 @@ export function isFresh(
     if (values === undefined) return true;
     const as_of_us = Math.min(asOfUs({ document, received_us }, category), received_us);
     if (limits.some((each) => now_us - as_of_us > each[category].least_us)) return false;
-    const hourly = category === "environmental" && Object.hasOwn(values, "recipient_local_hour");
+    const hourly = category === clock_category && Object.hasOwn(values, clock_field);
     return !hourly || now_us < hourEndUs(as_of_us);
   });
 }
@@ -186,7 +186,7 @@ function isSurelyFresh(
   now_us: number,
 ): boolean {
   if (found.origins !== null || now_us - found.origin.as_of_us > limits.least_us) return false;
-  return category !== "environmental" || !Object.hasOwn(found.values, "recipient_local_hour");
+  return category !== clock_category || !Object.hasOwn(found.values, clock_field);
 }
 
 function markStale(
@@ -201,8 +201,7 @@ function markStale(
   for (const field of Object.keys(found.values)) {
     const value = found.values[field];
     if (value === undefined) continue;
-    const origin = found.origins !== null && Object.hasOwn(found.origins, field) ? found.origins[field] : found.origin;
-    if (origin === undefined || !isStale(limits, category, field, origin.as_of_us, now_us)) continue;
+    if (!isStale(limits, category, field, originIn(found, field).as_of_us, now_us)) continue;
     marked ??= { ...raw };
     marked[field] = marker(`facts.${category}.${field}`, value === null ? "stale null" : "stale");
   }
