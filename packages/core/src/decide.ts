@@ -1,5 +1,5 @@
 import { hiddenTexts, type Reason, type Verdict } from "@countersign/contract";
-import type { Decided, DecideInput } from "./decision.ts";
+import { type Decided, type DecideInput, goesThrough } from "./decision.ts";
 import { mergeTerms } from "./escalation-terms.ts";
 import { fitReasons } from "./fit-reasons.ts";
 import { isLifted, type Judgement, judge, type MembraneVote, type Scenes, speaks } from "./judge.ts";
@@ -109,7 +109,7 @@ function shownContent(
 
 /** The policies that a block or an escalation rests on; null: on all, as an approval does. */
 function decidingPolicies(verdict: Verdict, votes: readonly PlacedVote[]): ReadonlySet<PlacedPolicy> | null {
-  if (verdict === "approve" || verdict === "approve_modified") return null;
+  if (goesThrough(verdict)) return null;
   const deciding = new Set<PlacedPolicy>();
   for (const { placed, vote } of votes) if (vote.effect === verdict) deciding.add(placed);
   return deciding.size > 0 ? deciding : null;

@@ -100,6 +100,11 @@ export const risk_threshold_name = "membrane.risk_threshold";
 /** The verdicts by how strict they are, the mildest 0. */
 export const strictness: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
 
+/** Whether an action is let through by this verdict, as it is or modified. */
+export function goesThrough(verdict: Verdict): boolean {
+  return verdict === "approve" || verdict === "approve_modified";
+}
+
 /**
  * The stricter of two verdicts: block, then escalate, then approve_modified, then approve. Source: policies.md §3 rule
  * 2.

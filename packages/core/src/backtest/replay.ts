@@ -1,6 +1,6 @@
 import type { PipelineMode, Reason, Verdict } from "@countersign/contract";
 import { inWords } from "../decide.ts";
-import type { DecidableIntent, DecideInput, MembraneSettings } from "../decision.ts";
+import { type DecidableIntent, type DecideInput, goesThrough, type MembraneSettings } from "../decision.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 import { type Judgement, judge, type Said, saidBy } from "../judge.ts";
 import type { PolicySet } from "../policy-set.ts";
@@ -33,11 +33,11 @@ export function replayIntent(
   const { intent, attested, facts, mode, now_us, lifts } = recorded;
   const input = { intent, attested, facts, mode, now_us, ...by };
   const first = judge(input);
-  if (lifts === null || goesThrough(first)) return replayed(input, first);
+  if (lifts === null || goesThrough(first.verdict)) return replayed(input, first);
   // An override is spent only on what it lets through.
   const again = { ...input, overrides: lifts };
   const lifted = judge(again);
-  return goesThrough(lifted) ? replayed(again, lifted) : replayed(input, first);
+  return goesThrough(lifted.verdict) ? replayed(again, lifted) : replayed(input, first);
 }
 
 function replayed(input: DecideInput, judgement: Judgement): ReplayedDecision {
@@ -60,8 +60,4 @@ function replayed(input: DecideInput, judgement: Judgement): ReplayedDecision {
 
 function hides({ round, modified }: Judgement): boolean {
   return [round, modified?.round].some((each) => each?.votes.some(({ vote }) => vote.policy.hides.length > 0));
-}
-
-function goesThrough({ verdict }: Judgement): boolean {
-  return verdict === "approve" || verdict === "approve_modified";
 }

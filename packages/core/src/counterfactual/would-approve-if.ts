@@ -1,7 +1,7 @@
 import type { ApprovalChange, Reason } from "@countersign/contract";
 import { decidedAction } from "../action.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import { type Decided, type DecideInput, risk_threshold_name } from "../decision.ts";
+import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../decision.ts";
 import { freshUntilUs } from "../facts/staleness.ts";
 import { nothing, valueAt } from "../json-patch.ts";
 import { judge } from "../judge.ts";
@@ -81,7 +81,7 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
     const changed = changedWithin(trial, set);
     if (changed === null) return false;
     const { verdict } = judge(changed);
-    return (verdict === "approve" || verdict === "approve_modified") && (trial.budget?.left ?? 0) >= 0;
+    return goesThrough(verdict) && (trial.budget?.left ?? 0) >= 0;
   };
   const isSpent = (): boolean => left <= 0 || (trial.budget?.left ?? 0) < 0;
   for (const set of sets) {

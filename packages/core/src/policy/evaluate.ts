@@ -28,7 +28,7 @@ export interface View {
   readonly evaluation: EvaluationContext;
 }
 
-/** One action to evaluate policies on, with its two views of the facts and the budget that all policies share. */
+/** One action to evaluate policies on, with its views of the facts and the budget that all policies share. */
 export interface Scene {
   /** Stale facts are unknown. */
   readonly fresh: View;
@@ -41,12 +41,6 @@ export interface Scene {
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
 }
 
-/**
- * What evaluating one policy came to. `applies` is false when its `when` is definitely false: then `require` was not
- * looked at.
- */
-export type RuleState = "not_applicable" | "quiet" | "fired" | "unknown";
-
 /** A policy that fired, or that could not be evaluated. */
 export interface Finding {
   readonly policy: CompiledPolicy;
@@ -58,7 +52,10 @@ export interface Finding {
 const quiet = Object.freeze({ state: "quiet" });
 const notApplicable = Object.freeze({ state: "not_applicable" });
 
-/** The outcome of one policy: a finding, or one of two constants that say there is none. */
+/**
+ * The outcome of one policy: a finding, or one of two constants that say there is none; `not_applicable`: its `when` is
+ * definitely false, and `require` was not looked at.
+ */
 export type RuleOutcome = Finding | { readonly state: "quiet" | "not_applicable" };
 
 /**

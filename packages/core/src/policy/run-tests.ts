@@ -1,4 +1,4 @@
-import type { FactCategoryName } from "@countersign/contract";
+import { type FactCategoryName, limits } from "@countersign/contract";
 import { canonicalJson } from "../canonical-json.ts";
 import { decide } from "../decide.ts";
 import type { DecidableIntent, Decided, MembraneSettings } from "../decision.ts";
@@ -25,7 +25,12 @@ export const plain_membrane: MembraneSettings = {
   thresholds: { escalate_at: null, block_at: null },
   action_catalogue: [],
   facts_max_age: {},
-  escalation: { timeout_seconds: 14_400, on_timeout: "block", reviewers: [], quorum: 1 },
+  escalation: {
+    timeout_seconds: limits.escalation_timeout_seconds_default,
+    on_timeout: "block",
+    reviewers: [],
+    quorum: 1,
+  },
 };
 
 /**

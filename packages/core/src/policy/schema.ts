@@ -1,4 +1,5 @@
-import { limits } from "@countersign/contract";
+import { factCategoryNames, limits } from "@countersign/contract";
+
 /**
  * The JSON Schema of the policy document: published as it stands, and the table that the reader checks against. Only
  * the keywords that `schema-check.ts` knows are used. Every field has a description: it is the help line of a
@@ -123,14 +124,19 @@ const escalation: Schema = {
       description: "role:<role> or user:<id>",
       type: "array",
       minItems: 1,
-      maxItems: 50,
+      maxItems: limits.escalation_reviewers_max,
       items: {
         description: "role:admin, role:operator, role:reviewer or user:<id>",
         type: "string",
         pattern: "^(role:(admin|operator|reviewer)|user:(usr|key)_[A-Za-z0-9]{1,64})$",
       },
     },
-    quorum: { description: "how many different people must approve", type: "integer", minimum: 1, maximum: 10 },
+    quorum: {
+      description: "how many different people must approve",
+      type: "integer",
+      minimum: 1,
+      maximum: limits.escalation_quorum_max,
+    },
     timeout: duration("a duration such as 30m, 4h or 2d, 30d at most"),
     on_timeout: { description: "block or approve", type: "string", enum: ["block", "approve"] },
   },
@@ -217,7 +223,7 @@ const spec: Schema = {
       maxProperties: 100,
       propertyNames: {
         description: "a category (security) or one of its facts (security.siem_ref)",
-        pattern: "^(environmental|entity_state|regulatory|organizational|identity|security)(\\.[a-z][a-z0-9_]{0,63})?$",
+        pattern: `^(${factCategoryNames.join("|")})(\\.[a-z][a-z0-9_]{0,63})?$`,
       },
       additionalProperties: duration("a duration such as 30s, 15m, 24h or 7d"),
     },

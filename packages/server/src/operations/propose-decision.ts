@@ -10,6 +10,7 @@ import {
   Fault,
   faultAt,
   formatTimestampUs,
+  goesThrough,
   mergeFacts,
   normalizeContext,
   parseTimestampUs,
@@ -66,7 +67,7 @@ export async function proposeDecision(
     attested: attests(caller),
   };
   const first = decide(input);
-  const fingerprint = isApproved(first)
+  const fingerprint = goesThrough(first.content.verdict)
     ? null
     : actionFingerprint({
         org_id: caller.org_id,
@@ -167,13 +168,9 @@ async function overridden(
   const ready = await runtime.db.tenant(org_id, (query) => readReadyOverrides(query, org_id, fingerprint, mode));
   for (const { override_id, lifts } of ready) {
     const lifted = decide({ ...input, overrides: lifts });
-    if (isApproved(lifted)) return { decided: lifted, override_id };
+    if (goesThrough(lifted.content.verdict)) return { decided: lifted, override_id };
   }
   return { decided, override_id: null };
-}
-
-function isApproved({ content: { verdict } }: Decided): boolean {
-  return verdict === "approve" || verdict === "approve_modified";
 }
 
 function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingMembrane {
