@@ -187,6 +187,13 @@ test("waitForOutcome gives up after five minutes also where each refusal asks fo
   expect(waits).toEqual(Array(5).fill(60_000));
 });
 
+test("waitForOutcome gives up also where each refusal asks for no pause", async () => {
+  const refusals = Array(2_000).fill(refusal(503, "unavailable", { "retry-after": "0" }));
+  const { client, waits } = await serve(...refusals, json(200, { decision: { status: "final" } }));
+  await expect(client.waitForOutcome("int_1")).rejects.toThrow(ApiError);
+  expect(Math.min(...waits)).toBe(250);
+});
+
 test("waitForOutcome gives up after some five minutes also where nothing is answered, not even that there is no answer", async () => {
   vi.useFakeTimers();
   try {

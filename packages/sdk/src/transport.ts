@@ -226,7 +226,8 @@ function secondsToWait(error: ApiError, repeatable: boolean, retry: number): num
   const nothingStored = error.status === 429 || error.code === "overloaded";
   const outage = [502, 503, 504].includes(error.status);
   if (!nothingStored && !(outage && repeatable)) return null;
-  return error.retry_after_seconds ?? backoffSeconds(retry);
+  // Also in place of 0: whoever goes on over outages would do so without a pause, for ever.
+  return error.retry_after_seconds || backoffSeconds(retry);
 }
 
 /** For so long altogether a call waits that goes on over outages. */
