@@ -1,13 +1,5 @@
 /** A person's vote on a held action. Source: api.md §6. */
-import {
-  type Decision,
-  type Escalation,
-  hiddenTexts,
-  type Reviewer,
-  type RulingInput,
-  roleMeets,
-  roleNames,
-} from "@countersign/contract";
+import { type Decision, type Escalation, hiddenTexts, type Reviewer, type RulingInput } from "@countersign/contract";
 import {
   applyPatch,
   canonicalJson,
@@ -33,7 +25,7 @@ import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import { changeEscalation, demandCurrent, demandInForce, rulingOf, withCurrentCaller } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
-import { identityOf, isOwn } from "./identity.ts";
+import { identityOf, isAmong, isOwn } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 import { shownRemark, withheldInChange, withheldTexts } from "./shown-remark.ts";
@@ -120,12 +112,7 @@ async function demandReviewer(
   caller: Caller,
   person: string,
 ): Promise<void> {
-  const fits = ({ type, id }: Reviewer): boolean => {
-    if (type === "user") return id === person;
-    const role = roleNames.find((name) => name === id);
-    return role !== undefined && roleMeets(caller.role, [role]);
-  };
-  if (reviewers.length === 0 || reviewers.some(fits)) return;
+  if (isAmong(reviewers, person, caller.role)) return;
   const named = reviewers.map(({ id }) => id);
   if (await isRotationOf(query, caller.org_id, named, caller.lineage_id)) return;
   throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");

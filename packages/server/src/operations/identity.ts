@@ -1,5 +1,5 @@
 /** Which person stands behind a key: what distinct people and self-review are told by. Source: api.md §6. */
-import { idPrefixes } from "@countersign/contract";
+import { idPrefixes, type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
 import type { Query } from "../ports.ts";
 import { readMakers } from "../store/keys.ts";
 import { openModeActor } from "./caller.ts";
@@ -25,4 +25,11 @@ export async function identityOf(query: Query, org_id: string, lineage_id: strin
 /** Whether a review is the reviewer's own: the submitter is the same person, or its key descends from the reviewer's. */
 export function isOwn(reviewer: Identity, submitter: Identity): boolean {
   return reviewer.person === submitter.person || submitter.makers.has(reviewer.self);
+}
+
+/** Whether a person of this role is one of these reviewers: named, or by a role that is; where nobody is named, everybody is. */
+export function isAmong(reviewers: readonly Reviewer[], person: string, role: Role): boolean {
+  const fits = ({ type, id }: Reviewer): boolean =>
+    type === "user" ? id === person : roleNames.some((name) => name === id && roleMeets(role, [name]));
+  return reviewers.length === 0 || reviewers.some(fits);
 }

@@ -1,6 +1,6 @@
-import { type Role, roleMeets } from "@countersign/contract";
+import { roleMeets } from "@countersign/contract";
 import { readNotified, takeUntold, type UntoldEscalation } from "../store/mails.ts";
-import { identityOf } from "./identity.ts";
+import { identityOf, isAmong } from "./identity.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -22,8 +22,9 @@ export async function tellReviewers(runtime: Runtime): Promise<boolean> {
       for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
         makers.set(lineage_id, (await identityOf(query, org_id, lineage_id)).makers);
       for (const { user_id, email, role } of await readNotified(query, org_id)) {
+        if (!roleMeets(role, ["reviewer"])) continue;
         const others = escalations.filter(({ lineage_id }) => !makers.get(lineage_id)?.has(user_id));
-        const theirs = others.filter(({ record }) => isFor(record.reviewers, user_id, role as Role));
+        const theirs = others.filter(({ record }) => isAmong(record.reviewers, user_id, role));
         if (theirs.length === 0) continue;
         const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record }) => ({
           escalation_id,
@@ -40,13 +41,6 @@ export async function tellReviewers(runtime: Runtime): Promise<boolean> {
   });
   if (written > 0) runtime.mails.poke();
   return taken === at_once_max;
-}
-
-/** Whether a person may decide it: who is named, of those who may decide at all; where nobody is named, all of them. */
-function isFor(reviewers: UntoldEscalation["record"]["reviewers"], user_id: string, role: Role): boolean {
-  if (!roleMeets(role, ["reviewer"])) return false;
-  if (reviewers.length === 0) return true;
-  return reviewers.some(({ type, id }) => (type === "user" ? id === user_id : roleMeets(role, [id as Role])));
 }
 
 function grouped(untold: readonly UntoldEscalation[]): Map<string, UntoldEscalation[]> {

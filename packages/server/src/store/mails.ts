@@ -2,6 +2,7 @@
  * SQL for mails on their way. What they say is sealed, because they carry links that sign people in. When they are due is told
  * by the database's clock alone: by those of the nodes one that is ahead would send what another one is sending.
  */
+import type { Reviewer, Role } from "@countersign/contract";
 import type { Query } from "../ports.ts";
 
 /** A mail to write. */
@@ -83,7 +84,7 @@ export interface UntoldEscalation {
   readonly record: {
     readonly agent_id: string;
     readonly action: { readonly type: string };
-    readonly reviewers: readonly { readonly type: "user" | "role"; readonly id: string }[];
+    readonly reviewers: readonly Reviewer[];
     readonly expires_at: string;
   };
 }
@@ -112,6 +113,6 @@ export async function markUntold(query: Query, org_id: string, escalation_id: st
 export function readNotified(
   query: Query,
   org_id: string,
-): Promise<{ readonly user_id: string; readonly email: string; readonly role: string }[]> {
+): Promise<{ readonly user_id: string; readonly email: string; readonly role: Role }[]> {
   return query("select user_id, email, role from people where org_id = $1 and notify limit 1000", [org_id]);
 }
