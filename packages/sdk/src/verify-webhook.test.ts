@@ -66,12 +66,23 @@ describe("verifyWebhook", () => {
     await expect(refused).rejects.toThrow("before any parsing");
   });
 
+  test("takes several secrets while one takes the place of another, and refuses what fits none of them", async () => {
+    for (const secrets of [
+      [secret, "whsec_other"],
+      ["whsec_other", secret],
+    ])
+      await expect(verifyWebhook(body, headers, secrets)).resolves.toMatchObject({ repeated: false });
+    for (const secrets of [[], ["", "whsec_other"]])
+      await expect(verifyWebhook(body, headers, secrets)).rejects.toMatchObject({ reason: "bad_signature" });
+  });
+
   test("refuses an empty secret: everybody knows it", async () => {
     const forged = {
       ...headers,
       "X-Service-Signature": `sha256=${createHmac("sha256", "").update(body).digest("hex")}`,
     };
-    await expect(verifyWebhook(body, forged, "")).rejects.toMatchObject({ reason: "bad_signature" });
+    for (const empty of ["", [""]])
+      await expect(verifyWebhook(body, forged, empty)).rejects.toMatchObject({ reason: "bad_signature" });
   });
 
   test("asks the replay guard for genuine deliveries only, and says what it answers", async () => {

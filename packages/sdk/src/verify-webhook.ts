@@ -37,13 +37,14 @@ type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefin
 
 /**
  * Verifies a delivery. `rawBody` is the body as it arrived, before any parsing: parsed and written again it has another
- * signature. `secret` is the whole `whsec_…` text. The comparison takes the same time whatever differs.
+ * signature. `secret` is the whole `whsec_…` text; several while one takes the place of another. The comparison takes the same
+ * time whatever differs.
  * Throws `WebhookRejected`; only then ask `seen`, so that nobody can fill your memory with invented ids.
  */
 export async function verifyWebhook(
   rawBody: string | Uint8Array | ArrayBuffer,
   headers: Headers | HeaderRecord,
-  secret: string,
+  secret: string | readonly string[],
   { seen = () => false }: VerifyOptions = {},
 ): Promise<VerifiedWebhook> {
   const delivery_id = headerOf(headers, "x-service-delivery");
@@ -62,7 +63,10 @@ export async function verifyWebhook(
   const encoder = new TextEncoder();
   const body = typeof rawBody === "string" ? encoder.encode(rawBody) : new Uint8Array(rawBody);
   const hex = /^sha256=([0-9a-f]{64})$/.exec(signature)?.[1];
-  if (hex === undefined || secret === "" || !(await isSigned(body, hex, encoder.encode(secret)))) {
+  const secrets = (typeof secret === "string" ? [secret] : secret).filter((each) => each !== "");
+  const fits =
+    hex === undefined ? [] : await Promise.all(secrets.map((each) => isSigned(body, hex, encoder.encode(each))));
+  if (!fits.includes(true)) {
     throw new WebhookRejected("bad_signature", "the signature does not fit the body and the secret");
   }
   const event = parsed(body);
