@@ -27,7 +27,7 @@ inBrowser("a review in other hands", () => {
     await dialog.getByText("This has been handed to others meanwhile").waitFor();
     expect(await dialog.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
     await page.keyboard.press("Escape");
-    await page.getByText(`In other hands: ${cleo.user_id} decides.`).waitFor();
+    await page.getByText(`In other hands: ${cleo.email} decides.`).waitFor();
     expect(await page.locator(".rulebar button").count()).toBe(0);
     await page.keyboard.press("a");
     expect(await dialog.count()).toBe(0);
@@ -71,6 +71,46 @@ inBrowser("a review in other hands", () => {
       ),
     );
     expect(await Promise.all(statuses)).toEqual(["decided", "pending", "decided"]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("is handed to people who are chosen by their addresses; nobody has to know an id", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedLive(console_.url);
+    const finn = await console_.join(seeded.admin, "finn@example.com", "reviewer");
+    const gus = await console_.join(seeded.admin, "gus@example.com", "operator");
+    await console_.join(seeded.admin, "hal@example.com", "auditor");
+    const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
+    const path = `/escalations/${raised.decision.escalation_id}`;
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    await page.goto(path);
+    await page.getByRole("button", { name: "Reassign" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Who decides").selectOption("Certain people");
+    await dialog.getByLabel(finn.email).check();
+    expect(await dialog.getByLabel("hal@example.com").count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByLabel(gus.email).check();
+    await dialog.getByLabel(finn.email).uncheck();
+    expect(await dialog.getByRole("button", { name: "Hand over" }).isEnabled()).toBe(true);
+    await dialog.getByLabel(gus.email).uncheck();
+    expect(await dialog.getByRole("button", { name: "Hand over" }).isDisabled()).toBe(true);
+    await dialog.getByLabel(gus.email).check();
+    await dialog.getByLabel(finn.email).check();
+    await dialog.getByRole("button", { name: "Hand over" }).click();
+    await page.getByText(`Decided by: ${gus.email}, ${finn.email}.`).waitFor();
+    const { escalation } = await api<{ escalation: { reviewers: object } }>(
+      console_.url,
+      seeded.admin,
+      "GET",
+      `/v1${path}`,
+    );
+    expect(escalation.reviewers).toEqual([
+      { type: "user", id: gus.user_id },
+      { type: "user", id: finn.user_id },
+    ]);
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -62,11 +62,6 @@ export function useInHands(): (escalation: Escalation) => boolean {
   return ({ reviewers }) => reviewers.length === 0 || reviewers.some(fits);
 }
 
-/** Who decides, in words. */
-export function reviewersText(reviewers: readonly Reviewer[]): string {
-  return reviewers.map(({ type, id }) => (type === "role" ? `every ${id}` : id)).join(", ") || "every reviewer";
-}
-
 /** How many decided escalations of an agent are looked through for similar ones. */
 export const similar_among = 100;
 

@@ -11,9 +11,9 @@ import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
-import { Who } from "../parts/who.tsx";
+import { InOtherHands, Reviewers, Who } from "../parts/who.tsx";
 import { CaseLine, ChangesOf, Ending } from "./case.tsx";
-import { reviewersText, similar_among, useEscalation, useInHands, useIntent, useSimilar } from "./escalation-data.ts";
+import { similar_among, useEscalation, useInHands, useIntent, useSimilar } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
 
@@ -183,7 +183,9 @@ function Detail({
               </button>
             </>
           ) : (
-            <p className="small">{`In other hands: ${reviewersText(escalation.reviewers)} decides.`}</p>
+            <p className="small">
+              <InOtherHands reviewers={escalation.reviewers} />
+            </p>
           )}
           {operates && (
             <span className="others">
@@ -223,7 +225,8 @@ function Votes({ escalation, content }: { readonly escalation: Escalation; reado
         </div>
       )}
       <p className="small muted">
-        {`${quorum.approvals} of ${quorum.required} approvals given. Decided by: ${reviewersText(reviewers)}.`}
+        {`${quorum.approvals} of ${quorum.required} approvals given. Decided by: `}
+        <Reviewers reviewers={reviewers} />.
       </p>
       {votes.map((vote) => (
         <div key={`${vote.reviewer} ${vote.at}`} className="reason">

@@ -12,7 +12,8 @@ import { TextArea } from "../parts/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { TimeLeft } from "../parts/time.tsx";
 import { Deed } from "../parts/wants.tsx";
-import { type Group, reviewersText, useDifferences, useInHands } from "./escalation-data.ts";
+import { InOtherHands } from "../parts/who.tsx";
+import { type Group, useDifferences, useInHands } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
 import type { Apart } from "./what-differs.ts";
 
@@ -248,7 +249,9 @@ function Member({
         </Link>
       </span>
       {!mine && (
-        <span className="small">{`In other hands: ${reviewersText(escalation.reviewers)} decides. It is left out.`}</span>
+        <span className="small">
+          <InOtherHands reviewers={escalation.reviewers} /> It is left out.
+        </span>
       )}
       {fixed && mine && <ItemState item={item} chosen={chosen} />}
     </li>

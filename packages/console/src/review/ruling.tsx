@@ -7,13 +7,15 @@ import { adviceOn } from "../api/advice.ts";
 import { useDraft } from "../api/draft.ts";
 import { useClient } from "../api/session.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { SelectField, TextArea, TextField } from "../parts/field.tsx";
+import { TextArea } from "../parts/field.tsx";
 import { type PatchStep, patchBetween } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { editableJson } from "../parts/visible-text.ts";
+import { Reviewers } from "../parts/who.tsx";
 import { CaseLine, type Changes, ChangesOf, Ending } from "./case.tsx";
-import { reviewersText, useInHands } from "./escalation-data.ts";
+import { useInHands } from "./escalation-data.ts";
+import { everyReviewer, WhoDecides } from "./who-decides.tsx";
 
 /** What the reviewer is about to do. */
 export type Act = "approve" | "approve_same" | "approve_modified" | "block" | "cancel" | "reassign";
@@ -183,7 +185,7 @@ function RulingDialog(
           <div className="banner warn" role="status">
             <div>
               <strong>This has been handed to others meanwhile</strong>
-              {`Decided by: ${reviewersText(escalation.reviewers)}.`}
+              Decided by: <Reviewers reviewers={escalation.reviewers} />.
             </div>
           </div>
         )}
@@ -281,15 +283,7 @@ function CancelDialog(props: ActProps) {
 
 function ReassignDialog(props: ActProps) {
   const client = useClient();
-  const [role, setRole] = useState("reviewer");
-  const [person, setPerson] = useState("");
-  const reviewers: Reviewer[] =
-    role === "user"
-      ? person
-          .split(/[\s,]+/)
-          .filter((id) => id !== "")
-          .map((id) => ({ type: "user", id }))
-      : [{ type: "role", id: role }];
+  const [reviewers, setReviewers] = useState<readonly Reviewer[]>(everyReviewer);
   return (
     <ReasonDialog
       {...props}
@@ -298,29 +292,12 @@ function ReassignDialog(props: ActProps) {
       button="Hand over"
       tone="primary"
       ready={reviewers.length > 0}
-      perform={(reason) => client.reassignEscalation(props.escalation.escalation_id, { reviewers, ...reason })}
+      perform={(reason) =>
+        client.reassignEscalation(props.escalation.escalation_id, { reviewers: [...reviewers], ...reason })
+      }
       said="Reassigned"
     >
-      <SelectField
-        label="Who decides"
-        value={role}
-        onChange={(event) => setRole(event.target.value)}
-        options={[
-          ["reviewer", "Every reviewer"],
-          ["operator", "Operators"],
-          ["admin", "Admins"],
-          ["user", "Certain people"],
-        ]}
-      />
-      {role === "user" && (
-        <TextField
-          label="Their ids"
-          hint="usr_…, separated by commas; see People"
-          value={person}
-          onChange={(event) => setPerson(event.target.value)}
-          required
-        />
-      )}
+      <WhoDecides onChoose={setReviewers} />
     </ReasonDialog>
   );
 }

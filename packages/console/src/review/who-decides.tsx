@@ -1,0 +1,86 @@
+/** Whom a review is handed to: everybody of a role, or certain people and keys. */
+import { type Reviewer, roleMeets } from "@countersign/contract";
+import { useState } from "react";
+import { Data } from "../parts/data.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { Loaded } from "../parts/states.tsx";
+import { useEverybody } from "../parts/who.tsx";
+
+/** What is chosen before anybody chooses. */
+export const everyReviewer: readonly Reviewer[] = [{ type: "role", id: "reviewer" }];
+
+/** `onChoose` gets what stands there after each change; nobody, while no person and no key is named. */
+export function WhoDecides({ onChoose }: { readonly onChoose: (reviewers: readonly Reviewer[]) => void }) {
+  const [role, setRole] = useState("reviewer");
+  const [people, setPeople] = useState<ReadonlySet<string>>(new Set());
+  const [keys, setKeys] = useState("");
+  const certain = (chosen: ReadonlySet<string>, ids: string): Reviewer[] =>
+    [...chosen, ...ids.split(/[\s,]+/).filter((id) => id !== "")].map((id) => ({ type: "user", id }));
+  const toggle = (user_id: string) => {
+    const chosen = new Set(people);
+    if (!chosen.delete(user_id)) chosen.add(user_id);
+    setPeople(chosen);
+    onChoose(certain(chosen, keys));
+  };
+  return (
+    <>
+      <SelectField
+        label="Who decides"
+        value={role}
+        onChange={({ target: { value } }) => {
+          setRole(value);
+          onChoose(value === "certain" ? certain(people, keys) : [{ type: "role", id: value }]);
+        }}
+        options={[
+          ["reviewer", "Every reviewer"],
+          ["operator", "Operators"],
+          ["admin", "Admins"],
+          ["certain", "Certain people"],
+        ]}
+      />
+      {role === "certain" && (
+        <>
+          <People chosen={people} onToggle={toggle} />
+          <TextField
+            label="API keys, by id (optional)"
+            hint="key_…, separated by commas"
+            value={keys}
+            onChange={({ target: { value } }) => {
+              setKeys(value);
+              onChoose(certain(people, value));
+            }}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function People({
+  chosen,
+  onToggle,
+}: {
+  readonly chosen: ReadonlySet<string>;
+  readonly onToggle: (user_id: string) => void;
+}) {
+  const query = useEverybody(true);
+  return (
+    <fieldset className="stack tight">
+      <legend className="small muted">People</legend>
+      <Loaded query={query} what="the people">
+        {(everybody) => {
+          const able = [...everybody.values()].filter(({ role }) => roleMeets(role, ["reviewer"]));
+          if (able.length === 0) return <p className="small">Nobody here may decide: invite somebody first.</p>;
+          return able.map(({ user_id, email, role }) => (
+            <label key={user_id} className="check small">
+              <input type="checkbox" checked={chosen.has(user_id)} onChange={() => onToggle(user_id)} />
+              <span>
+                <Data text={email} /> <span className="muted">{role}</span>
+              </span>
+            </label>
+          ));
+        }}
+      </Loaded>
+    </fieldset>
+  );
+}
