@@ -134,7 +134,7 @@ export function openedEscalation(
     agent_id: decision.agent_id,
     pipeline_mode: decision.pipeline_mode,
     status: "pending",
-    reason: clipText(decision.reasons.map((reason) => reason.message).join(" "), 4_000),
+    reason: clipText(oneText(decision.reasons.map(({ message }) => message)), 4_000),
     risk_score: decision.risk_score,
     reviewers,
     quorum: { required: terms.quorum, approvals: 0, rejections: 0 },
@@ -158,4 +158,11 @@ export function openedEscalation(
     record: JSON.stringify(record),
     expires_at,
   };
+}
+
+/** Messages one after another; where one has no mark at its end, a full stop parts it from the next. */
+function oneText(messages: readonly string[]): string {
+  return messages
+    .map((text, at) => (at < messages.length - 1 && !/\p{P}\s*$/u.test(text) ? `${text}.` : text))
+    .join(" ");
 }
