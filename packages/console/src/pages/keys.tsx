@@ -102,6 +102,12 @@ export function KeysPage() {
           onClose={() => setAsked(null)}
         >
           <p>
+            <strong>
+              <Data text={asked.key.name ?? "unnamed"} />
+            </strong>{" "}
+            <span className="mono small muted">{asked.key.key_id}</span>
+          </p>
+          <p>
             {asked.act === "revoke"
               ? asked.key.key_id === caller?.id
                 ? "This is the key you are using: you will be signed out."

@@ -103,9 +103,9 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
       <dl className="pairs">
         <dt>When no rule fires</dt>
         <dd>{membrane.default_verdict}</dd>
-        <dt>Review</dt>
+        <dt>Review by risk alone</dt>
         <dd>{share(membrane.thresholds.escalate_at)}</dd>
-        <dt>Block</dt>
+        <dt>Block by risk alone</dt>
         <dd>{share(membrane.thresholds.block_at)}</dd>
         <dt>Packs</dt>
         <dd>{membrane.packs.length === 0 ? "none" : <Data text={membrane.packs.join(", ")} />}</dd>
@@ -129,9 +129,13 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
           onClose={() => setAsked(null)}
         >
           <p>
+            {"Membrane "}
+            <strong>
+              <Data text={membrane.name} />
+            </strong>
             {asked === "shadow"
-              ? "Agents go on whatever the verdict. Reviews that are open stay open."
-              : "Blocked actions are refused and escalated ones wait for a person. Look at the report below first."}
+              ? ": agents go on whatever the verdict. Reviews that are open stay open."
+              : ": blocked actions are refused and escalated ones wait for a person. Look first at what it would have held."}
           </p>
         </Confirm>
       )}
@@ -303,7 +307,7 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
           <legend className="small muted">Packs</legend>
           <Loaded query={packs} what="the packs">
             {(all) => (
-              <div className="grid-3">
+              <div className="grid-2">
                 {all.map((pack) => (
                   <label key={pack.name} className="check small">
                     <input
@@ -312,7 +316,9 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
                       value={pack.name}
                       defaultChecked={membrane?.packs.includes(pack.name) ?? false}
                     />
-                    {pack.name}
+                    <span>
+                      {pack.name} <span className="muted">{pack.title}</span>
+                    </span>
                   </label>
                 ))}
               </div>

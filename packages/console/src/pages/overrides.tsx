@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
-import { Data } from "../parts/data.tsx";
+import { Data, Given } from "../parts/data.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -93,7 +93,7 @@ export function OverridesPage() {
                   <td>
                     <Approvers override={row} />
                   </td>
-                  <td>{row.expires_at === null ? "–" : <Time at={row.expires_at} />}</td>
+                  <td>{row.status === "active" && row.expires_at !== null ? <Time at={row.expires_at} /> : "–"}</td>
                   <td>
                     {may && (row.status === "active" || row.status === "pending_second") && (
                       <button type="button" className="button small" onClick={() => setAsked(row)}>
@@ -116,7 +116,12 @@ export function OverridesPage() {
           onConfirm={() => revoke.mutate(asked)}
           onClose={() => setAsked(null)}
         >
-          <p>The agent’s next try is blocked again.</p>
+          <p>
+            {"The next try of "}
+            <Given text={asked.agent_id} chars_max={60} more={false} />
+            {" is blocked again. The reason it was approved: "}
+            <Data text={asked.reason} chars_max={300} more={false} />
+          </p>
         </Confirm>
       )}
     </>
