@@ -2,8 +2,8 @@
 import { type AuditType, auditTypes, type OrgAuditRecord } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
+import { auditNote, auditWord } from "../parts/audit-words.ts";
 import { Data } from "../parts/data.tsx";
-import { auditWord } from "../parts/decision-parts.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { ListTable } from "../parts/list-table.tsx";
@@ -11,6 +11,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
 import { ExactTime } from "../parts/time.tsx";
+import { Who } from "../parts/who.tsx";
 import { useFilters } from "../shell/filters.ts";
 
 const actor_chars_max = 128;
@@ -75,8 +76,11 @@ function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
           <td>
             <ExactTime at={row.at} />
           </td>
-          <td>{auditWord(row.type)}</td>
-          <td className="mono small">{row.actor.id === null ? "the service" : <Data text={row.actor.id} />}</td>
+          <td>
+            {auditWord(row.type)}
+            <Note row={row} />
+          </td>
+          <td>{row.actor.id === null ? "the service" : <Who id={row.actor.id} />}</td>
           <td>
             {row.intent_id !== null && (
               <Link className="small" to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
@@ -92,5 +96,15 @@ function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
         </tr>
       ))}
     </ListTable>
+  );
+}
+
+function Note({ row }: { readonly row: OrgAuditRecord }) {
+  const note = auditNote(row);
+  if (note === null) return null;
+  return (
+    <div className="small muted">
+      <Data text={note} chars_max={200} more={false} />
+    </div>
   );
 }

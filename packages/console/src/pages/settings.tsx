@@ -7,6 +7,7 @@ import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Who } from "../parts/who.tsx";
 import { TestIntent } from "./welcome.tsx";
 
 const roleMeanings: Readonly<Record<string, string>> = {
@@ -41,6 +42,12 @@ export function SettingsPage() {
               : caller.type === "key"
                 ? "an API key"
                 : "a session"}
+            {caller.id?.startsWith("usr_") && (
+              <>
+                {" of "}
+                <Who id={caller.id} />
+              </>
+            )}
             {caller.id !== null && <span className="mono small muted">{` ${caller.id}`}</span>}
           </dd>
           <dt>Role</dt>

@@ -3,7 +3,8 @@ import type { AuditRecord, Decision, UsedFacts } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useReads } from "../api/session.tsx";
 import { useNow } from "../browser/clock.ts";
-import { Badge, verdictWord } from "./badge.tsx";
+import { auditNote, auditWord } from "./audit-words.ts";
+import { Badge } from "./badge.tsx";
 import { Data } from "./data.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Wide } from "./scrolls.tsx";
@@ -231,39 +232,6 @@ export function Payload({ decision, content }: { readonly decision: Decision; re
       <JsonDiff before={content} after={decision.modified_content} label="Changes to the parameters" />
     </div>
   );
-}
-
-const auditWords: Partial<Record<AuditRecord["type"], string>> = {
-  submitted: "Submitted by the agent",
-  decided: "Decided",
-  escalated: "Waits for review",
-  voted: "A reviewer voted",
-  reassigned: "Handed to other reviewers",
-  reviewed: "Decided by review",
-  timed_out: "Time ran out",
-  cancelled: "Review cancelled",
-  overridden: "Approved by a person",
-  override_spent: "Passed by an override",
-  override_revoked: "Override withdrawn",
-  delivered: "Webhook delivered",
-  delivery_failed: "Webhook failed three times",
-  observed: "The agent reported",
-};
-
-export function auditWord(type: AuditRecord["type"]): string {
-  const words = auditWords[type] ?? type.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-/** What the row adds in words; the rest is in its data. */
-function auditNote({ type, data }: AuditRecord): string | null {
-  const text = (name: string) => (typeof data[name] === "string" ? data[name] : null);
-  if (type === "decided" || type === "reviewed" || type === "voted") {
-    const verdict = text("verdict") ?? text("outcome");
-    const word = verdict === null ? null : verdictWord(verdict as Decision["verdict"]);
-    return [word, text("comment")].filter((part) => part !== null).join(": ") || null;
-  }
-  return text("reason") ?? text("comment") ?? text("status") ?? text("url");
 }
 
 export function Timeline({ audit }: { readonly audit: readonly AuditRecord[] }) {

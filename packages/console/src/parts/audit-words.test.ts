@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { auditNote } from "./audit-words.ts";
+
+test("a row says which policy, key, person or event it is about, and how it ended", () => {
+  const policy = { policy_id: "pol_1", name: "large-refunds", version: 3, sha256: "ab" };
+  expect(auditNote({ type: "policy_saved", data: policy })).toBe("large-refunds, version 3");
+  expect(auditNote({ type: "policy_activated", data: { ...policy, mode: "shadow" } })).toBe(
+    "large-refunds, version 3, shadow",
+  );
+  expect(auditNote({ type: "key_created", data: { key_id: "key_1", name: "refund bot", role: "agent" } })).toBe(
+    "refund bot, agent",
+  );
+  expect(auditNote({ type: "key_revoked", data: { key_id: "key_1", name: "refund bot" } })).toBe("refund bot");
+  expect(auditNote({ type: "user_invited", data: { email: "bob@example.com", role: "reviewer" } })).toBe(
+    "bob@example.com, reviewer",
+  );
+  const delivery = { event_type: "decision.blocked", attempts: 3 };
+  expect(auditNote({ type: "delivered", data: { ...delivery, error: null } })).toBe("decision.blocked");
+  expect(auditNote({ type: "delivery_failed", data: { ...delivery, error: "No answer." } })).toBe(
+    "decision.blocked: No answer.",
+  );
+});
+
+test("a ruling is told by its outcome and comment; a row without words has no note", () => {
+  expect(auditNote({ type: "voted", data: { outcome: "block", comment: "twice" } })).toBe("blocked: twice");
+  expect(auditNote({ type: "decided", data: { verdict: "approve" } })).toBe("approved");
+  expect(auditNote({ type: "overridden", data: { reason: "the auditors asked", status: "active" } })).toBe(
+    "the auditors asked",
+  );
+  expect(auditNote({ type: "session_began", data: { session_id: "ses_1" } })).toBe(null);
+  expect(auditNote({ type: "key_created", data: { name: null, role: "agent" } })).toBe("agent");
+});

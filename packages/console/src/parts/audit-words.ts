@@ -1,0 +1,59 @@
+/** Rows of the audit trail in words. */
+import type { AuditRecord, AuditType, Decision } from "@countersign/contract";
+import { verdictWord } from "./badge.tsx";
+
+const auditWords: Partial<Record<AuditType, string>> = {
+  submitted: "Submitted by the agent",
+  decided: "Decided",
+  escalated: "Waits for review",
+  voted: "A reviewer voted",
+  reassigned: "Handed to other reviewers",
+  reviewed: "Decided by review",
+  timed_out: "Time ran out",
+  cancelled: "Review cancelled",
+  overridden: "Approved by a person",
+  override_spent: "Passed by an override",
+  override_revoked: "Override withdrawn",
+  delivered: "Webhook delivered",
+  delivery_failed: "Webhook failed three times",
+  observed: "The agent reported",
+};
+
+export function auditWord(type: AuditType): string {
+  const words = auditWords[type] ?? type.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** What the row adds in words; the rest is in its data. Null: nothing. */
+export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): string | null {
+  const text = (name: string) => (typeof data[name] === "string" && data[name] !== "" ? data[name] : null);
+  const joined = (by: string, ...parts: readonly (string | null)[]) =>
+    parts.filter((part) => part !== null).join(by) || null;
+  switch (type) {
+    case "decided":
+    case "reviewed":
+    case "voted": {
+      const verdict = text("verdict") ?? text("outcome");
+      return joined(": ", verdict === null ? null : verdictWord(verdict as Decision["verdict"]), text("comment"));
+    }
+    case "delivered":
+    case "delivery_failed":
+      return joined(": ", text("event_type"), text("error"));
+    case "policy_saved":
+    case "policy_activated": {
+      const version = typeof data["version"] === "number" ? `version ${data["version"]}` : null;
+      return joined(", ", text("name"), version, text("mode"));
+    }
+    case "key_created":
+      return joined(", ", text("name"), text("role"));
+    default:
+      return (
+        joined(", ", text("email"), text("role")) ??
+        text("reason") ??
+        text("comment") ??
+        text("status") ??
+        text("url") ??
+        text("name")
+      );
+  }
+}
