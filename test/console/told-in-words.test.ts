@@ -21,10 +21,11 @@ const twoPeople = {
 
 inBrowser("told in words", () => {
   let seeded: Seeded;
+  let rita: Person;
   let otto: Person;
   beforeAll(async () => {
     seeded = await seedLive(console_.url);
-    await console_.join(seeded.admin, "rita@example.com", "reviewer");
+    rita = await console_.join(seeded.admin, "rita@example.com", "reviewer");
     otto = await console_.join(seeded.admin, "otto@example.com", "operator");
     const { policy } = await api<{ policy: { policy_id: string } }>(
       console_.url,
@@ -75,6 +76,31 @@ inBrowser("told in words", () => {
     await row("Session began").getByText(otto.email).first().waitFor();
     await page.goto("/settings");
     await page.getByText(`a session of ${otto.email}`).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("the queue tells how many approvals are given, and what is handed to the reader by name", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const grant = () => submit(console_.url, seeded.agent, intent("other.grant", {}, { agent: "grants-bot" }));
+    const raised = await grant();
+    const handed = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
+    const voted = `/v1/escalations/${raised.decision.escalation_id}/decision`;
+    await api(console_.url, seeded.reviewer, "POST", voted, { outcome: "approve" });
+    await api(console_.url, seeded.admin, "POST", `/v1/escalations/${handed.decision.escalation_id}/reassign`, {
+      reviewers: [{ type: "user", id: rita.user_id }],
+    });
+    const { page, wrongs, context } = await console_.open({ session: rita.session });
+    await page.goto("/review");
+    const entries = page.locator(".entry");
+    await entries.filter({ hasText: "grants-bot" }).getByText("1 of 2 approvals").waitFor();
+    await page.getByLabel("For").selectOption("Me by name");
+    await expect.poll(() => entries.allTextContents()).toEqual([expect.stringContaining("support-bot")]);
+    // Who came by a link in a mail, or on a small screen, gets from the case to what waits besides.
+    await page.goto(`/escalations/${handed.decision.escalation_id}`);
+    await page.getByRole("link", { name: "To the queue" }).click();
+    await page.getByRole("heading", { name: "Review queue" }).waitFor();
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -1,5 +1,5 @@
 /** One escalation on a page of its own: what links in mails open. */
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { PageHead } from "../parts/page-head.tsx";
 import { EscalationDetail } from "../review/escalation-detail.tsx";
 
@@ -7,7 +7,11 @@ export function EscalationPage() {
   const { escalation_id } = useParams({ from: "/frame/escalations/$escalation_id" });
   return (
     <>
-      <PageHead title="Review" about={<span className="mono small">{escalation_id}</span>} />
+      <PageHead title="Review" about={<span className="mono small">{escalation_id}</span>}>
+        <Link to="/review" className="button small">
+          To the queue
+        </Link>
+      </PageHead>
       <EscalationDetail key={escalation_id} escalation_id={escalation_id} />
     </>
   );

@@ -2,7 +2,7 @@
 import { type Escalation, limits } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useClient, useMay } from "../api/session.tsx";
+import { useClient, useMay, useSession } from "../api/session.tsx";
 import { focusIsLost } from "../browser/focus.ts";
 import { ModeBadge, StatusBadge } from "../parts/badge.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
@@ -22,6 +22,7 @@ const watch_ms = 3_000;
 
 export function ReviewPage() {
   const client = useClient();
+  const { caller } = useSession();
   const [filters, setFilters] = useFilters(["status", "agent_id", "reviewer", "mode", "case"]);
   const [help, setHelp] = useState(false);
   const [alike, setAlike] = useState<Group | null>(null);
@@ -148,6 +149,7 @@ export function ReviewPage() {
             ["role:reviewer", "Reviewers"],
             ["role:operator", "Operators"],
             ["role:admin", "Admins"],
+            ...(caller?.id == null ? [] : [[caller.id, "Me by name"] as const]),
           ]}
         />
         <SelectField
@@ -266,7 +268,7 @@ function Entry({
   readonly onChoose: Choose;
   readonly nested?: boolean;
 }) {
-  const { escalation_id, status } = escalation;
+  const { escalation_id, status, quorum } = escalation;
   return (
     <Link
       id={`entry-${escalation_id}`}
@@ -284,6 +286,9 @@ function Entry({
         {status === "pending" ? <TimeLeft until={escalation.expires_at} /> : <StatusBadge escalation={escalation} />}
         <ModeBadge mode={escalation.pipeline_mode} />
         <span>{`risk ${escalation.risk_score.toFixed(2)}`}</span>
+        {status === "pending" && quorum.required > 1 && (
+          <span>{`${quorum.approvals} of ${quorum.required} approvals`}</span>
+        )}
         {(escalation.equal_pending ?? 1) > 1 && <span>{`asked ${escalation.equal_pending} times`}</span>}
         <Time at={escalation.created_at} />
       </span>
