@@ -2,7 +2,7 @@
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import { type DeliveryFailure, type DeliveryFailureValues, proxyTrust } from "@countersign/core";
+import { type DeliveryFailure, type DeliveryFailureValues, networkList } from "@countersign/core";
 import { onTestFinished } from "vitest";
 import type { HttpOutOptions } from "../packages/server/src/edge/http-out.ts";
 import { createNameLookup } from "../packages/server/src/edge/name-lookup.ts";
@@ -33,7 +33,7 @@ export interface HostileCase {
   arrange(): Promise<Arranged>;
 }
 
-const loopback = { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) };
+const loopback = { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) };
 const name = "receiver.test";
 
 function until(condition: () => boolean): () => Promise<void> {
@@ -197,7 +197,7 @@ export const hostileCases: readonly HostileCase[] = [
     title: "is an address that no connection leads to",
     failure: "no_route",
     arrange: refusedBefore(() => "https://224.0.0.1/", [], {
-      rules: { allow_http: false, allow_networks: proxyTrust(["224.0.0.0/4"]) },
+      rules: { allow_http: false, allow_networks: networkList(["224.0.0.0/4"]) },
     }),
   },
   {
@@ -205,7 +205,7 @@ export const hostileCases: readonly HostileCase[] = [
     failure: "no_route",
     // TCP has no connections with a group of hosts.
     arrange: refusedBefore(() => `https://${name}/`, ["224.0.0.1"], {
-      rules: { allow_http: false, allow_networks: proxyTrust(["224.0.0.0/4"]) },
+      rules: { allow_http: false, allow_networks: networkList(["224.0.0.0/4"]) },
     }),
   },
   {

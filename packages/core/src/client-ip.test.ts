@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { clientIp, clientNetwork, isLoopback, proxyTrust } from "./client-ip.ts";
+import { clientIp, clientNetwork, isLoopback, networkList } from "./client-ip.ts";
 
-const trust = proxyTrust(["10.0.0.0/8", "fd00::/8", "192.0.2.7"]);
+const trust = networkList(["10.0.0.0/8", "fd00::/8", "192.0.2.7"]);
 
 describe("clientIp", () => {
   test.each([
@@ -21,7 +21,7 @@ describe("clientIp", () => {
   });
 
   test("without declared proxies the header never counts", () => {
-    expect(clientIp("127.0.0.1", "198.51.100.1", proxyTrust([]))).toBe("127.0.0.1");
+    expect(clientIp("127.0.0.1", "198.51.100.1", networkList([]))).toBe("127.0.0.1");
   });
 
   test("a socket without an address gives unknown", () => {
@@ -54,7 +54,7 @@ test.each([
   expect(isLoopback(ip)).toBe(expected);
 });
 
-test("proxyTrust refuses what is no network", () => {
-  expect(() => proxyTrust(["example.com"])).toThrow();
-  expect(() => proxyTrust(["10.0.0.0/33"])).toThrow();
+test("networkList refuses what is no network", () => {
+  expect(() => networkList(["example.com"])).toThrow();
+  expect(() => networkList(["10.0.0.0/33"])).toThrow();
 });

@@ -3,11 +3,11 @@ import ipaddr from "ipaddr.js";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The proxies whose X-Forwarded-For is believed. */
-export type ProxyTrust = readonly (readonly [network: Address, prefix_bits: number])[];
+/** Networks of one kind: the proxies whose X-Forwarded-For is believed, for example. */
+export type NetworkList = readonly (readonly [network: Address, prefix_bits: number])[];
 
 /** Reads CIDRs (`10.0.0.0/8`, `fd00::/8`) or single addresses. Throws Error on anything else. */
-export function proxyTrust(cidrs: readonly string[]): ProxyTrust {
+export function networkList(cidrs: readonly string[]): NetworkList {
   return cidrs.map((cidr) => {
     if (cidr.includes("/")) return ipaddr.parseCIDR(cidr);
     const address = ipaddr.parse(cidr);
@@ -20,7 +20,7 @@ export function proxyTrust(cidrs: readonly string[]): ProxyTrust {
  * last trusted proxy saw. What stands further left was written by strangers and proves nothing.
  * `peer` null: not an internet socket; gives "unknown".
  */
-export function clientIp(peer: string | null, forwarded_for: string | undefined, trust: ProxyTrust): string {
+export function clientIp(peer: string | null, forwarded_for: string | undefined, trust: NetworkList): string {
   if (peer === null) return "unknown";
   if (trust.length === 0 || forwarded_for === undefined) return peer;
   const hops = forwarded_for.split(",");
@@ -52,10 +52,16 @@ export function isLoopback(ip: string): boolean {
   return parsed(ip)?.range() === "loopback";
 }
 
-function trusted(ip: string, trust: ProxyTrust): boolean {
+/** Whether an address is in one of the networks; one of another kind is in none. */
+export function isWithin(address: Address, networks: NetworkList): boolean {
+  return networks.some(
+    ([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never),
+  );
+}
+
+function trusted(ip: string, trust: NetworkList): boolean {
   const address = parsed(ip);
-  if (address === null) return false;
-  return trust.some(([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never));
+  return address !== null && isWithin(address, trust);
 }
 
 /** IPv4-mapped addresses (what a dual-stack socket shows) become IPv4; zone ids are dropped; null: not an address. */

@@ -1,6 +1,6 @@
 /** Which addresses of the network are anybody's, and which are somebody's inside. Source: api.md §8. */
 import ipaddr from "ipaddr.js";
-import type { ProxyTrust as NetworkList } from "./client-ip.ts";
+import { isWithin, type NetworkList } from "./client-ip.ts";
 
 /** Answers queries of the host itself on Azure; lies in a public block, so no general rule finds it. */
 const azureWireServer = "168.63.129.16";
@@ -19,9 +19,7 @@ export function addressRefusal(ip: string, allowed: NetworkList = []): string | 
   const written = ipaddr.IPv4.isValidFourPartDecimal(ip) || ipaddr.IPv6.isValid(ip);
   if (!written || ip.includes("%")) return "is not an address";
   const address = ipaddr.process(ip);
-  if (allowed.some(([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never))) {
-    return null;
-  }
+  if (isWithin(address, allowed)) return null;
   const range = address.range();
   if (range === "unicast" || range === "as112" || range === "amt" || range === "as112v6") {
     if (address.toString() === azureWireServer) return "is a cloud metadata address";

@@ -16,7 +16,7 @@ const marker: Marker = (path, reason) =>
   reason === "null" ? nullFact(path) : unknown(path, reason === "stale" ? "stale" : "null");
 
 /** A claim that only the service itself or an attesting role may make. Source: policies.md §6. */
-const attested_claim = "human_reviewed";
+export const attested_claim = "human_reviewed";
 
 /**
  * payload.content as policies see it: what the service knows about a person's review stands in for what a submitter

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { proxyTrust } from "./client-ip.ts";
+import { networkList } from "./client-ip.ts";
 import { addressRefusal } from "./public-address.ts";
 import { checkWebhookUrl, publicHttpsOnly, refusedAddresses } from "./webhook-url.ts";
 
@@ -89,7 +89,7 @@ describe("checkWebhookUrl", () => {
   });
 
   test("an operator's switches let in plain http, private networks and their names, and nothing beside them", () => {
-    const rules = { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8", "fd00::/8"]) };
+    const rules = { allow_http: true, allow_networks: networkList(["127.0.0.0/8", "fd00::/8"]) };
     expect(verdict("http://127.0.0.1:8080/hook", rules)).toBe("accept");
     expect(verdict("http://localhost:8080/hook", rules)).toBe("accept");
     expect(verdict("https://[fd00::1]/hook", rules)).toBe("accept");
@@ -105,7 +105,7 @@ describe("checkWebhookUrl", () => {
     "a.metadata.goog",
     "instance-data",
   ])("what clouds call their metadata is refused also where private networks are allowed: %s", (host) => {
-    const rules = { allow_http: true, allow_networks: proxyTrust(["0.0.0.0/0"]) };
+    const rules = { allow_http: true, allow_networks: networkList(["0.0.0.0/0"]) };
     expect(verdict(`http://${host}/hook`, rules)).toBe("refuse");
     expect(verdict(`https://${host}/hook`)).toBe("refuse");
   });

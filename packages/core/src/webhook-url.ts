@@ -1,6 +1,6 @@
 /** The guard on receivers' addresses, as far as it needs no network. Source: contract §4, api.md §8. */
 import { limits } from "@countersign/contract";
-import type { ProxyTrust as NetworkList } from "./client-ip.ts";
+import type { NetworkList } from "./client-ip.ts";
 import { addressRefusal } from "./public-address.ts";
 
 /** What the instance's operator permits beyond the rule. */

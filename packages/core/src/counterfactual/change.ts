@@ -4,6 +4,7 @@ import type { DecideInput } from "../decision.ts";
 import type { FactOrigin, MergedFacts } from "../facts/merge.ts";
 import { nothing, valueAt } from "../json-patch.ts";
 import { type FactPath, factPath } from "../policy/fact-paths.ts";
+import { attested_claim } from "../scene.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 
@@ -33,10 +34,7 @@ export function textOf(changes: readonly PlacedChange[]): string {
 
 const names_max = 4;
 
-/** What only the service or an attesting role may claim is nothing that an agent could change. Source: policies.md §6. */
-const attested_claim = "human_reviewed";
-
-/** The place that these names lead to, or null where none may be changed. */
+/** The place that these names lead to, or null where none may be changed, as by an agent what only others may claim. */
 export function placeOf(names: readonly string[]): ChangePlace | null {
   if (names.length > names_max || names.some((name) => !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name))) return null;
   if (names.includes("__proto__")) return null;

@@ -1,7 +1,7 @@
 /** The loop over deliveries in its own thread: what it is told, what it says, how it ends, and that it comes back. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { ConnectionOptions } from "../store/connection.ts";
 import { openClient } from "../store/connection.ts";
@@ -31,7 +31,7 @@ function remembering() {
 async function threadedNode(data: Partial<DeliveryThreadData> = {}, program?: ThreadProgram) {
   const { lines, log } = remembering();
   const counted: string[] = [];
-  const rules = { allow_http: true, allow_networks: proxyTrust(allow_cidrs) };
+  const rules = { allow_http: true, allow_networks: networkList(allow_cidrs) };
   const node = await serviceNode(database, {
     httpOut: createHttpOut({ rules }),
     deliveries: (runtime, requests) =>

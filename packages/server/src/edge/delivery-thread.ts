@@ -1,6 +1,6 @@
 /** The thread of deliveries: its own sessions with the database, its own connections to receivers. */
 import { parentPort, workerData } from "node:worker_threads";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import type { Log } from "../ports.ts";
 import { openDb } from "../store/db.ts";
 import { startDeliveries } from "../worker/deliveries.ts";
@@ -58,7 +58,7 @@ function run({
   process.on("uncaughtExceptionMonitor", (error) => say({ kind: "failed", error: plainError(error) }));
   const clock = createClock();
   const db = openDb(connection, log, { tenant_sessions_max: 1, system_sessions_max: 1 });
-  const httpOut = createHttpOut({ rules: { allow_http, allow_networks: proxyTrust(allow_cidrs) } });
+  const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(allow_cidrs) } });
   const sealer = createSealer(master_key, other_master_keys);
   const metrics = { attempted: attemptedBatches() };
   const deliveries = startDeliveries(

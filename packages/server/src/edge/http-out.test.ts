@@ -2,13 +2,13 @@
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { testCertificates } from "../testing/certificates.ts";
 import { resolveToLoopback, testReceiver } from "../testing/receiver.ts";
 import { createHttpOut, type HttpOutOptions } from "./http-out.ts";
 
-const rules = { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) };
+const rules = { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) };
 
 function client(options: Partial<HttpOutOptions> = {}) {
   const out = createHttpOut({ rules, resolve: resolveToLoopback, ca: testCertificates().ca, ...options });

@@ -1,6 +1,6 @@
 /** The process: settings in, a listening service out, and an orderly end. */
 
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/reseal.ts";
 import { openDb } from "../store/db.ts";
 import { migrate } from "../store/migrate.ts";
@@ -58,7 +58,7 @@ export async function startService(
   const database = await startDatabase({ ...config, search: { path: config.path } }, log);
   const db = openDb(database.connection, log);
   const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
-  const httpOut = createHttpOut({ rules: { allow_http, allow_networks: proxyTrust(webhook_allow_cidrs) } });
+  const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(webhook_allow_cidrs) } });
   const mailer = createMailer(config, log);
   // Loaded only when used: the libraries cost a tenth of a second of every start.
   const tracing =

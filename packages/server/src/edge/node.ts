@@ -1,6 +1,6 @@
 /** One node of the service, assembled around an open database; what tests and the simulation start too. */
 import { openModeOrgId } from "@countersign/contract";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "../http/app.ts";
 import { type ConsoleFiles, createConsole } from "../http/console.ts";
@@ -167,7 +167,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       windows: windows.windows,
       unsettled: new Unsettled(),
       limits: rateLimitsUnder(config.rate_limits),
-      trust: proxyTrust(config.trust_proxy),
+      trust: networkList(config.trust_proxy),
     },
     handlers: allRoutes({
       runtime,

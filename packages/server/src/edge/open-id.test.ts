@@ -3,7 +3,7 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { limits } from "@countersign/contract";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { client_id, client_secret, openIdProvider } from "../testing/open-id-provider.ts";
 import { createHttpOut } from "./http-out.ts";
@@ -13,7 +13,7 @@ const redirect_uri = "http://127.0.0.1:9/sso/callback";
 const login = { state: "a-state", nonce: "a-nonce", code_verifier: "v".repeat(64) };
 const ada = { sub: "ada-1", email: "ada@example.com", email_verified: true };
 
-const local = createHttpOut({ rules: { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8"]) } });
+const local = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 afterAll(() => local.close());
 const openId = createOpenId(local);
 const provider = await openIdProvider(redirect_uri);
@@ -142,7 +142,7 @@ describe("a provider", () => {
       response.setHeader("content-type", "application/json").end(JSON.stringify(metadata));
     });
     const port = Number(new URL(evil).port);
-    const only = createHttpOut({ rules: { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8"]) } });
+    const only = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
     onTestFinished(() => only.close());
     // The guard of this test lets through the provider's own address and nothing else.
     const strict = createOpenId({

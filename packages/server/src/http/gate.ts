@@ -10,7 +10,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
-import { clientIp, clientNetwork, Fault, faultAt, type ProxyTrust } from "@countersign/core";
+import { clientIp, clientNetwork, Fault, faultAt, type NetworkList } from "@countersign/core";
 import type { Caller } from "../operations/caller.ts";
 import { noSession } from "../operations/session.ts";
 import type { RateWindows } from "../store/rate-windows.ts";
@@ -44,7 +44,7 @@ export interface GateDeps {
   readonly unsettled: Unsettled;
   /** The limits of callers without a key. */
   readonly limits: RateLimits;
-  readonly trust: ProxyTrust;
+  readonly trust: NetworkList;
 }
 
 /** How a request left the gate. */

@@ -1,5 +1,5 @@
 /** Every sealed place under a change of the master key, beside two nodes that seal with different keys. Source: decision 0019. */
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createHttpOut } from "../edge/http-out.ts";
@@ -54,7 +54,7 @@ test("every column of the schema that holds sealed texts is a place", async () =
 });
 
 describe("beside two nodes of which one still seals with the former key", () => {
-  const context = { rules: { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) } };
+  const context = { rules: { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) } };
   const httpOut = createHttpOut({ ...context, resolve: resolveToLoopback, ca: testCertificates().ca });
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let nodes: Awaited<ReturnType<typeof peopleNodes>>;

@@ -1,6 +1,6 @@
 /** Organizations whose facts are pulled from a receiver of the test's, over real HTTPS. */
 import { type ContextSource, limits } from "@countersign/contract";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { createHttpOut, type HttpOutOptions } from "../edge/http-out.ts";
 import { timers } from "../edge/timers.ts";
 import type { HttpOut } from "../ports.ts";
@@ -25,7 +25,7 @@ export async function sourceNode(
   options: Partial<HttpOutOptions> = {},
   parts: Parameters<typeof serviceNode>[1] = {},
 ) {
-  const rules = { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) };
+  const rules = { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) };
   const guarded = createHttpOut({ rules, resolve: resolveToLoopback, ca: testCertificates().ca, ...options });
   whenFileIsDone(() => guarded.close());
   const httpOut: HttpOut = {

@@ -1,6 +1,6 @@
 /** A node's HTTP side on a test database: the real gate and the real operations on keys, the other operations stand-ins. */
 import { deliveredOperations, openModeOrgId } from "@countersign/contract";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { createSealer } from "../edge/sealer.ts";
@@ -96,7 +96,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
       windows: options.windows ?? new NodeRateWindows(),
       unsettled: new Unsettled(),
       limits: rateLimitsUnder(agreement),
-      trust: proxyTrust(options.trust_proxy ?? []),
+      trust: networkList(options.trust_proxy ?? []),
     },
   });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });

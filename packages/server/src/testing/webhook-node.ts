@@ -1,6 +1,6 @@
 /** A node whose webhooks reach receivers on this machine: names lead to loopback, the test's authority is trusted. */
 import { limits } from "@countersign/contract";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { createHttpOut } from "../edge/http-out.ts";
 import type { NodeParts } from "../edge/node.ts";
 import { delivery_terms } from "../worker/deliveries.ts";
@@ -23,7 +23,7 @@ export async function webhookNode(
   }: Partial<Omit<NodeParts, "config">> & { readonly timeout_ms?: number } = {},
 ) {
   const httpOut = createHttpOut({
-    rules: { allow_http: false, allow_networks: proxyTrust(["127.0.0.0/8"]) },
+    rules: { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) },
     resolve: resolveToLoopback,
     ca: testCertificates().ca,
     timeout_ms,

@@ -1,5 +1,5 @@
 /** Who was removed and never signed in at the provider before, on two nodes at a real OpenID provider. Source: decision 0017. */
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createHttpOut } from "../../edge/http-out.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -16,7 +16,7 @@ const public_url = "https://countersign.example";
 const provider = await openIdProvider(`${public_url}/sso/callback`);
 const password = "correct horse battery staple";
 const clock: Clock = { now_us: () => Date.now() * 1000 };
-const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8"]) } });
+const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 afterAll(() => httpOut.close());
 const mails: Mail[] = [];
 let urls: string[];

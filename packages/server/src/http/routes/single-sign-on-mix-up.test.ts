@@ -4,7 +4,7 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createHttpOut } from "../../edge/http-out.ts";
@@ -18,7 +18,7 @@ import { serviceNode } from "../../testing/service-node.ts";
 const database = await testDatabase();
 const public_url = "https://countersign.example";
 const honest = await openIdProvider(`${public_url}/sso/callback`);
-const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8"]) } });
+const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 afterAll(() => httpOut.close());
 
 /** A provider of which only the metadata is real; it keeps what it is sent. */

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { limits } from "@countersign/contract";
-import { proxyTrust } from "@countersign/core";
+import { networkList } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createHttpOut } from "../../edge/http-out.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -20,7 +20,7 @@ const provider = await openIdProvider(`${public_url}/sso/callback`);
 const password = "correct horse battery staple";
 let offset_us = 0;
 const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
-const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: proxyTrust(["127.0.0.0/8"]) } });
+const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 afterAll(() => httpOut.close());
 let nodes: Awaited<ReturnType<typeof serviceNode>>[];
 let password_hash: string;
