@@ -18,6 +18,7 @@ describe("what an override takes", () => {
     expect(terms([rule("a", "block"), rule("b", "escalate", "reviewer")])).toEqual({
       kind: "allowed",
       people: 1,
+      policies: ["a", "b"],
       lifts: ["pol_a", "pol_b"],
     });
     expect(terms([rule("a", "block"), rule("b", "block", "two_person")])).toMatchObject({ kind: "allowed", people: 2 });
@@ -66,7 +67,8 @@ describe("what an override takes", () => {
       ],
     ])("lifts %s", (_, lifts, spec, given = {}) => {
       const policies = [rule("b", "block"), modifying, { name: "c", spec }];
-      expect(terms(policies, given)).toEqual({ kind: "allowed", people: 1, lifts });
+      const names = lifts.map((each) => each.replace("pol_", "")).sort();
+      expect(terms(policies, given)).toEqual({ kind: "allowed", people: 1, policies: names, lifts });
       const { content } = decide(inputOf(policies, { ...given, overrides: lifts }));
       expect(content).toMatchObject({ verdict: "approve_modified", modified_content: { channel: expect.anything() } });
     });

@@ -5,8 +5,13 @@ import type { PolicySet } from "./policy-set.ts";
 export type OverrideTerms =
   /** These policies (by name) may not be overridden by anybody. */
   | { readonly kind: "forbidden"; readonly policies: readonly string[] }
-  /** `lifts` goes into the override and from there into `DecideInput.overrides`. */
-  | { readonly kind: "allowed"; readonly people: 1 | 2; readonly lifts: readonly string[] };
+  /** `policies` (by name) stop it; `lifts` goes into the override and from there into `DecideInput.overrides`. */
+  | {
+      readonly kind: "allowed";
+      readonly people: 1 | 2;
+      readonly policies: readonly string[];
+      readonly lifts: readonly string[];
+    };
 
 /**
  * What it takes to override a blocked decision: nobody may when one policy in its reasons says `never`, two people must
@@ -18,8 +23,13 @@ export function overrideTerms(reasons: readonly Reason[], policySet: PolicySet):
   const stopping = reasons.filter((reason) => reason.effect === "block" || reason.effect === "escalate");
   const classes = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy.override]));
   const classOf = (reason: Reason): string => classes.get(reason.policy_id ?? "") ?? "reviewer";
-  const forbidden = stopping.filter((reason) => classOf(reason) === "never").map((reason) => reason.policy);
-  if (forbidden.length > 0) return { kind: "forbidden", policies: [...new Set(forbidden)].sort() };
-  const lifts = [...new Set(stopping.map((reason) => reason.policy_id ?? reason.policy))].sort();
-  return { kind: "allowed", people: stopping.some((reason) => classOf(reason) === "two_person") ? 2 : 1, lifts };
+  const forbidden = stopping.filter((reason) => classOf(reason) === "never");
+  if (forbidden.length > 0) return { kind: "forbidden", policies: namesIn(forbidden) };
+  const lifts = sorted(stopping.map((reason) => reason.policy_id ?? reason.policy));
+  const people = stopping.some((reason) => classOf(reason) === "two_person") ? 2 : 1;
+  return { kind: "allowed", people, policies: namesIn(stopping), lifts };
 }
+
+const namesIn = (reasons: readonly Reason[]): string[] => sorted(reasons.map(({ policy }) => policy));
+
+const sorted = (names: readonly string[]): string[] => [...new Set(names)].sort();

@@ -57,8 +57,7 @@ export async function overrideBlock(
           if (known.approved_by === person) throw conflict("A second, different person has to approve it too.");
           override = await secondOverride(query, org_id, known.override_id, person, at);
         } else {
-          const policies_overridden = policiesOf(decision);
-          const { lifts } = allowed;
+          const { lifts, policies: policies_overridden } = allowed;
           const { decision_id, agent_id } = decision;
           const override_id = runtime.ids.next("override");
           const made = { override_id, intent_id, decision_id, agent_id, mode, reason, lifts, policies_overridden };
@@ -102,11 +101,6 @@ function enforcedBlock(intent: StoredIntent): { decision: Decision; mode: "live"
     throw faultAt("override_not_allowed", "", "not_allowed", message);
   }
   return { decision, mode: intent.mode };
-}
-
-function policiesOf({ reasons }: Decision): string[] {
-  const stopping = reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
-  return [...new Set(stopping.map(({ policy }) => policy))].sort();
 }
 
 function overriddenEvent(ids: Ids, organization_id: string, override: Override, at: string): EventRow {
