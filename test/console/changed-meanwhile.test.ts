@@ -94,14 +94,14 @@ inBrowser("what others change too", () => {
     await page.goto("/membranes");
     await page.getByRole("region", { name: "parts" }).getByRole("button", { name: "Change" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("checkbox", { name: "security" }).waitFor();
+    await dialog.getByRole("checkbox", { name: /^security / }).waitFor();
     await admin("PATCH", path, {
       packs: ["meta", "security"],
       thresholds: { escalate_at: 0.3, block_at: null },
       escalation: { ...before.escalation, quorum: 2 },
     });
-    await dialog.getByRole("checkbox", { name: "meta" }).uncheck();
-    await dialog.getByRole("checkbox", { name: "gdpr" }).check();
+    await dialog.getByRole("checkbox", { name: /^meta / }).uncheck();
+    await dialog.getByRole("checkbox", { name: /^gdpr / }).check();
     await dialog.getByLabel("Block from risk").fill("0.9");
     await dialog.getByLabel("Hours for a review").fill("2");
     await dialog.getByRole("button", { name: "Save" }).click();

@@ -314,7 +314,7 @@ inBrowser("operating", () => {
     await page.goto("/");
     const nav = page.getByRole("navigation", { name: "Main" });
     await nav.getByRole("link", { name: "Review queue" }).waitFor();
-    for (const name of ["API keys", "People", "Webhooks", "Audit", "Backtest"])
+    for (const name of ["API keys", "People", "Webhooks", "Audit"])
       expect(await nav.getByRole("link", { name }).count(), name).toBe(0);
     await page.goto("/membranes");
     await page.getByRole("region", { name: "default" }).waitFor();
