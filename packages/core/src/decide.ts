@@ -64,8 +64,6 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
     shown_content: shown,
     withheld,
     shadow_reasons: shadowReasons(input, judgement, () => sceneFor(shown), hidden),
-    lifted:
-      lift.size === 0 ? [] : votes.filter(({ vote }) => isLifted(vote, lift)).map(({ vote }) => vote.policy.policy_id),
   };
 }
 

@@ -87,8 +87,6 @@ export interface Decided {
   readonly withheld: readonly string[];
   /** What shadow policies would have done; never part of the verdict or the risk. */
   readonly shadow_reasons: readonly Reason[];
-  /** Overridden policies that would have fired: what the override was spent on. */
-  readonly lifted: readonly string[];
 }
 
 /** The name under which the membrane's default verdict stands in reasons and overrides. */
