@@ -160,7 +160,7 @@ export function createBacktestThreads(
         }
       });
       worker.on("error", (error) => {
-        log.error({ error }, "a thread of a backtest failed");
+        log.error({ err: error }, "a thread of a backtest failed");
         cancel(new Fault("internal_error", { internal: "a thread of the backtest failed", cause: error }));
       });
       worker.on("exit", (code) => {
@@ -193,7 +193,7 @@ export function createBacktestThreads(
       }
     } catch (error) {
       // The machine has no thread to give (EAGAIN, a limit of the container): thrown at once, and nothing exits then.
-      log.error({ error }, "a thread of a backtest could not be started");
+      log.error({ err: error }, "a thread of a backtest could not be started");
       cancel(new Fault("unavailable", { internal: "a thread of the backtest could not be started", cause: error }));
       if (workers.size === 0) leave();
     }

@@ -201,7 +201,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       cancel();
       await writer.close();
       // A minute's notes are worth no failure, least of all that of what comes after them.
-      await uses.flush().catch((error: unknown) => log.warn({ error }, "could not note when keys were used"));
+      await uses.flush().catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
       windows.close();
     },
   };

@@ -35,7 +35,7 @@ export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: 
       if (pending.get(key_id)?.[2] === minute || pending.size >= pendingMax) return;
       if (pending.size === 0) {
         timers.after(write_after_ms, () => {
-          flush().catch((error: unknown) => log.warn({ error }, "could not note when keys were used"));
+          flush().catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
         });
       }
       pending.set(key_id, [org_id, key_id, minute]);

@@ -69,5 +69,5 @@ test("a database that refuses is not known either, and the log says why", async 
   const log = { warn: (fields: object) => void logged.push(fields) };
   const count = createBacklogWatch({ queued: () => Promise.reject(new Error("gone")) }, timers, log);
   expect(await count()).toBeNull();
-  expect(logged).toEqual([{ error: new Error("gone") }]);
+  expect(logged).toEqual([{ err: new Error("gone") }]);
 });

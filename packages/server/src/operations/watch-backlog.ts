@@ -17,7 +17,7 @@ export function createBacklogWatch(
   return async () => {
     counting ??= countBacklog(db)
       .catch((error: unknown) => {
-        log.warn({ error }, "what waits to leave the service could not be counted");
+        log.warn({ err: error }, "what waits to leave the service could not be counted");
         return null;
       })
       .finally(() => {

@@ -118,7 +118,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       },
     } as pg.PoolConfig);
     // An idle session that dies (server restart, network) is dropped by the pool; unheard, the event would end the process.
-    pool.on("error", (error) => log.warn({ error }, "idle database session lost"));
+    pool.on("error", (error) => log.warn({ err: error }, "idle database session lost"));
     return pool;
   }
   const tenants = openPool("set app.org = ''", tenant_sessions_max);
@@ -173,7 +173,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       } catch (error) {
         const again = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
         if (!again || runs >= transaction_runs_max) throw error;
-        log.debug({ error, runs }, "transaction is run again");
+        log.debug({ err: error, runs }, "transaction is run again");
         await pause(runs * 2);
       }
     }
@@ -189,7 +189,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       } catch (error) {
         client.release(isSessionUseless(error));
         if (!isSessionLost(error) || runs >= runs_max) throw error;
-        log.debug({ error, runs }, "statement is run again");
+        log.debug({ err: error, runs }, "statement is run again");
       }
     }
   }

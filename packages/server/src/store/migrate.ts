@@ -116,7 +116,7 @@ async function applyNext(client: pg.Client, migrations: readonly Migration[], lo
       return await applyOnce(client, migrations, log, run > 1);
     } catch (error) {
       if (!isConflict(error) || run >= runs_max) throw error;
-      log.warn({ error }, "a migration got in the way of other nodes' work and was undone: it is run again");
+      log.warn({ err: error }, "a migration got in the way of other nodes' work and was undone: it is run again");
       await pause(run * 100);
     }
   }

@@ -215,7 +215,7 @@ function supervise(first: Postmaster, bringUpAgain: () => Promise<Running>, log:
         if (stopping) await current.stop();
         pause_ms = 0;
       } catch (error) {
-        log.error({ error }, "the embedded database did not start again");
+        log.error({ err: error }, "the embedded database did not start again");
       }
       pause_ms = Math.min(restart_pause_ms_max, pause_ms * 2 + 100);
     }
