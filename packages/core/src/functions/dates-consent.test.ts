@@ -62,6 +62,9 @@ describe("withinMonths", () => {
     ["2026-08-18", "3", false],
     ["2026-08-18", -1, false],
     ["2026-08-18", 1.5, false],
+    ["0050-01-01", 1_200, false],
+    ["0926-11-18", 12_000, false],
+    ["1026-11-18", 12_000, true],
   ])("(%j, %j) is %j", (date, months, expected) => {
     expect(withinMonths(NOW, date, months)).toBe(expected);
   });

@@ -5,7 +5,7 @@ const ISO =
 /** What `daysSince` answers for a date that is no date, or not yet. Larger than any limit a rule would set. */
 const INFINITELY_OLD_DAYS = 1e9;
 
-/** The first instant of a day; `Date.UTC` takes the years 0 to 99 for those of the twentieth century. */
+/** The first instant of a day; months go on after 12. `Date.UTC` takes the years 0 to 99 for those of the twentieth century. */
 const midnightOf = (year: number, month: number, day: number): number =>
   new Date(0).setUTCFullYear(year, month - 1, day);
 
@@ -53,10 +53,9 @@ export const withinMonths = (now_ms: number, value: unknown, months: unknown): b
   if (instant === undefined || typeof count !== "number" || !Number.isInteger(count)) return false;
   if (count < 0 || count > 12_000 || daysSince(now_ms, value) === INFINITELY_OLD_DAYS) return false;
   const date = new Date(instant);
-  const first = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + count, 1));
-  const day = Math.min(date.getUTCDate(), daysInMonth(first.getUTCFullYear(), first.getUTCMonth() + 1));
-  const anniversary = Date.UTC(first.getUTCFullYear(), first.getUTCMonth(), day);
-  return Math.floor(now_ms / DAY_MS) * DAY_MS <= anniversary;
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + 1 + count];
+  const day = Math.min(date.getUTCDate(), daysInMonth(year, month));
+  return Math.floor(now_ms / DAY_MS) * DAY_MS <= midnightOf(year, month, day);
 };
 
 /** Whether now is strictly before the date; junk is false. Source: policies.md §5. */
