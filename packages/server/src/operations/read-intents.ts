@@ -2,7 +2,7 @@
 import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, listFacts, type MergedFacts, redacted_text } from "@countersign/core";
 import { readAuditPage } from "../store/audit.ts";
-import { decodeCursor, idPlace, type Page, page } from "../store/cursor.ts";
+import { decodeCursor, idPlace, isSeq, type Page, page } from "../store/cursor.ts";
 import {
   currentDecision,
   type IntentFilter,
@@ -89,7 +89,7 @@ export async function listIntentAudit(
   limit: number,
   cursor: string | undefined,
 ): Promise<Page<AuditRecord>> {
-  const after = decodeCursor(cursor, (place) => /^[1-9][0-9]{0,15}$/.test(place));
+  const after = decodeCursor(cursor, isSeq);
   const { rows, more } = await runtime.db.tenant(caller.org_id, async (query) => {
     const decision = await readDecision(query, caller.org_id, intent_id);
     if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");

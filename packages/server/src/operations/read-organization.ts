@@ -1,7 +1,7 @@
 /** Who calls, and the organization's audit trail. */
 import type { CallerInfo, OrgAuditRecord } from "@countersign/contract";
 import { type AuditFilter, readTrailPage } from "../store/audit.ts";
-import { decodeCursor, type Page, page } from "../store/cursor.ts";
+import { decodeCursor, isSeq, type Page, page } from "../store/cursor.ts";
 import { readOrganizationName } from "../store/organizations.ts";
 import { type Caller, shownActor } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
@@ -23,7 +23,7 @@ export async function listAudit(
   limit: number,
   cursor: string | undefined,
 ): Promise<Page<OrgAuditRecord>> {
-  const before = decodeCursor(cursor, (place) => /^[1-9][0-9]{0,15}$/.test(place));
+  const before = decodeCursor(cursor, isSeq);
   const { rows, more } = await runtime.db.tenant(org_id, (query) =>
     readTrailPage(query, org_id, filter, before === null ? null : Number(before), limit + 1),
   );

@@ -21,6 +21,11 @@ export function idPlace(kind: IdKind): (place: string) => boolean {
   return (place) => pattern.test(place);
 }
 
+/** Whether a place is the number of a row of the audit trail. */
+export function isSeq(place: string): boolean {
+  return /^[1-9][0-9]{0,15}$/.test(place);
+}
+
 /** One page of a list; `next_cursor` null: the last one. */
 export interface Page<Row> {
   readonly rows: Row[];

@@ -60,14 +60,10 @@ function createNews() {
 
 async function* linesOf(result: Promise<object>, news: ReturnType<typeof createNews>): AsyncGenerator<string> {
   let ended = false;
-  const end = result.then(
-    () => {
-      ended = true;
-    },
-    () => {
-      ended = true;
-    },
-  );
+  const over = () => {
+    ended = true;
+  };
+  const end = result.then(over, over);
   while (!ended) {
     const progress = news.take();
     if (progress !== null) yield JSON.stringify({ progress });
