@@ -17,6 +17,7 @@ import { wordsAfter } from "../../packages/console/src/policies/vocabulary.ts";
 import { whatDiffers } from "../../packages/console/src/review/what-differs.ts";
 import { domainFunctions } from "../../packages/core/src/functions/index.ts";
 import { applyPatch, checkPolicy } from "../../packages/core/src/index.ts";
+import { policySchema, type Schema } from "../../packages/core/src/policy/schema.ts";
 
 describe("texts of strangers", () => {
   test("never keep a character that hides, reorders or controls, and lose no other", () => {
@@ -322,5 +323,19 @@ describe("policies as text", () => {
     const offered = wordsAfter([]).filter(({ kind }) => kind === "function");
     for (const { name } of domainFunctions) expect(offered.map(({ label }) => label)).toContain(name);
     expect(wordsAfter(["facts", "security"]).map(({ label }) => label)).toContain("prompt_injection_detected");
+  });
+
+  test("are completed with every field of the document, and with no other", () => {
+    const fields = new Set<string>();
+    const look = ({ properties = {}, items }: Schema): void => {
+      if (items !== undefined) look(items);
+      for (const [name, each] of Object.entries(properties)) {
+        fields.add(name);
+        look(each);
+      }
+    };
+    look(policySchema);
+    const offered = wordsAfter([]).filter(({ kind }) => kind === "field");
+    expect(offered.map(({ label }) => label).sort()).toEqual([...fields].sort());
   });
 });

@@ -2,12 +2,28 @@
 import { limits, type PolicyDiagnostic } from "@countersign/contract";
 import { isNode, isScalar, parseDocument, stringify, visit } from "yaml";
 
-/** The order in which people read a policy; the service keeps the keys of a document sorted. */
-const order =
-  "apiVersion kind metadata name title tags severity citations effective_from effective_until spec match actions verbs agents exclude variables expr when require effect on_unknown risk add group override facts_max_age message escalation reviewers quorum timeout on_timeout modify op path value suppresses tests now intent facts expect".split(
-    " ",
-  );
-const rank = (key: string): number => (order.includes(key) ? order.indexOf(key) : order.length);
+/** The fields of a document in the order in which people read them; the service keeps its keys sorted. */
+export const documentFields: readonly string[] = [
+  ...["apiVersion", "kind", "metadata", "name", "title", "description", "tags", "severity", "citations"],
+  ...[
+    "effective_from",
+    "effective_until",
+    "spec",
+    "match",
+    "actions",
+    "verbs",
+    "agents",
+    "exclude",
+    "variables",
+    "expr",
+  ],
+  ...["when", "require", "effect", "on_unknown", "risk", "add", "group", "override", "facts_max_age", "message"],
+  ...["escalation", "reviewers", "quorum", "timeout", "on_timeout", "modify_when", "modify", "op", "path", "value"],
+  ...["suppresses", "explain", "tests", "now", "mode", "human_reviewed", "intent", "facts", "as_of", "expect"],
+  ...["verdict", "fired", "modified_content", "unknown_facts"],
+];
+const rank = (key: string): number =>
+  documentFields.includes(key) ? documentFields.indexOf(key) : documentFields.length;
 
 function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);

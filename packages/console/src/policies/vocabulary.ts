@@ -1,5 +1,6 @@
-/** What can be written in a policy, for completion. test/console holds the functions together with the engine's. */
+/** What can be written in a policy, for completion. test/console holds functions and fields together with the engine's. */
 import { factCategories } from "@countersign/contract";
+import { documentFields } from "./document-text.ts";
 
 /** One thing that can be completed. */
 export interface Word {
@@ -69,45 +70,6 @@ const celFunctions: readonly (readonly [string, string])[] = [
   ["timestamp", "(text) a time"],
   ["duration", "(text) a length of time"],
 ];
-
-const documentFields = [
-  "apiVersion",
-  "kind",
-  "metadata",
-  "name",
-  "title",
-  "tags",
-  "severity",
-  "citations",
-  "effective_from",
-  "spec",
-  "match",
-  "actions",
-  "verbs",
-  "agents",
-  "exclude",
-  "variables",
-  "expr",
-  "when",
-  "require",
-  "effect",
-  "on_unknown",
-  "risk",
-  "add",
-  "group",
-  "override",
-  "facts_max_age",
-  "message",
-  "escalation",
-  "reviewers",
-  "quorum",
-  "timeout",
-  "on_timeout",
-  "modify",
-  "suppresses",
-  "tests",
-  "expect",
-] as const;
 
 /** What may follow `path.` (empty: at the beginning of a word). */
 export function wordsAfter(path: readonly string[]): Word[] {
