@@ -1,5 +1,5 @@
 /** A person's own passkeys. */
-import type { Passkey } from "@countersign/contract";
+import { limits, type Passkey } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useClient } from "../api/session.tsx";
@@ -121,7 +121,13 @@ function AddDialog({ onClose, onAdded }: { readonly onClose: () => void; readonl
           add.mutate(String(new FormData(event.currentTarget).get("name")).trim());
         }}
       >
-        <TextField label="Name" name="name" hint="Such as: my laptop" maxLength={128} autoComplete="off" />
+        <TextField
+          label="Name"
+          name="name"
+          hint="Such as: my laptop"
+          maxLength={limits.name_chars_max}
+          autoComplete="off"
+        />
         <FormError error={add.error} />
         <FormActions
           action={add.isPending ? "Waiting for your device …" : "Go on"}

@@ -1,4 +1,5 @@
 /** Single sign-on: the way in through the organization's own OpenID provider, and how an admin sets it up. */
+import { limits } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -48,7 +49,14 @@ export function SingleSignOnForm({ org_id }: { readonly org_id: string | undefin
         begin.mutate(String(new FormData(event.currentTarget).get("work_email")));
       }}
     >
-      <TextField label="Work e-mail" name="work_email" type="email" required maxLength={254} autoComplete="email" />
+      <TextField
+        label="Work e-mail"
+        name="work_email"
+        type="email"
+        required
+        maxLength={limits.email_chars_max}
+        autoComplete="email"
+      />
       <FormError error={begin.error} />
       <div className="actions start">
         <button type="submit" className="button" disabled={begin.isPending}>

@@ -73,8 +73,21 @@ export function SignupPage() {
             });
           }}
         >
-          <TextField label="Organization" name="org_name" required maxLength={128} autoComplete="organization" />
-          <TextField label="E-mail" name="email" type="email" required maxLength={254} autoComplete="username" />
+          <TextField
+            label="Organization"
+            name="org_name"
+            required
+            maxLength={limits.name_chars_max}
+            autoComplete="organization"
+          />
+          <TextField
+            label="E-mail"
+            name="email"
+            type="email"
+            required
+            maxLength={limits.email_chars_max}
+            autoComplete="username"
+          />
           <NewPassword />
           <FormError error={signup.error} />
           <div className="actions start">
@@ -154,7 +167,14 @@ export function ForgotPasswordPage() {
         <Sent text="If the address is known here, a link is on its way. It serves for an hour." />
       ) : (
         <form className="card stack" onSubmit={(event) => ask.mutate(formOf(event)("email").trim())}>
-          <TextField label="E-mail" name="email" type="email" required maxLength={254} autoComplete="username" />
+          <TextField
+            label="E-mail"
+            name="email"
+            type="email"
+            required
+            maxLength={limits.email_chars_max}
+            autoComplete="username"
+          />
           <FormError error={ask.error} />
           <div className="actions start">
             <button type="submit" className="button primary" disabled={ask.isPending}>

@@ -1,5 +1,5 @@
 /** API keys. */
-import type { ApiKey, ApiKeyCreated, ApiKeyInput, Role } from "@countersign/contract";
+import { type ApiKey, type ApiKeyCreated, type ApiKeyInput, limits, type Role } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay, useSession } from "../api/session.tsx";
@@ -214,7 +214,7 @@ function CreateDialog({
           });
         }}
       >
-        <TextField label="Name" name="name" hint="Such as: refund bot, production" maxLength={128} />
+        <TextField label="Name" name="name" hint="Such as: refund bot, production" maxLength={limits.name_chars_max} />
         <SelectField
           label="Role"
           value={role}
@@ -228,7 +228,12 @@ function CreateDialog({
           ]}
         />
         {role === "agent" && (
-          <TextField label="Only for this agent id (optional)" name="agent_id" maxLength={128} autoComplete="off" />
+          <TextField
+            label="Only for this agent id (optional)"
+            name="agent_id"
+            maxLength={limits.agent_id_chars_max}
+            autoComplete="off"
+          />
         )}
         <SelectField
           label="Environment"
@@ -244,8 +249,8 @@ function CreateDialog({
           name="days"
           type="number"
           min={1}
-          max={3650}
-          defaultValue={365}
+          max={limits.api_key_lifetime_days_max}
+          defaultValue={limits.api_key_lifetime_days_default}
           required
         />
         {caller?.type === "open_mode" && (

@@ -1,5 +1,5 @@
 /** Membranes: what stands between agents and the world, and whether it holds. */
-import type { Membrane, MembraneChange } from "@countersign/contract";
+import { limits, type Membrane, type MembraneChange } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -242,7 +242,13 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
           save.mutate(new FormData(event.currentTarget));
         }}
       >
-        <TextField label="Name" name="name" required maxLength={128} defaultValue={membrane?.name ?? ""} />
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={limits.name_chars_max}
+          defaultValue={membrane?.name ?? ""}
+        />
         <div className="grid-2">
           <SelectField
             label="When no rule fires"
@@ -289,16 +295,16 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
             type="number"
             step="any"
             min={0.0003}
-            max={720}
+            max={limits.escalation_timeout_seconds_max / 3_600}
             required
-            defaultValue={(terms?.timeout_seconds ?? 14_400) / 3_600}
+            defaultValue={(terms?.timeout_seconds ?? limits.escalation_timeout_seconds_default) / 3_600}
           />
           <TextField
             label="Approvals needed"
             name="quorum"
             type="number"
             min={1}
-            max={10}
+            max={limits.escalation_quorum_max}
             required
             defaultValue={terms?.quorum ?? 1}
           />

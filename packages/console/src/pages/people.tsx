@@ -216,7 +216,14 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           invite.mutate(new FormData(event.currentTarget));
         }}
       >
-        <TextField label="E-mail" name="email" type="email" required maxLength={254} autoComplete="off" />
+        <TextField
+          label="E-mail"
+          name="email"
+          type="email"
+          required
+          maxLength={limits.email_chars_max}
+          autoComplete="off"
+        />
         <SelectField label="Role" name="role" options={roles} />
         <FormError error={invite.error} />
         <FormActions action="Send invitation" disabled={invite.isPending} onClose={onClose} />

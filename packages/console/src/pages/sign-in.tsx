@@ -1,5 +1,5 @@
 /** The way in for somebody whom the service does not know yet. */
-import type { Session } from "@countersign/contract";
+import { limits, type Session } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
@@ -105,7 +105,14 @@ function PasswordForm({ onSession }: { readonly onSession: (session: Session) =>
         login.mutate(new FormData(event.currentTarget));
       }}
     >
-      <TextField label="E-mail" name="email" type="email" autoComplete="username" required maxLength={254} />
+      <TextField
+        label="E-mail"
+        name="email"
+        type="email"
+        autoComplete="username"
+        required
+        maxLength={limits.email_chars_max}
+      />
       <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
       <FormError error={login.error} wrong="Check the e-mail address and the password." />
       <div className="row between">

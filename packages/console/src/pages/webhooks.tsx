@@ -1,6 +1,5 @@
 /** Webhooks, and below them the deliveries that failed. */
-import type { Webhook } from "@countersign/contract";
-import { eventTypeNames, eventTypes } from "@countersign/contract";
+import { eventTypeNames, eventTypes, limits, type Webhook } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
@@ -200,9 +199,14 @@ function WebhookDialog({
           placeholder="https://example.com/hooks/countersign"
           hint="https, publicly reachable"
           defaultValue={webhook?.url ?? ""}
-          maxLength={2_048}
+          maxLength={limits.webhook_url_chars_max}
         />
-        <TextField label="Note" name="description" maxLength={1_000} defaultValue={webhook?.description ?? ""} />
+        <TextField
+          label="Note"
+          name="description"
+          maxLength={limits.description_chars_max}
+          defaultValue={webhook?.description ?? ""}
+        />
         <label className="check">
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
           All events

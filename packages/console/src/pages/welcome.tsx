@@ -1,5 +1,5 @@
 /** First run: an organization, its first key, a snippet that works, and a first decision. */
-import type { Quickstart, SubmitAnswer } from "@countersign/contract";
+import { limits, type Quickstart, type SubmitAnswer } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
@@ -42,14 +42,27 @@ export function WelcomePage() {
               about="One step: an organization, a membrane that watches without holding anything, and an API key."
             />
             <form className="card stack" onSubmit={submit}>
-              <TextField label="Organization" name="org_name" required maxLength={128} autoComplete="organization" />
-              <TextField label="Your e-mail" name="email" type="email" required maxLength={254} autoComplete="email" />
+              <TextField
+                label="Organization"
+                name="org_name"
+                required
+                maxLength={limits.name_chars_max}
+                autoComplete="organization"
+              />
+              <TextField
+                label="Your e-mail"
+                name="email"
+                type="email"
+                required
+                maxLength={limits.email_chars_max}
+                autoComplete="email"
+              />
               <TextArea
                 label="What do your agents do?"
                 hint="In plain words, such as: sends refunds and e-mails to customers in Europe. It decides which rule packs are suggested."
                 name="description"
                 required
-                maxLength={10_000}
+                maxLength={limits.onboarding_text_chars_max}
               />
               {create.error !== null && <Failed error={create.error} />}
               <div className="actions start">

@@ -1,5 +1,5 @@
 /** One ruling on several near-identical escalations: which, how far it is, and what became of each. */
-import type { Escalation } from "@countersign/contract";
+import { type Escalation, limits } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Fragment, useEffect, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
@@ -82,7 +82,7 @@ export function GroupRuling({
         {!begun && (
           <TextArea
             label="Comment on each (kept in the audit trail)"
-            maxLength={4_000}
+            maxLength={limits.comment_chars_max}
             value={comment}
             onChange={(event) => setComment(event.target.value)}
           />

@@ -1,5 +1,5 @@
 /** The override of one blocked decision: how it stands, and the way to approve it, alone or as the second person. */
-import type { Decision, Override } from "@countersign/contract";
+import { type Decision, limits, type Override } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -145,7 +145,7 @@ function OverrideDialog({
         <TextArea
           label="Reason (kept in the audit trail)"
           required
-          maxLength={4_000}
+          maxLength={limits.comment_chars_max}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
         />

@@ -211,7 +211,7 @@ function RulingDialog(
         )}
         <TextArea
           label="Comment (kept in the audit trail)"
-          maxLength={4_000}
+          maxLength={limits.comment_chars_max}
           value={comment}
           onChange={(event) => setComment(event.target.value)}
           autoFocus={!edits}
@@ -341,7 +341,12 @@ function ReasonDialog({
       >
         <CaseOf escalation={props.escalation} />
         {children}
-        <TextArea label="Reason" maxLength={4_000} value={reason} onChange={(event) => setReason(event.target.value)} />
+        <TextArea
+          label="Reason"
+          maxLength={limits.comment_chars_max}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
         {act.error !== null && <Wrong error={act.error} />}
         <div className="actions">
           <button type="button" className="button" disabled={act.isPending} onClick={onClose}>
