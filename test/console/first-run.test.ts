@@ -61,6 +61,11 @@ inBrowser("the first run", () => {
     const answer = page.getByRole("status").filter({ hasText: "risk" });
     await answer.waitFor();
     expect(await answer.textContent()).toMatch(/int_/);
+    let cut_off = true;
+    await page.route("**/v1/me", (route) => (cut_off ? route.abort("connectionreset") : route.continue()));
+    await page.getByRole("button", { name: "Open the console" }).click();
+    await page.getByRole("heading", { name: "The service does not answer" }).waitFor();
+    cut_off = false;
     await page.getByRole("button", { name: "Open the console" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByText("Shadow: nothing is held").waitFor();

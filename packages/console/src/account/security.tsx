@@ -1,6 +1,5 @@
 /** A person's own safety: second factor, sessions, password, mails. */
-import type { Session, TotpEnrolment, User } from "@countersign/contract";
-import { limits } from "@countersign/contract";
+import { limits, type Session, type TotpEnrolment, type User } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useState } from "react";
 import { useClient, useSession } from "../api/session.tsx";

@@ -2,7 +2,7 @@
 import { limits, type Quickstart, type SubmitAnswer } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useMemo, useState } from "react";
+import { type FormEvent, useMemo } from "react";
 import { connect } from "../api/connection.ts";
 import { useSession } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
@@ -81,12 +81,12 @@ export function WelcomePage() {
 function Created({ made }: { readonly made: Quickstart }) {
   const { signIn } = useSession();
   const navigate = useNavigate();
-  const [leaving, setLeaving] = useState(false);
-  const enter = async () => {
-    setLeaving(true);
-    await signIn(made.api_key);
-    await navigate({ to: "/" });
-  };
+  const enter = useMutation({
+    mutationFn: async () => {
+      await signIn(made.api_key);
+      await navigate({ to: "/" });
+    },
+  });
   return (
     <>
       <PageHead title="Your organization is ready" about="The key below is shown only here. Store it now." />
@@ -113,8 +113,9 @@ function Created({ made }: { readonly made: Quickstart }) {
             <li key={step}>{step}</li>
           ))}
         </ol>
+        {enter.error !== null && <Failed error={enter.error} />}
         <div className="actions start">
-          <button type="button" className="button primary" disabled={leaving} onClick={() => void enter()}>
+          <button type="button" className="button primary" disabled={enter.isPending} onClick={() => enter.mutate()}>
             Open the console
           </button>
         </div>
