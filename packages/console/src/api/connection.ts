@@ -5,6 +5,7 @@
 import { type Client, createClient } from "@countersign/sdk";
 import { useSyncExternalStore } from "react";
 import { learnTime } from "../browser/clock.ts";
+import { unansweredKeys } from "./unanswered-keys.ts";
 
 /** What the last request said about the connection. */
 export type Connection = "up" | "down";
@@ -36,30 +37,8 @@ interface Remembered {
 
 const remembered_max = 60;
 
-/** How long a request that had no answer is waited for to be sent again. */
-const unanswered_ms = 10 * 60_000;
-
 /** Whoever is refused before the body is read hears nothing of what became of the same request when it had no answer. */
 const refused_unread = [401, 403, 429];
-
-/**
- * The idempotency keys of requests that had no answer. The service may have done what they asked for: sent again by the
- * same person with the same words, they are the same request, not another one.
- */
-function unansweredKeys() {
-  const kept = new Map<string, string>();
-  return {
-    /** The key to send this request with: that of its first try, or the one it has now. */
-    keyOf(request: string, key: string): string {
-      const before = kept.get(request);
-      if (before !== undefined) return before;
-      kept.set(request, key);
-      setTimeout(() => kept.delete(request), unanswered_ms);
-      return key;
-    },
-    answered: (request: string) => void kept.delete(request),
-  };
-}
 
 /** Of all clients of this page: whoever signs in again has a new one, and goes on with what had no answer. */
 const keys = unansweredKeys();

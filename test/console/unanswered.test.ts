@@ -1,0 +1,20 @@
+/** What the console sends again after it had no answer. */
+import { expect, test, vi } from "vitest";
+import { unansweredKeys } from "../../packages/console/src/api/unanswered-keys.ts";
+
+test("keeps the key of its first try for ten minutes, also where the same had been asked for and answered before", () => {
+  vi.useFakeTimers();
+  try {
+    const keys = unansweredKeys();
+    expect(keys.keyOf("POST", "first")).toBe("first");
+    keys.answered("POST");
+    vi.advanceTimersByTime(8 * 60_000);
+    expect(keys.keyOf("POST", "second")).toBe("second");
+    vi.advanceTimersByTime(9 * 60_000);
+    expect(keys.keyOf("POST", "third")).toBe("second");
+    vi.advanceTimersByTime(60_000);
+    expect(keys.keyOf("POST", "fourth")).toBe("fourth");
+  } finally {
+    vi.useRealTimers();
+  }
+});
