@@ -37,6 +37,7 @@ import {
   readSettings,
   readSpan,
   readVersions,
+  versionKey,
 } from "../store/backtests.ts";
 
 /** One backtest. Plain data: it crosses into a thread. */
@@ -273,7 +274,7 @@ class Deciders {
     if (membrane === undefined) return { missing: "membrane_unknown" };
     const key = [
       ...[...membrane.packs].sort(),
-      ...then.policies.map(({ policy_id, version, mode }) => `${policy_id}@${version}:${mode}`),
+      ...then.policies.map((each) => `${versionKey(each)}:${each.mode}`),
     ].join(" ");
     let policySet = this.sets.get(key);
     if (policySet === undefined) {
@@ -287,27 +288,23 @@ class Deciders {
   }
 
   private async ownOf({ policies }: SettingsThen): Promise<PolicySource[] | null> {
-    const idOf = (each: { policy_id: string; version: number }) => `${each.policy_id}@${each.version}`;
     const found = new Map<string, PolicyDocument>();
     for (const each of policies) {
-      const document = this.documents.get(idOf(each));
-      if (document !== undefined) found.set(idOf(each), document);
+      const document = this.documents.get(versionKey(each));
+      if (document !== undefined) found.set(versionKey(each), document);
     }
-    const unread = policies.filter((each) => !found.has(idOf(each)));
+    const unread = policies.filter((each) => !found.has(versionKey(each)));
     if (unread.length > 0) {
       const read = await this.needs.read((query) => readVersions(query, this.job.org_id, unread));
-      for (const [id, document] of read) {
-        found.set(id, document);
-        this.documents.set(id, document);
+      for (const [key, document] of read) {
+        found.set(key, document);
+        this.documents.set(key, document);
       }
     }
-    if (policies.some((each) => !found.has(idOf(each)))) return null;
-    return policies.map(({ policy_id, version, mode, name: _, ...rest }) => ({
-      ...rest,
-      policy_id,
-      version,
-      mode,
-      document: found.get(`${policy_id}@${version}`) as PolicyDocument,
+    if (policies.some((each) => !found.has(versionKey(each)))) return null;
+    return policies.map(({ name: _, ...policy }) => ({
+      ...policy,
+      document: found.get(versionKey(policy)) as PolicyDocument,
     }));
   }
 }

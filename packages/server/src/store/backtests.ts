@@ -159,19 +159,27 @@ export async function readSettings(
   return { policy_epoch, changes: changes.reverse() };
 }
 
-/** Documents of policy versions, by `policy_id@version`. Those that are not stored are left out. */
+interface VersionName {
+  readonly policy_id: string;
+  readonly version: number;
+}
+
+/** One text for one version of a policy. */
+export const versionKey = ({ policy_id, version }: VersionName): string => `${policy_id}@${version}`;
+
+/** Documents of policy versions, by `versionKey`. Those that are not stored are left out. */
 export async function readVersions(
   query: Query,
   org_id: string,
-  versions: readonly { readonly policy_id: string; readonly version: number }[],
+  versions: readonly VersionName[],
 ): Promise<Map<string, PolicyDocument>> {
-  const rows = await query<{ policy_id: string; version: number; document: PolicyDocument }>(
+  const rows = await query<VersionName & { document: PolicyDocument }>(
     `select v.policy_id, v.version, v.document
      from unnest($2::text[], $3::integer[]) as w(policy_id, version)
      join policy_versions v on v.org_id = $1 and v.policy_id = w.policy_id and v.version = w.version`,
     [org_id, versions.map((each) => each.policy_id), versions.map((each) => each.version)],
   );
-  return new Map(rows.map(({ policy_id, version, document }) => [`${policy_id}@${version}`, document]));
+  return new Map(rows.map((row) => [versionKey(row), row.document]));
 }
 
 /** When the oldest and the newest of the recorded intents were decided, in microseconds; null: there are none. */
