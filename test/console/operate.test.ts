@@ -124,6 +124,8 @@ inBrowser("operating", () => {
         { timeout: 60_000, interval: 1_000 },
       )
       .toBe(1);
+    // What it came to is told at once, each attempt when it is asked for.
+    await failed.getByText("3 attempts, the last: 500 – The receiver answered 500 instead of a 2xx status.").click();
     expect(await failed.getByRole("row").count()).toBe(4);
     await failed.getByRole("button", { name: "Send again" }).click();
     await page.getByText("As a new delivery with three attempts of its own.").waitFor();

@@ -231,6 +231,8 @@ inBrowser("every page", () => {
     );
     const broken = async () => [...(await sidewaysOf(page)), ...(await violations(page, "all but colours"))];
     await openLoaded(page, "/webhooks");
+    await page.getByText("1 attempt: 500").last().waitFor();
+    for (const each of await page.getByText("1 attempt: 500").all()) await each.click();
     await page.getByRole("table", { name: "Attempts of dlv_05" }).waitFor();
     expect(await page.getByText("sent again:").allTextContents()).toEqual([
       ...["sent again: under way", "sent again: delivered", "sent again: failed"],

@@ -175,10 +175,11 @@ function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readon
     onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
   });
   const again = delivery.latest_retry?.status;
+  const last = delivery.attempts.at(-1);
   return (
     <li className="reason">
       <div className="row between">
-        <span>
+        <span className="grow">
           <strong>{delivery.event_type}</strong>
           {" to "}
           <Data text={url} chars_max={120} />
@@ -210,30 +211,46 @@ function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readon
           <Badge {...afterwards[again]} />
         </p>
       )}
-      <ListTable
-        heads={["Attempt", "When", "Answer", "Took"]}
-        numbers={1}
-        caption={`Attempts of ${delivery.delivery_id}`}
-      >
-        {delivery.attempts.map((attempt) => (
-          <tr key={attempt.number}>
-            <td>{attempt.number}</td>
-            <td>
-              <Time at={attempt.at} />
-            </td>
-            <td>
-              {attempt.response_status ?? "none"}
-              {attempt.error !== null && (
-                <>
-                  {": "}
-                  <Data text={attempt.error} chars_max={200} />
-                </>
-              )}
-            </td>
-            <td className="num">{`${Math.round(attempt.duration_ms)} ms`}</td>
-          </tr>
-        ))}
-      </ListTable>
+      <details className="small">
+        <summary>
+          {delivery.attempts.length === 1 ? "1 attempt" : `${delivery.attempts.length} attempts, the last`}
+          {": "}
+          {last !== undefined && <Answer attempt={last} />}
+        </summary>
+        <ListTable
+          heads={["Attempt", "When", "Answer", "Took"]}
+          numbers={1}
+          caption={`Attempts of ${delivery.delivery_id}`}
+        >
+          {delivery.attempts.map((attempt) => (
+            <tr key={attempt.number}>
+              <td>{attempt.number}</td>
+              <td>
+                <Time at={attempt.at} />
+              </td>
+              <td>
+                <Answer attempt={attempt} />
+              </td>
+              <td className="num">{`${Math.round(attempt.duration_ms)} ms`}</td>
+            </tr>
+          ))}
+        </ListTable>
+      </details>
     </li>
+  );
+}
+
+/** What the receiver said to one attempt, or why it said nothing. */
+function Answer({ attempt: { response_status, error } }: { readonly attempt: Delivery["attempts"][number] }) {
+  return (
+    <>
+      {response_status ?? "no answer"}
+      {error !== null && (
+        <>
+          {" – "}
+          <Data text={error} chars_max={200} />
+        </>
+      )}
+    </>
   );
 }
