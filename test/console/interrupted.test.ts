@@ -25,7 +25,7 @@ inBrowser("interruptions", () => {
     await page.keyboard.press("Control+a");
     const written = { ...refundPolicy, metadata: { name: "half-written", title: "Half written" } };
     await paste(editor, JSON.stringify(written, null, 2));
-    await page.getByText("No mistakes; the tests pass.").waitFor();
+    await page.getByText("No mistakes; there are no tests.").waitFor();
 
     await other.goto("/");
     await other.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -59,11 +59,11 @@ inBrowser("interruptions", () => {
     await editor.click();
     await page.keyboard.press("Control+a");
     await paste(editor, JSON.stringify({ ...refundPolicy, metadata: { name: "unsaved", title: "Unsaved" } }, null, 2));
-    await page.getByText("No mistakes; the tests pass.").waitFor();
+    await page.getByText("No mistakes; there are no tests.").waitFor();
     const dialog = page.getByRole("dialog", { name: "What you wrote in this tab is not saved" });
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    await page.getByText("No mistakes; the tests pass.").waitFor();
+    await page.getByText("No mistakes; there are no tests.").waitFor();
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await dialog.getByRole("button", { name: "Sign out and lose it" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();

@@ -20,19 +20,24 @@ inBrowser("operating", () => {
     await page.goto(`/policies/${seeded.policy_id}`);
     const editor = page.locator("[data-editor]");
     await editor.waitFor();
-    const write = async (when: string, effect: string) => {
+    const write = async (when: string, effect: string, tests: readonly object[] = []) => {
+      const document = { ...refundPolicy, spec: { ...refundPolicy.spec, when, effect }, ...(tests[0] && { tests }) };
       await editor.click();
       await page.keyboard.press("Control+a");
-      await paste(editor, JSON.stringify({ ...refundPolicy, spec: { ...refundPolicy.spec, when, effect } }, null, 2));
+      await paste(editor, JSON.stringify(document, null, 2));
     };
     await write("params.amount_usd > limt", "block");
     await page.getByText("1 mistake").waitFor();
     expect(await page.locator(".cm-lintRange-error").first().textContent()).toBe("limt");
     await write("facts.security.active_securty_incident == true", "block");
-    await page.getByText("The tests pass; 1 warning").waitFor();
+    await page.getByText("No mistakes; 1 warning; there are no tests.").waitFor();
     expect(await page.locator(".cm-lintRange-warning").first().textContent()).toBe("active_securty_incident");
+    const { intent: tried } = intent("other.refund", { amount_usd: 60 });
+    const one = { name: "above", intent: tried, expect: { verdict: "block" } };
+    await write("params.amount_usd > 50.0", "block", [one]);
+    await page.getByText("No mistakes; its test passes.").waitFor();
     await write("params.amount_usd > 50.0", "block");
-    await page.getByText("No mistakes; the tests pass.").waitFor();
+    await page.getByText("No mistakes; there are no tests.").waitFor();
     await page.getByRole("button", { name: "Save new version" }).click();
     await page.getByText("Version 2 waits for activation").waitFor();
     const before = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));

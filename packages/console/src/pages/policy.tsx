@@ -57,6 +57,8 @@ interface Checked {
   readonly checking: boolean;
   readonly error: unknown;
   readonly has_comments: boolean;
+  /** How many tests the text brings. */
+  readonly tests: number;
 }
 
 const check_delay_ms = 350;
@@ -80,7 +82,14 @@ function useCheck(text: string): Checked {
   });
   return useMemo(() => {
     if ("marks" in read)
-      return { marks: read.marks, valid: false, checking: settled !== text, error: null, has_comments: false };
+      return {
+        marks: read.marks,
+        valid: false,
+        checking: settled !== text,
+        error: null,
+        has_comments: false,
+        tests: 0,
+      };
     const sent = read.tests.length === 0 ? read.policy : { ...read.policy, tests: read.tests };
     const { diagnostics = [], warnings = [] } = query.data ?? {};
     const marks = () => [
@@ -93,16 +102,19 @@ function useCheck(text: string): Checked {
       checking: settled !== text || query.isFetching,
       error: query.error,
       has_comments: read.has_comments,
+      tests: read.tests.length,
     };
   }, [read, settled, text, query.data, query.isPlaceholderData, query.isFetching, query.error]);
 }
 
-function foundIn(marks: readonly Mark[]): string {
+/** What the check found; `tests`: how many the document brings. */
+function foundIn(marks: readonly Mark[], tests: number): string {
   const warnings = marks.filter(({ severity }) => severity === "warning").length;
   const mistakes = marks.length - warnings;
   if (mistakes > 0) return `${mistakes} ${mistakes === 1 ? "mistake" : "mistakes"}`;
-  if (warnings > 0) return `The tests pass; ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
-  return "No mistakes; the tests pass.";
+  const tried = tests === 0 ? "there are no tests" : tests === 1 ? "its test passes" : `its ${tests} tests pass`;
+  if (warnings > 0) return `No mistakes; ${warnings} ${warnings === 1 ? "warning" : "warnings"}; ${tried}.`;
+  return `No mistakes; ${tried}.`;
 }
 
 function lineOf(text: string, at: number): string {
@@ -174,7 +186,7 @@ function Editor({ policy }: { readonly policy: Policy | null }) {
             ? "It could not be checked; it is checked again when it is saved."
             : checked.checking
               ? "Checking …"
-              : foundIn(checked.marks)}
+              : foundIn(checked.marks, checked.tests)}
         </p>
         {may && (
           <span className="row">
