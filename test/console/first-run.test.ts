@@ -54,6 +54,13 @@ inBrowser("the first run", () => {
     await page.getByLabel("What do your agents do?").fill("Send e-mails to customers");
     await page.getByRole("button", { name: "Create organization" }).click();
     await page.getByRole("heading", { name: "Your organization is ready" }).waitFor();
+    // Long addresses among what to do next break, also on a small screen.
+    await page.setViewportSize({ width: 360, height: 740 });
+    const { scrollWidth, clientWidth } = (await page.evaluate(
+      "({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })",
+    )) as Record<string, number>;
+    expect(scrollWidth).toBe(clientWidth);
+    await page.setViewportSize({ width: 1280, height: 900 });
     api_key = (await page.locator(".secret code").textContent()) ?? "";
     expect(api_key).toMatch(/^svc_live_org_/);
     expect(await page.locator("pre.snippet").textContent()).toContain(`"X-API-Key": "${api_key}"`);
@@ -87,7 +94,7 @@ inBrowser("the first run", () => {
     await page.getByText("With an API key").click();
     await page.getByLabel("API key").fill("svc_live_org_wrong");
     await page.getByRole("button", { name: "Use this key" }).click();
-    await page.getByText("This key or session is not valid any more").waitFor();
+    await page.getByText("This key is not valid (any more)").waitFor();
     await page.getByLabel("API key").fill(api_key);
     await page.getByRole("button", { name: "Use this key" }).click();
     // The page that was asked for, with its filters.

@@ -14,7 +14,10 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   quota_exceeded: ["The plan's limit for this month is reached", "Nothing was stored. The page Usage shows the plan."],
   review_queue_full: ["Too many actions wait for review", "Nothing was stored. Rule on some of them first."],
   missing_api_key: ["You are signed out", "Sign in again; what you have typed here is still here."],
-  invalid_api_key: ["This key or session is not valid any more", "Sign in again."],
+  invalid_api_key: [
+    "This key is not valid (any more)",
+    "Check that it was copied whole. It may also have been revoked: then sign in with another one.",
+  ],
   expired_api_key: ["This key has expired", "Ask an admin for a new key, then sign in with it."],
   invalid_credentials: ["That is not right", "Check what you typed."],
   forbidden: ["Your role does not allow this", "Ask somebody with a higher role, or an admin to change yours."],

@@ -7,6 +7,7 @@ import { connect } from "../api/connection.ts";
 import { useSession } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { CopyButton, Secret } from "../parts/copy.tsx";
+import { Data } from "../parts/data.tsx";
 import { TextArea, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Failed } from "../parts/states.tsx";
@@ -110,7 +111,9 @@ function Created({ made }: { readonly made: Quickstart }) {
         <h2>Next</h2>
         <ol className="stack tight" style={{ paddingLeft: "1.2em" }}>
           {made.next_steps.map((step) => (
-            <li key={step}>{step}</li>
+            <li key={step}>
+              <Data text={step} />
+            </li>
           ))}
         </ol>
         {enter.error !== null && <Failed error={enter.error} />}
