@@ -23,9 +23,10 @@ function useWidth() {
   return { ref, width };
 }
 
-function niceMax(value: number): number {
+/** Where an axis for this many ends: at a round number, and most of it is used. */
+export function niceMax(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value;
+  return [1, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
 }
 
 function Axis({ max, width }: { readonly max: number; readonly width: number }) {
