@@ -80,6 +80,24 @@ inBrowser("told in words", () => {
     await context.close();
   });
 
+  test("an auditor finds a decision by its date, and is offered no mails about reviews", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { decision } = await submit(console_.url, seeded.agent, intent("other.dated", {}, { agent: "dated-bot" }));
+    const audrey = await console_.join(seeded.admin, "audrey@example.com", "auditor");
+    const { page, wrongs, context } = await console_.open({ session: audrey.session, zone: "Europe/Berlin" });
+    await page.goto("/decisions?agent_id=dated-bot");
+    const at = new Date((decision as { timestamp: string }).timestamp);
+    const when = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Berlin" });
+    await page.getByRole("row").filter({ hasText: when }).waitFor();
+    await page.goto("/settings");
+    await page.getByRole("region", { name: "Second factor" }).waitFor();
+    await page.getByLabel("Current password").waitFor();
+    expect(await page.getByRole("region", { name: "Mails" }).count()).toBe(0);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("the queue tells how many approvals are given, and what is handed to the reader by name", {
     timeout: test_timeout_ms,
   }, async () => {
@@ -99,6 +117,9 @@ inBrowser("told in words", () => {
     await expect.poll(() => entries.allTextContents()).toEqual([expect.stringContaining("support-bot")]);
     // Who came by a link in a mail, or on a small screen, gets from the case to what waits besides.
     await page.goto(`/escalations/${handed.decision.escalation_id}`);
+    await page.getByRole("link", { name: "To the queue" }).waitFor();
+    const menu = page.getByRole("navigation", { name: "Main" });
+    expect(await menu.getByRole("link", { name: "Review queue" }).getAttribute("aria-current")).toBe("page");
     await page.getByRole("link", { name: "To the queue" }).click();
     await page.getByRole("heading", { name: "Review queue" }).waitFor();
     expect(wrongs).toEqual([]);

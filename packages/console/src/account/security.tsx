@@ -1,5 +1,5 @@
 /** A person's own safety: second factor, sessions, password, mails. */
-import { limits, type Session, type TotpEnrolment, type User } from "@countersign/contract";
+import { limits, roleMeets, type Session, type TotpEnrolment, type User } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useState } from "react";
 import { useClient, useSession } from "../api/session.tsx";
@@ -35,7 +35,7 @@ function Person({ user }: { readonly user: User }) {
       <Sessions />
       <div className="grid-2">
         <Password email={user.email} />
-        <Mails user={user} />
+        {roleMeets(user.role, ["reviewer"]) && <Mails user={user} />}
       </div>
     </>
   );

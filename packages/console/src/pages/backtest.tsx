@@ -205,6 +205,11 @@ function Result({ result }: { readonly result: Backtest }) {
         <div className="card figure">
           <span className="muted small">Agrees with reviewers</span>
           <b>{percent(result.human_agreement)}</b>
+          <span className="small muted">
+            {result.human_agreement === null
+              ? "no person has ruled on any of these"
+              : "of what people ruled on and these rules would not ask about"}
+          </span>
         </div>
       </div>
       <section className="card stack tight">
@@ -227,7 +232,7 @@ function Result({ result }: { readonly result: Backtest }) {
         </section>
       )}
       <section className="card stack tight">
-        <h2>Flips</h2>
+        <h2>Verdicts that would be others</h2>
         <Flips flips={result.flips} total={result.flips_total} />
       </section>
       <div className="grid-2">

@@ -11,7 +11,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { shownIntent } from "../parts/shown.ts";
 import { Empty } from "../parts/states.tsx";
-import { Time } from "../parts/time.tsx";
+import { ExactTime, Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
 
 /** A filter's time as the API takes it. In the address it stands so, too: whoever opens it sees the same, in any zone. */
@@ -128,9 +128,12 @@ function Rows({ rows }: { readonly rows: readonly IntentListItem[] }) {
             <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
               <Time at={row.submitted_at} />
             </Link>
+            <div className="small muted on-wide">
+              <ExactTime at={row.submitted_at} />
+            </div>
           </td>
           <td>
-            <span className="row">
+            <span className="row unbroken">
               <VerdictBadge verdict={row.verdict} />
               <ModeBadge mode={row.pipeline_mode} />
               {row.status === "pending" && <span className="small muted">waits</span>}

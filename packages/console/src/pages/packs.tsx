@@ -1,6 +1,7 @@
 /** The ready-made rules, with what each rests on. */
 import type { Pack } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -25,7 +26,12 @@ export function PacksPage() {
     <>
       <PageHead
         title="Packs"
-        about="Ready-made rules with the texts they rest on. A starting point for your counsel, not legal advice. Switch them on per membrane."
+        about={
+          <>
+            Ready-made rules with the texts they rest on. A starting point for your counsel, not legal advice. Each{" "}
+            <Link to="/membranes">membrane</Link> switches on its own.
+          </>
+        }
       />
       <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
         <TextField

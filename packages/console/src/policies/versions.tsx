@@ -2,12 +2,12 @@
 import type { Policy } from "@countersign/contract";
 import { useState } from "react";
 import { useClient } from "../api/session.tsx";
-import { Data } from "../parts/data.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
 import { Empty } from "../parts/states.tsx";
 import { ExactTime } from "../parts/time.tsx";
+import { Who } from "../parts/who.tsx";
 
 export function Versions({ policy }: { readonly policy: Policy }) {
   const client = useClient();
@@ -38,8 +38,9 @@ export function Versions({ policy }: { readonly policy: Policy }) {
                     <strong>{`Version ${each.version}`}</strong>
                     {each.version === policy.active_version && <span className="badge live">in force</span>}
                     <ExactTime at={each.created_at} />
-                    <span className="mono muted">
-                      <Data text={each.created_by} />
+                    <span className="muted">
+                      {"by "}
+                      <Who id={each.created_by} />
                     </span>
                   </li>
                 ))}

@@ -2,7 +2,7 @@
 import type { Role } from "@countersign/contract";
 import { roleMeets } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
 import { useClient, useReads, useSession } from "../api/session.tsx";
 
 const groups = [
@@ -57,6 +57,7 @@ function usePending(): string | null {
 export function Nav({ onGo }: { readonly onGo: () => void }) {
   const { caller } = useSession();
   const pending = usePending();
+  const { pathname } = useLocation();
   if (caller === null) return null;
   return (
     <nav aria-label="Main">
@@ -69,7 +70,13 @@ export function Nav({ onGo }: { readonly onGo: () => void }) {
             <ul className="plain">
               {allowed.map(({ to, text }) => (
                 <li key={to}>
-                  <Link to={to} activeOptions={{ exact: to === "/", includeSearch: false }} onClick={onGo}>
+                  <Link
+                    to={to}
+                    activeOptions={{ exact: to === "/", includeSearch: false }}
+                    // A case on a page of its own is one of the queue.
+                    {...(to === "/review" && pathname.startsWith("/escalations/") ? { "aria-current": "page" } : {})}
+                    onClick={onGo}
+                  >
                     {text}
                     {to === "/review" && pending !== null && (
                       <span className="count">
