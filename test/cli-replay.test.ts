@@ -59,25 +59,29 @@ test("every call is decided; the summary counts verdicts and --out holds them in
   expect(service.seen.every(({ headers }) => headers["x-api-key"] === "svc_x")).toBe(true);
 });
 
-test("429 is waited for and the same batch goes out again under the same idempotency keys", async () => {
-  service = await startFakeService((request, number) =>
-    number === 1 ? refusal(429, "rate_limit_exceeded", { "retry-after": "1" }) : decide(request),
-  );
-  const file = await recording(10, "calls.jsonl");
-  const { code, stdout, stderr } = await runCli(["replay", file, "--url", service.url, "--json"], {
-    COUNTERSIGN_API_KEY: "svc_env",
-  });
-  expect(code).toBe(0);
-  expect(stderr).toContain("waiting 1 s for the rate limit");
-  expect(JSON.parse(stdout)).toMatchObject({ verdicts: { approve: 7, escalate: 3 }, failed: 0, requests: 1 });
-  expect(JSON.parse(stdout).waited_ms).toBeGreaterThan(900);
-  const [first, second] = service.seen.map(({ body: { intents = [] } }) =>
-    intents.map(({ idempotency_key }) => idempotency_key),
-  );
-  expect(first).toHaveLength(10);
-  expect(second).toEqual(first);
-  expect(service.seen[0]?.headers["x-api-key"]).toBe("svc_env");
-});
+// 0 is a proxy's: without a pause it would be asked again for ever, as fast as it answers.
+test.each(["1", "0"])(
+  "429 with a Retry-After of %s is waited for, and the same batch goes out again under the same idempotency keys",
+  async (given) => {
+    service = await startFakeService((request, number) =>
+      number === 1 ? refusal(429, "rate_limit_exceeded", { "retry-after": given }) : decide(request),
+    );
+    const file = await recording(10, "calls.jsonl");
+    const { code, stdout, stderr } = await runCli(["replay", file, "--url", service.url, "--json"], {
+      COUNTERSIGN_API_KEY: "svc_env",
+    });
+    expect(code).toBe(0);
+    expect(stderr).toContain("waiting 1 s for the rate limit");
+    expect(JSON.parse(stdout)).toMatchObject({ verdicts: { approve: 7, escalate: 3 }, failed: 0, requests: 1 });
+    expect(JSON.parse(stdout).waited_ms).toBeGreaterThan(900);
+    const [first, second] = service.seen.map(({ body: { intents = [] } }) =>
+      intents.map(({ idempotency_key }) => idempotency_key),
+    );
+    expect(first).toHaveLength(10);
+    expect(second).toEqual(first);
+    expect(service.seen[0]?.headers["x-api-key"]).toBe("svc_env");
+  },
+);
 
 test("what the service could not take in is sent again, alone, under its own idempotency key", async () => {
   service = await startFakeService((request, number) => {

@@ -96,7 +96,7 @@ async function send(
   } catch (error) {
     if (error instanceof ApiError && error.status === 429) {
       // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
-      await context.pause(Math.min(error.retry_after_seconds ?? 1, limits.rate_window_seconds) * 1000, "rate_limit");
+      await context.pause(Math.min(error.retry_after_seconds || 1, limits.rate_window_seconds) * 1000, "rate_limit");
       return "rate_limited";
     }
     return items.map(({ call }) => ({ call, verdict: null, ...reasonOf(error) }));

@@ -15,7 +15,7 @@ export type Item =
 function secondsToRest(error: unknown): number | null {
   if (!(error instanceof ApiError) || error.status !== 429) return null;
   // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
-  return Math.min(error.retry_after_seconds ?? 5, limits.rate_window_seconds);
+  return Math.min(error.retry_after_seconds || 5, limits.rate_window_seconds);
 }
 
 /** What keeps the service from answering now and may be over soon; everything else is said about this one escalation. */
