@@ -134,6 +134,28 @@ inBrowser("accounts gone wrong", () => {
     await context.close();
   });
 
+  test("of more sessions than a page has every one can be found", { timeout }, async () => {
+    const { session, email } = await organization("everywhere");
+    await console_.database.db.query(
+      `insert into sessions (org_id, session_id, user_id, token_sha256, mfa_pending, client_ip, user_agent, created_at,
+         last_seen_at, expires_at)
+       select org_id, 'ses_' || lpad(n::text, 26, '0'), user_id, sha256(n::text::bytea), false, client_ip, user_agent,
+         created_at, last_seen_at, expires_at
+       from sessions, generate_series(1, 204) n where user_id = (select user_id from people where email = $1)`,
+      [email],
+    );
+    const { page, wrongs, context } = await console_.open({ session });
+    await page.goto("/settings");
+    const list = page.getByRole("region", { name: "Sessions" });
+    for (let number = 1; number <= 4; number += 1) {
+      await list.getByText(`page ${number}: 50 shown`).waitFor();
+      await list.getByRole("button", { name: "More sessions" }).click();
+    }
+    await list.getByText("page 5: 5 shown, the last").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("a passkey that was deleted says to sign in another way", { timeout }, async () => {
     const { session } = await organization("keyless");
     const watched = await console_.open({ session }, console_.named_url);

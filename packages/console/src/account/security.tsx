@@ -8,6 +8,7 @@ import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
+import { Paged, usePaged } from "../parts/paged.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
@@ -169,9 +170,9 @@ function Sessions() {
   const { signOut } = useSession();
   const queries = useQueryClient();
   const toasts = useToasts();
-  const query = useQuery({
-    queryKey: ["session", "all"],
-    queryFn: async () => (await client.listSessions({ limit: 200 })).sessions,
+  const list = usePaged(["session", "all"], async (cursor) => {
+    const page = await client.listSessions(cursor === undefined ? {} : { cursor });
+    return { rows: page.sessions, next_cursor: page.next_cursor };
   });
   const end = useMutation({
     mutationFn: (session_id: string) => client.endSession(session_id),
@@ -193,7 +194,7 @@ function Sessions() {
           Sign out everywhere
         </button>
       </div>
-      <Loaded query={query} what="your sessions">
+      <Paged list={list} what="sessions" empty={null}>
         {(sessions) => (
           <ul className="plain stack tight">
             {sessions.map((session) => (
@@ -221,7 +222,7 @@ function Sessions() {
             ))}
           </ul>
         )}
-      </Loaded>
+      </Paged>
       {asked && (
         <Confirm
           title="Sign out everywhere?"
