@@ -61,7 +61,7 @@ inBrowser("ages", () => {
     console_.advance(away_seconds);
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 20 }));
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Decisions" }).click();
-    const age = page.getByRole("row").nth(1).locator("time");
+    const age = page.getByRole("row").nth(1).locator("time").first();
     await age.waitFor();
     expect(await age.textContent()).toMatch(/^(just now|\d+ s ago)$/);
     expect(wrongs).toEqual([]);

@@ -116,7 +116,7 @@ export interface Seeded {
 
 interface Answer {
   readonly intent_id: string;
-  readonly decision: { readonly escalation_id: string | null; readonly verdict: string };
+  readonly decision: { readonly escalation_id: string | null; readonly verdict: string; readonly timestamp: string };
 }
 
 /** Submits one action and gives the answer. */

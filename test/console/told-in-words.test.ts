@@ -50,12 +50,16 @@ inBrowser("told in words", () => {
     const key = page.getByRole("row").filter({ hasText: "auditor key" });
     await key.getByRole("button", { name: "Revoke" }).click();
     await dialog.getByText("auditor key").waitFor();
+    expect(await key.getByRole("time").count()).toBe(1);
+    await dialog.getByRole("button", { name: "Revoke" }).click();
+    await key.getByText("revoked", { exact: true }).waitFor();
+    // Nothing more ends of what has ended before.
+    expect(await key.getByRole("time").count()).toBe(0);
     await page.goto("/overrides");
     await page.getByRole("button", { name: "Withdraw" }).click();
     await dialog.getByText("support-bot").waitFor();
     await dialog.getByText("agreed by phone").waitFor();
     await dialog.getByRole("button", { name: "Withdraw" }).click();
-    // Nothing more ends of an override that does not stand any more.
     await page.getByText("withdrawn", { exact: true }).waitFor();
     expect(await page.getByRole("row").last().getByRole("time").count()).toBe(0);
     await page.goto("/membranes");
@@ -87,7 +91,7 @@ inBrowser("told in words", () => {
     const audrey = await console_.join(seeded.admin, "audrey@example.com", "auditor");
     const { page, wrongs, context } = await console_.open({ session: audrey.session, zone: "Europe/Berlin" });
     await page.goto("/decisions?agent_id=dated-bot");
-    const at = new Date((decision as { timestamp: string }).timestamp);
+    const at = new Date(decision.timestamp);
     const when = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Berlin" });
     await page.getByRole("row").filter({ hasText: when }).waitFor();
     await page.goto("/settings");

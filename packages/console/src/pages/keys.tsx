@@ -156,9 +156,7 @@ function KeyTable({
             </td>
             <td>{key.environment}</td>
             <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
-            <td>
-              <Time at={key.expires_at} />
-            </td>
+            <td>{key.revoked_at === null ? <Time at={key.expires_at} /> : "–"}</td>
             <td>
               <Badge text={state} tone={state === "active" ? "approve" : "plain"} />
             </td>

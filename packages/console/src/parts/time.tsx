@@ -26,13 +26,21 @@ function roughText(seconds: number): string {
   return spanText(seconds).split(" ").slice(0, 2).join(" ");
 }
 
+/** The moment in the reader's zone. */
+function exactText(at: string): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** The same, and as logs and the API have it. */
+const titleOf = (at: string) => `${exactText(at)} (${at})`;
+
 /** `5 min ago`, `in 2 h`; the exact time stands in the title. */
 export function Time({ at }: { readonly at: string }) {
   const seconds = (useNow() - Date.parse(at)) / 1000;
   const text =
     Math.abs(seconds) < 5 ? "just now" : seconds > 0 ? `${roughText(seconds)} ago` : `in ${roughText(-seconds)}`;
   return (
-    <time dateTime={at} title={at} className="nowrap">
+    <time dateTime={at} title={titleOf(at)} className="nowrap">
       {text}
     </time>
   );
@@ -42,7 +50,7 @@ export function Time({ at }: { readonly at: string }) {
 export function ExactTime({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={at} className="nowrap">
-      {new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" })}
+      {exactText(at)}
     </time>
   );
 }
@@ -51,7 +59,7 @@ export function ExactTime({ at }: { readonly at: string }) {
 export function TimeLeft({ until }: { readonly until: string }) {
   const seconds = (Date.parse(until) - useNow()) / 1000;
   return (
-    <time dateTime={until} title={until} className={seconds < 360 ? "late nowrap" : "nowrap"}>
+    <time dateTime={until} title={titleOf(until)} className={seconds < 360 ? "late nowrap" : "nowrap"}>
       {seconds <= 0 ? "time is over" : `${spanText(seconds)} left`}
     </time>
   );
