@@ -1,4 +1,4 @@
-/** Where the focus is while a queue is worked through by keyboard: what has it is what a screen reader reads. */
+/** Where the focus is while a queue is worked through by keyboard, which a screen reader reads, and what is in sight. */
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
@@ -17,6 +17,24 @@ const focusOn = (locator: Locator) =>
   expect.poll(() => locator.evaluate((element) => element.matches(":focus"))).toBe(true);
 
 inBrowser("the focus in the queue", () => {
+  test("a message about a ruling covers none of the buttons of the next case", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedQueue(console_.url, 2);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator, width: 1280, height: 720 });
+    await page.goto("/review");
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("a");
+    await page.keyboard.press("Control+Enter");
+    const message = page.locator(".toast").filter({ hasText: "Approved" });
+    await message.waitFor();
+    await page.locator(".rulebar button:enabled", { hasText: "Approve" }).waitFor();
+    const [told, bar] = [await message.boundingBox(), await page.locator(".rulebar").boundingBox()];
+    expect((told?.y ?? 0) + (told?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("goes with the keyboard to the next case, also after a ruling, and each is named; a pointer keeps it in the list", {
     timeout: test_timeout_ms,
   }, async () => {
