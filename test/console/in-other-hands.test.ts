@@ -111,6 +111,11 @@ inBrowser("a review in other hands", () => {
       { type: "user", id: gus.user_id },
       { type: "user", id: finn.user_id },
     ]);
+    // Whoever joins is there at once.
+    const ida = await console_.join(seeded.admin, "ida@example.com", "reviewer");
+    await page.getByRole("button", { name: "Reassign" }).click();
+    await dialog.getByLabel("Who decides").selectOption("Certain people");
+    await dialog.getByLabel(ida.email).check();
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -18,15 +18,18 @@ async function everybodyOf(client: Client): Promise<ReadonlyMap<string, User>> {
   return everybody;
 }
 
-/** The same, read once for all places that name somebody. `wanted`: false where nobody is to be named. */
-export function useEverybody(wanted: boolean) {
+/**
+ * The same, read once for all places that name somebody. `wanted`: false where nobody is to be named. `anew`: also those who
+ * have joined since.
+ */
+export function useEverybody(wanted: boolean, anew = false) {
   const client = useClient();
   const reads = useReads();
   return useQuery({
     queryKey: ["people", "everybody"],
     queryFn: () => everybodyOf(client),
     enabled: reads && wanted,
-    staleTime: 600_000,
+    staleTime: anew ? 0 : 600_000,
   });
 }
 

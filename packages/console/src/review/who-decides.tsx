@@ -63,7 +63,7 @@ function People({
   readonly chosen: ReadonlySet<string>;
   readonly onToggle: (user_id: string) => void;
 }) {
-  const query = useEverybody(true);
+  const query = useEverybody(true, true);
   return (
     <fieldset className="stack tight">
       <legend className="small muted">People</legend>
