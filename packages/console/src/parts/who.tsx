@@ -3,7 +3,7 @@ import type { Override, Reviewer, User } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
-import { useClient, useReads } from "../api/session.tsx";
+import { useClient, useMay, useReads } from "../api/session.tsx";
 import { Data } from "./data.tsx";
 
 /** The organization's people by their ids. */
@@ -33,13 +33,34 @@ export function useEverybody(wanted: boolean, anew = false) {
   });
 }
 
-/** A person by the e-mail address; a key, and whoever is not of the organization any more, by the id. */
+/** The names of the newest keys by their ids, for whoever may read them. */
+function useKeyNames(wanted: boolean) {
+  const client = useClient();
+  const may = useMay("admin");
+  return useQuery({
+    queryKey: ["keys", "names"],
+    queryFn: async () => {
+      const { api_keys } = await client.listApiKeys({ limit: 200 });
+      return new Map(api_keys.map(({ key_id, name }) => [key_id, name]));
+    },
+    enabled: may && wanted,
+    staleTime: 600_000,
+  });
+}
+
+/**
+ * A person by the e-mail address, a key by its name where the caller may know it; whoever is not of the organization any more,
+ * and any other key, by the id.
+ */
 export function Who({ id }: { readonly id: string }) {
-  const { data } = useEverybody(id.startsWith("usr_"));
-  const address = data?.get(id)?.email;
+  const everybody = useEverybody(id.startsWith("usr_"));
+  const keys = useKeyNames(id.startsWith("key_"));
+  const address = everybody.data?.get(id)?.email;
+  const key = keys.data?.get(id) ?? null;
   return (
-    <span className={address === undefined ? "mono small" : "small"} title={id}>
-      <Data text={address ?? id} />
+    <span className={address === undefined && key === null ? "mono small" : "small"} title={id}>
+      {key !== null && "key "}
+      <Data text={address ?? key ?? id} />
     </span>
   );
 }
