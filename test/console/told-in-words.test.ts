@@ -89,7 +89,7 @@ inBrowser("told in words", () => {
     await Promise.all([context.close(), admins.context.close()]);
   });
 
-  test("an auditor finds a decision by its date, and is offered no mails about reviews", {
+  test("an auditor finds a decision by its date, is not told to try again what is not there, and is offered no mails about reviews", {
     timeout: test_timeout_ms,
   }, async () => {
     const { decision } = await submit(console_.url, seeded.agent, intent("other.dated", {}, { agent: "dated-bot" }));
@@ -99,6 +99,9 @@ inBrowser("told in words", () => {
     const at = new Date(decision.timestamp);
     const when = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Berlin" });
     await page.getByRole("row").filter({ hasText: when }).waitFor();
+    await page.goto("/decisions/int_01M8AG0S3MCJZ19QNBPMEABWAA");
+    await page.getByText("There is no such thing (any more)").waitFor();
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
     await page.goto("/settings");
     await page.getByRole("region", { name: "Second factor" }).waitFor();
     await page.getByLabel("Current password").waitFor();

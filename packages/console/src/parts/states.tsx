@@ -1,4 +1,5 @@
 /** What stands where data is not there: yet, at all, or because something failed. */
+import { ApiError } from "@countersign/sdk";
 import type { ReactNode } from "react";
 import { adviceOn } from "../api/advice.ts";
 
@@ -24,13 +25,15 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const { title, todo, request_id } = adviceOn(error);
+  // What is not there is not there the next time either.
+  const again = error instanceof ApiError && error.code === "not_found" ? undefined : retry;
   return (
     <div className="state" role="alert">
       <h2>{title}</h2>
       <p>{todo}</p>
       {request_id !== null && <p className="small mono">{`request ${request_id}`}</p>}
-      {retry !== undefined && (
-        <button type="button" className="button" onClick={retry}>
+      {again !== undefined && (
+        <button type="button" className="button" onClick={again}>
           Try again
         </button>
       )}
