@@ -15,6 +15,7 @@ export const auditTypes = {
   override_revoked: "an override was withdrawn before it was spent",
   delivered: "a webhook took the event",
   delivery_failed: "a webhook did not take the event in three attempts",
+  delivery_retried: "somebody had an event that failed sent again",
   observed: "the agent reported what it then did",
 
   organization_created: "the organization was created",

@@ -16,6 +16,7 @@ const auditWords: Partial<Record<AuditType, string>> = {
   override_revoked: "Override withdrawn",
   delivered: "Webhook delivered",
   delivery_failed: "Webhook failed three times",
+  delivery_retried: "Webhook sent again by hand",
   observed: "The agent reported",
 };
 
@@ -38,6 +39,7 @@ export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): s
     }
     case "delivered":
     case "delivery_failed":
+    case "delivery_retried":
       return joined(": ", text("event_type"), text("error"));
     case "policy_saved":
     case "policy_activated": {

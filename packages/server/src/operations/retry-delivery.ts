@@ -1,6 +1,7 @@
 import type { Delivery, EventBody } from "@countersign/contract";
 import { eventBodyText, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
+import { type AuditRow, auditRow } from "../store/audit.ts";
 import {
   type DeliveryWithBody,
   insertDelivery,
@@ -8,6 +9,7 @@ import {
   readDelivery,
   retryIsPending,
 } from "../store/deliveries.ts";
+import { withHead } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { readWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
@@ -28,7 +30,11 @@ export async function retryDelivery(
 ): Promise<OnceAnswer<Delivery>> {
   const { org_id } = caller;
   const terms = { operation: "retry_delivery", idempotency_key, request: { params: { delivery_id } } };
-  const answer = await idempotent(runtime, caller, terms, (query) => retryOnce(runtime, query, org_id, delivery_id));
+  const answer = await idempotent(runtime, caller, terms, async (query) => {
+    const retry = await retryOnce(runtime, query, org_id, delivery_id);
+    await withHead(query, org_id, { audit: [retriedRow(runtime, caller, retry)] });
+    return retry;
+  });
   if (!answer.replayed) runtime.deliveries.poke({ org_id, webhook_id: answer.response.webhook_id });
   return answer;
 }
@@ -78,6 +84,16 @@ export async function insertRetry(
   await insertDelivery(query, { ...shown, org_id, event_id, body });
   const untried = { response_status: null, error: null, attempts: [], failed_at: null, latest_retry: null };
   return { ...shown, status: "pending", ...untried };
+}
+
+/** What the audit trail says of a retry. It is written last: until then nobody's decisions wait for the head. */
+export function retriedRow(
+  { ids }: Pick<Runtime, "ids">,
+  { actor }: Pick<Caller, "actor">,
+  { created_at: at, intent_id, delivery_id, webhook_id, event_type, original_delivery_id }: Delivery,
+): AuditRow {
+  const data = { delivery_id, webhook_id, event_type, original_delivery_id };
+  return auditRow(ids, { intent_id, at, actor, type: "delivery_retried", data });
 }
 
 function conflict(message: string): Fault {

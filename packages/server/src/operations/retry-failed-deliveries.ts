@@ -1,9 +1,10 @@
 import type { Delivery } from "@countersign/contract";
 import { lockDeliveries, readDelivery } from "../store/deliveries.ts";
+import { withHead } from "../store/heads.ts";
 import { readWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
 import { listFailedDeliveries } from "./list-failed-deliveries.ts";
-import { insertRetry, startOf } from "./retry-delivery.ts";
+import { insertRetry, retriedRow, startOf } from "./retry-delivery.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -13,7 +14,7 @@ import type { Runtime } from "./runtime.ts";
  */
 export async function retryFailedDeliveries(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
-  caller: Pick<Caller, "org_id">,
+  caller: Pick<Caller, "org_id" | "actor">,
   page: Parameters<typeof listFailedDeliveries>[2],
 ): Promise<{ deliveries: Delivery[]; next_cursor: string | null }> {
   const { org_id } = caller;
@@ -31,6 +32,8 @@ export async function retryFailedDeliveries(
       // Somebody else may have sent it again before the lock was ours.
       if (failed !== undefined && isLast(failed)) retries.push(await insertRetry(runtime, query, org_id, failed));
     }
+    if (retries.length > 0)
+      await withHead(query, org_id, { audit: retries.map((retry) => retriedRow(runtime, caller, retry)) });
     return retries;
   });
   for (const webhook_id of new Set(deliveries.map((retry) => retry.webhook_id)))

@@ -37,12 +37,13 @@ const intent = { agent: { id: "agent-1" }, action: { type: "communication.email"
 /** An organization with an admin key, and what tests of webhooks do with it. */
 export async function webhookOrganization({ db }: TestDatabase, url: string) {
   const org = await testOrganization(db);
-  const { api_key } = await org.key();
+  const { api_key, key_id } = await org.key();
   const api = (method: string, path: string, body?: unknown, key = api_key, headers: Record<string, string> = {}) =>
     call(url, method, `/v1/escalations/webhooks${path}`, { key, headers, ...(body === undefined ? {} : { body }) });
   return {
     ...org,
     api_key,
+    key_id,
     api,
     /** Registers a webhook and gives it with its secret. */
     async register(receiver_url: string, more: object = {}) {

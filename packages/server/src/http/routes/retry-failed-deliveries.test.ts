@@ -40,7 +40,7 @@ async function afterOutage(count: number) {
 
 describe("what failed is sent again", () => {
   test("in one walk over all pages each event once, however often a page is asked for, also where retries failed before", async () => {
-    const { api, answers, failed, ids, receiver, walk } = await afterOutage(5);
+    const { org_id, key_id, api, answers, failed, ids, receiver, walk } = await afterOutage(5);
     // One of them was sent again by hand and failed again: the failed retry stands for its chain.
     await api("POST", `/deliveries/${ids[2]}/retry`);
     await expect.poll(failed).toHaveLength(6);
@@ -55,6 +55,12 @@ describe("what failed is sent again", () => {
     expect(new Set(sent.map(({ headers }) => headers["x-service-retry"]))).toEqual(new Set(["true"]));
     const events = (list: typeof sent) => list.map(({ body }) => JSON.parse(body).intent_id).sort();
     expect(events(sent)).toEqual([...new Set(events(receiver.received))]);
+    const told = await database.db.query<{ actor: string; of: string }>(
+      "select actor, data ->> 'original_delivery_id' as of from audit where org_id = $1 and type = 'delivery_retried'",
+      [org_id],
+    );
+    expect(told.map(({ of }) => of).sort()).toEqual([ids[2], ...ids].sort());
+    expect(new Set(told.map(({ actor }) => actor))).toEqual(new Set([key_id]));
     // What came home is not sent again.
     expect(await walk("limit=200")).toEqual([]);
     expect(receiver.received).toHaveLength(before + 5);
