@@ -57,13 +57,13 @@ export async function startService(
   loading.catch(() => undefined);
   const database = await startDatabase({ ...config, search: { path: config.path } }, log);
   const db = openDb(database.connection, log);
-  const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
-  const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(webhook_allow_cidrs) } });
-  const mailer = createMailer(config, log);
-  // Loaded only when used: the libraries cost a tenth of a second of every start.
-  const tracing =
-    config.otel_endpoint === null ? null : (await import("./tracing.ts")).openTracing(config.otel_endpoint);
   try {
+    const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
+    const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(webhook_allow_cidrs) } });
+    const mailer = createMailer(config, log);
+    // Loaded only when used: the libraries cost a tenth of a second of every start.
+    const tracing =
+      config.otel_endpoint === null ? null : (await import("./tracing.ts")).openTracing(config.otel_endpoint);
     await migrate(database.connection, log);
     const packs = await loading;
     const keys = await openMasterKeys(config);
