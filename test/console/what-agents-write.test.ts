@@ -71,6 +71,8 @@ inBrowser("the texts of agents", () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.discount", { ...padding, percent: 55 }));
     const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/decisions/${raised.intent_id}`);
+    // On the page of a decision, too, what it says of itself is told to be that.
+    await page.getByText("In the agent’s own words, unchecked:").waitFor();
     const json = page.getByRole("region", { name: "Changes to the parameters" });
     await json.waitFor();
     expect(await json.locator(".removed").allTextContents()).toEqual(['removed: −  "percent": 55']);

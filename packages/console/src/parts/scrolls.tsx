@@ -12,12 +12,15 @@ export function Wide({ label, children }: { readonly label: string; readonly chi
   );
 }
 
-/** What the agent says of its action. */
+/** What the agent says of its action, told to be that. */
 export function Said({ text }: { readonly text: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to get there
-    <blockquote className="said" aria-label="In the agent’s own words" tabIndex={0}>
-      <Data text={text} lines />
-    </blockquote>
+    <div className="stack tight">
+      <span className="small muted">In the agent’s own words, unchecked:</span>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to get there */}
+      <blockquote className="said" aria-label="In the agent’s own words" tabIndex={0}>
+        <Data text={text} lines />
+      </blockquote>
+    </div>
   );
 }

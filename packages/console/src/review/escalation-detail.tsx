@@ -119,10 +119,7 @@ function Detail({
             )}
             <Wants intent={intent} />
             {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
-              <div className="stack tight">
-                <span className="small muted">In the agent’s own words, unchecked:</span>
-                <Said text={intent.payload.summary} />
-              </div>
+              <Said text={intent.payload.summary} />
             )}
             <section className="stack tight">
               <h2>Why it waits</h2>
