@@ -21,9 +21,10 @@ export function spanText(seconds: number): string {
   return parts.length === 0 ? "0 s" : parts.join(" ");
 }
 
-/** Only the largest unit of a length of time. */
-function roughText(seconds: number): string {
-  return spanText(seconds).split(" ").slice(0, 2).join(" ");
+/** Only the largest unit of a length of time: what is over is told as ages are, what is left to the nearest. */
+export function roughText(seconds: number, whole: (count: number) => number = Math.floor): string {
+  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["s", 1];
+  return `${whole(seconds / size)} ${unit}`;
 }
 
 /** The moment in the reader's zone. */
@@ -38,7 +39,11 @@ const titleOf = (at: string) => `${exactText(at)} (${at})`;
 export function Time({ at }: { readonly at: string }) {
   const seconds = (useNow() - Date.parse(at)) / 1000;
   const text =
-    Math.abs(seconds) < 5 ? "just now" : seconds > 0 ? `${roughText(seconds)} ago` : `in ${roughText(-seconds)}`;
+    Math.abs(seconds) < 5
+      ? "just now"
+      : seconds > 0
+        ? `${roughText(seconds)} ago`
+        : `in ${roughText(-seconds, Math.round)}`;
   return (
     <time dateTime={at} title={titleOf(at)} className="nowrap">
       {text}
