@@ -46,7 +46,8 @@ inBrowser("signing in on the way to a page", () => {
   }, async () => {
     const vera = await console_.join(seeded.admin, "vera@example.com", "reviewer");
     const { page, wrongs, context } = await console_.open({ session: vera.session });
-    const drafts = () => page.evaluate(() => Object.keys(sessionStorage).filter((name) => name.includes("draft")));
+    const drafts = () =>
+      page.evaluate<string[]>("Object.keys(sessionStorage).filter((name) => name.includes('draft'))");
     await page.goto(path);
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("b");
