@@ -4,7 +4,14 @@ import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
-import { cancelDeliveries, insertDelivery, lockDelivery, readFailedDeliveries, retryIsPending } from "./deliveries.ts";
+import {
+  cancelDeliveries,
+  insertDelivery,
+  lockDeliveries,
+  readDelivery,
+  readFailedDeliveries,
+  retryIsPending,
+} from "./deliveries.ts";
 import {
   countWebhooks,
   deleteWebhook,
@@ -82,18 +89,31 @@ test("what is cancelled is what is pending for this webhook, and it has ended th
   expect(rows.filter(({ ended }) => ended).map(({ delivery_id }) => delivery_id)).toEqual([pending]);
 });
 
-test("a delivery is shown with when it failed, if it did, and held until the transaction ends", async () => {
+test("a delivery is read with what it sends, by its own organization", async () => {
   const [own, other] = await organizations();
   const [failed, done] = [await delivery(own, "wh_1", "failed"), await delivery(own, "wh_1", "delivered")];
+  const read = (org_id: string, id: string) => db.system((query) => readDelivery(query, org_id, id));
+  expect(await read(own, failed)).toMatchObject({ delivery_id: failed, failed_at: at, body: "{}" });
+  expect(await read(own, done)).toMatchObject({ delivery_id: done, failed_at: null });
+  expect(await read(other, failed)).toBeUndefined();
+});
+
+test("deliveries are locked until the transaction ends, one's own that are named and no other", async () => {
+  const [own, other] = await organizations();
+  const [first, second, third] = [
+    await delivery(own, "wh_1", "failed"),
+    await delivery(own, "wh_1", "failed"),
+    await delivery(other, "wh_1", "failed"),
+  ];
+  const take = (id: string) =>
+    db.system((query) => query("select from deliveries where delivery_id = $1 for update nowait", [id]));
   await db.system(async (query) => {
-    expect(await lockDelivery(query, own, failed)).toMatchObject({ delivery_id: failed, failed_at: at, body: "{}" });
-    expect(await lockDelivery(query, own, done)).toMatchObject({ delivery_id: done, failed_at: null });
-    expect(await lockDelivery(query, other, failed)).toBeUndefined();
-    const taken = db.system((others) =>
-      others("select from deliveries where delivery_id = $1 for update nowait", [failed]),
-    );
-    await expect(taken).rejects.toThrow(/could not obtain lock/);
+    await lockDeliveries(query, own, [first, third]);
+    await expect(take(first)).rejects.toThrow(/could not obtain lock/);
+    await take(second);
+    await take(third);
   });
+  await take(first);
 });
 
 test("a manual retry is under way while it is pending, of this delivery only", async () => {
