@@ -77,27 +77,6 @@ inBrowser("operating", () => {
     await context.close();
   });
 
-  test("an operator overrides a block with a reason, and the agent's next try passes", {
-    timeout: test_timeout_ms,
-  }, async () => {
-    await api(console_.url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
-    const body = intent("other.export", { rows: 5_000, table: "customers" });
-    const blocked = await submit(console_.url, seeded.agent, body);
-    expect(blocked.decision.verdict).toBe("block");
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
-    await page.goto(`/decisions/${blocked.intent_id}`);
-    await page.getByRole("button", { name: "Override this block" }).click();
-    await page.getByLabel("Reason").fill("The auditors asked for it");
-    await page.getByRole("button", { name: "Override", exact: true }).click();
-    await page.getByText("Approved by a person").waitFor();
-    expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("approve");
-    expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");
-    await page.getByRole("link", { name: "Overrides" }).click();
-    await page.getByRole("cell", { name: "The auditors asked for it" }).waitFor();
-    expect(wrongs).toEqual([]);
-    await context.close();
-  });
-
   test("a webhook's secret is shown once; a failed delivery is listed with its attempts and sent again", {
     timeout: test_timeout_ms,
   }, async () => {

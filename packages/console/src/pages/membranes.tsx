@@ -12,6 +12,7 @@ import { HorizontalBars } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { usePacks } from "../parts/packs.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Failed, Loaded } from "../parts/states.tsx";
@@ -197,11 +198,7 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
   const client = useClient();
   const queries = useQueryClient();
   const toasts = useToasts();
-  const packs = useQuery({
-    queryKey: ["packs"],
-    queryFn: async () => (await client.listPacks({ limit: 200 })).packs,
-    staleTime: 600_000,
-  });
+  const packs = usePacks();
   const save = useMutation({
     mutationFn: async (form: FormData) => {
       const text = (name: string) => String(form.get(name) ?? "");

@@ -1,11 +1,10 @@
 /** The ready-made rules, with what each rests on. */
 import type { Pack } from "@countersign/contract";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useClient } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { TextField } from "../parts/field.tsx";
 import { ListTable } from "../parts/list-table.tsx";
+import { usePacks } from "../parts/packs.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
@@ -13,13 +12,8 @@ import { visibleText } from "../parts/visible-text.ts";
 import { useFilters } from "../shell/filters.ts";
 
 export function PacksPage() {
-  const client = useClient();
   const [filters, setFilters] = useFilters(["q"]);
-  const query = useQuery({
-    queryKey: ["packs"],
-    queryFn: async () => (await client.listPacks({ limit: 200 })).packs,
-    staleTime: 600_000,
-  });
+  const query = usePacks();
   const membranes = useMembranes();
   const words = (filters.q ?? "").toLowerCase();
   return (

@@ -1,6 +1,6 @@
 /** The override of one blocked decision: how it stands, and the way to approve it, alone or as the second person. */
 import { type Decision, limits, type Override } from "@countersign/contract";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useDraft } from "../api/draft.ts";
@@ -8,6 +8,7 @@ import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
 import { Data } from "../parts/data.tsx";
 import { Dialog, FormActions } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
+import { usePacks } from "../parts/packs.ts";
 import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
@@ -31,10 +32,16 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
   const override = query.data ?? null;
   const second = override?.status === "pending_second";
   const mine = second && override.approved_by === caller?.id;
+  const forbidding = useForbidding(decision, may);
   return (
     <>
       {override !== null && <Standing override={override} mine={mine} />}
-      {may && !mine && override?.status !== "active" && (
+      {may && forbidding !== undefined && forbidding.length > 0 && (
+        <p className="small muted">
+          {`Nobody may override this block: ${forbidding.join(", ")} ${forbidding.length === 1 ? "forbids" : "forbid"} it.`}
+        </p>
+      )}
+      {may && forbidding?.length === 0 && !mine && override?.status !== "active" && (
         <div className="row">
           <button type="button" className={second ? "button primary" : "button"} onClick={() => setAsking(true)}>
             {second ? "Approve as the second person" : "Override this block"}
@@ -44,6 +51,35 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
       {asking && <OverrideDialog decision={decision} second={second} onClose={() => setAsking(false)} />}
     </>
   );
+}
+
+/**
+ * The rules which stopped it that let nobody override them, as they are now. Undefined: not known yet. What cannot be found
+ * out forbids nothing here: the service is asked in the end.
+ */
+function useForbidding({ reasons }: Decision, wanted: boolean): readonly string[] | undefined {
+  const client = useClient();
+  const packs = usePacks();
+  const stopping = reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
+  const own = wanted ? stopping.flatMap(({ policy_id }) => (policy_id?.startsWith("pol_") ? [policy_id] : [])) : [];
+  const policies = useQueries({
+    queries: [...new Set(own)].map((policy_id) => ({
+      queryKey: ["policies", "one", policy_id],
+      queryFn: () => client.getPolicy(policy_id),
+    })),
+  });
+  if (packs.isPending || policies.some(({ isPending }) => isPending)) return undefined;
+  const of_packs = new Set(
+    packs.data?.flatMap(({ rules }) => rules.flatMap(({ name, override }) => (override === "never" ? [name] : []))),
+  );
+  const of_own = new Set(
+    policies.flatMap(({ data }) => {
+      const { override } = (data?.document["spec"] ?? {}) as { readonly override?: unknown };
+      return data?.status === "live" && override === "never" ? [data.policy_id] : [];
+    }),
+  );
+  const never = stopping.filter(({ policy_id, policy }) => of_own.has(policy_id ?? "") || of_packs.has(policy));
+  return [...new Set(never.map(({ policy }) => policy))];
 }
 
 function Standing({ override, mine }: { readonly override: Override; readonly mine: boolean }) {

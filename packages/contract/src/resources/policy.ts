@@ -110,6 +110,9 @@ export const Pack = Type.Object(
         name: text(limits.name_chars_max),
         title: text(500),
         effect: oneOf(["block", "escalate", "approve_modified", "none"]),
+        override: oneOf(["reviewer", "two_person", "never"], {
+          description: "who may override its block: one person, two different ones, or nobody",
+        }),
         citations: Type.Array(text(500)),
       }),
     ),

@@ -26,6 +26,7 @@ export function getPack(packs: Packs, name: string): Pack {
     name: metadata.name,
     title: metadata.title ?? metadata.name,
     effect: spec.effect,
+    override: spec.override ?? "reviewer",
     citations: [...(metadata.citations ?? [])],
   }));
   return { name, title, version, description, rules };

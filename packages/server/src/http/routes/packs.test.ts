@@ -35,10 +35,11 @@ describe("packs", () => {
       const { rules, version } = (await get(`/${pack.name}`)).json.pack;
       expect(version).toBe(pack.version);
       expect(rules).toEqual(
-        pack.rules.map(({ metadata: { name, title, citations }, spec: { effect } }) => ({
+        pack.rules.map(({ metadata: { name, title, citations }, spec: { effect, override } }) => ({
           name,
           title: title ?? name,
           effect,
+          override: override ?? "reviewer",
           citations: citations ?? [],
         })),
       );

@@ -1,0 +1,74 @@
+/** Overrides in the console: where one is given, and where none is offered. */
+import { beforeAll, expect, test } from "vitest";
+import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
+
+const console_ = await consoleUnderTest();
+
+inBrowser("overriding", () => {
+  let seeded: Seeded;
+  beforeAll(async () => {
+    seeded = await seedLive(console_.url);
+  }, test_timeout_ms);
+
+  test("an operator overrides a block with a reason, and the agent's next try passes", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const body = intent("other.export", { rows: 5_000, table: "customers" });
+    const blocked = await submit(console_.url, seeded.agent, body);
+    expect(blocked.decision.verdict).toBe("block");
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    await page.goto(`/decisions/${blocked.intent_id}`);
+    await page.getByRole("button", { name: "Override this block" }).click();
+    await page.getByLabel("Reason").fill("The auditors asked for it");
+    await page.getByRole("button", { name: "Override", exact: true }).click();
+    await page.getByText("Approved by a person").waitFor();
+    expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("approve");
+    expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");
+    await page.getByRole("link", { name: "Overrides" }).click();
+    await page.getByRole("cell", { name: "The auditors asked for it" }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("no override is offered where a rule of a pack or of one's own forbids it, and it is named", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    await api(console_.url, seeded.admin, "PATCH", `/v1/membranes/${seeded.membrane_id}`, { packs: ["account"] });
+    const policy = {
+      apiVersion: "countersign/v1",
+      kind: "Policy",
+      metadata: { name: "no-wipe" },
+      spec: { match: { verbs: ["wipe"] }, when: "true", effect: "block", override: "never" },
+    };
+    const saved = await api<{ policy: { policy_id: string } }>(console_.url, seeded.admin, "POST", "/v1/policies", {
+      policy,
+    });
+    const activate = `/v1/policies/${saved.policy.policy_id}/activate`;
+    await api(console_.url, seeded.admin, "POST", activate, { mode: "live" });
+    const wiped = await submit(console_.url, seeded.agent, {
+      intent: { agent: { id: "bot-9" }, action: { type: "data.delete", verb: "wipe" } },
+    });
+    const unpaid = await submit(console_.url, seeded.agent, {
+      intent: {
+        agent: { id: "bot-9" },
+        action: { type: "payment.transfer", verb: "send_money" },
+        payload: { content: { amount_usd: 10 } },
+      },
+      context: {
+        contract_version: "1",
+        facts: { entity_state: { account_status: "active", account_balance_usd: 1 } },
+      },
+    });
+    expect([wiped.decision.verdict, unpaid.decision.verdict]).toEqual(["block", "block"]);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    await page.goto(`/decisions/${wiped.intent_id}`);
+    await page.getByText("Nobody may override this block: no-wipe forbids it.").waitFor();
+    expect(await page.getByRole("button", { name: "Override this block" }).count()).toBe(0);
+    await page.goto(`/decisions/${unpaid.intent_id}`);
+    await page.getByText("Nobody may override this block: account.sufficient-balance forbids it.").waitFor();
+    expect(await page.getByRole("button", { name: "Override this block" }).count()).toBe(0);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+});
