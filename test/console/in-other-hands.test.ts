@@ -43,6 +43,40 @@ inBrowser("a review in other hands", () => {
     await Promise.all([context.close(), hers.context.close()]);
   });
 
+  test("is not counted in the menu as waiting for whoever cannot decide it, and neither is what they have voted on", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedLive(console_.url);
+    const eve = await console_.join(seeded.admin, "eva@example.com", "reviewer");
+    await api(console_.url, seeded.admin, "PATCH", `/v1/membranes/${seeded.membrane_id}`, {
+      escalation: { quorum: 2 },
+    });
+    const raise = (amount_usd: number) =>
+      submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent: `bot-${amount_usd}` }));
+    const [voted, handed] = [await raise(901), await raise(902), await raise(903)];
+    const reviewers = [{ type: "role", id: "operator" }];
+    await api(console_.url, seeded.admin, "POST", `/v1/escalations/${handed.decision.escalation_id}/reassign`, {
+      reviewers,
+    });
+    const { page, wrongs, context } = await console_.open({ session: eve.session });
+    const counted = async () => {
+      const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /^Review queue/ });
+      return (await link.textContent())?.replace("Review queue", "");
+    };
+    await page.goto(`/escalations/${voted.decision.escalation_id}`);
+    await expect.poll(counted).toBe("2 waiting");
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("a");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("1 of 2 approvals given").waitFor();
+    await expect.poll(counted).toBe("1 waiting");
+    const read = await console_.open({ api_key: seeded.auditor });
+    await read.page.goto("/review");
+    await read.page.getByRole("link", { name: /^Review queue ?3 waiting/ }).waitFor();
+    expect([...wrongs, ...read.wrongs]).toEqual([]);
+    await Promise.all([context.close(), read.context.close()]);
+  });
+
   test("is left out of a ruling on a group by whoever is not among them, and says in whose it is", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -1,9 +1,9 @@
 /** Who did something. */
-import type { Override, Reviewer, User } from "@countersign/contract";
+import { type Escalation, type Override, type Reviewer, roleMeets, roleNames, type User } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
-import { useClient, useMay, useReads } from "../api/session.tsx";
+import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
 import { Data } from "./data.tsx";
 
 /** The organization's people by their ids. */
@@ -89,6 +89,20 @@ export function Reviewers({ reviewers }: { readonly reviewers: readonly Reviewer
       {type === "role" ? `every ${id}` : <Who id={id} />}
     </Fragment>
   ));
+}
+
+/** Whether the caller is among those who decide. Whose key it is that speaks the service alone knows: it says so when asked. */
+export function useInHands(): (escalation: Escalation) => boolean {
+  const { caller } = useSession();
+  const fits = ({ type, id }: Reviewer) =>
+    type === "user"
+      ? id === caller?.id || caller?.type === "key"
+      : caller !== null &&
+        roleMeets(
+          caller.role,
+          roleNames.filter((name) => name === id),
+        );
+  return ({ reviewers }) => reviewers.length === 0 || reviewers.some(fits);
 }
 
 /** Why somebody has no buttons for a review. */

@@ -1,7 +1,7 @@
 /** What the review pages read. */
-import { type Escalation, type IntentRecord, type Reviewer, roleMeets, roleNames } from "@countersign/contract";
+import type { Escalation, IntentRecord } from "@countersign/contract";
 import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useClient, useSession } from "../api/session.tsx";
+import { useClient } from "../api/session.tsx";
 import { shownAnswer, shownIntent } from "../parts/shown.ts";
 import { asked, whatDiffers } from "./what-differs.ts";
 
@@ -46,20 +46,6 @@ export function useIntent({ intent_id, status }: Escalation) {
     // What stands on the screen of it stays until then, with the dialog in which somebody writes.
     placeholderData: (before, query) => (query?.queryKey[2] === intent_id ? before : undefined),
   });
-}
-
-/** Whether the caller is among those who decide. Whose key it is that speaks the service alone knows: it says so when asked. */
-export function useInHands(): (escalation: Escalation) => boolean {
-  const { caller } = useSession();
-  const fits = ({ type, id }: Reviewer) =>
-    type === "user"
-      ? id === caller?.id || caller?.type === "key"
-      : caller !== null &&
-        roleMeets(
-          caller.role,
-          roleNames.filter((name) => name === id),
-        );
-  return ({ reviewers }) => reviewers.length === 0 || reviewers.some(fits);
 }
 
 /** How many decided escalations of an agent are looked through for similar ones. */

@@ -11,9 +11,9 @@ import { Said } from "../parts/scrolls.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Time, TimeLeft } from "../parts/time.tsx";
 import { IntentFields, Wants } from "../parts/wants.tsx";
-import { InOtherHands, Reviewers, Who } from "../parts/who.tsx";
+import { InOtherHands, Reviewers, useInHands, Who } from "../parts/who.tsx";
 import { CaseLine, ChangesOf, Ending } from "./case.tsx";
-import { similar_among, useEscalation, useInHands, useIntent, useSimilar } from "./escalation-data.ts";
+import { similar_among, useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
 

@@ -12,8 +12,8 @@ import { TextArea } from "../parts/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { TimeLeft } from "../parts/time.tsx";
 import { Deed } from "../parts/wants.tsx";
-import { InOtherHands } from "../parts/who.tsx";
-import { type Group, useDifferences, useInHands } from "./escalation-data.ts";
+import { InOtherHands, useInHands } from "../parts/who.tsx";
+import { type Group, useDifferences } from "./escalation-data.ts";
 import { type Item, useGroupRun, waiting } from "./group-run.ts";
 import type { Apart } from "./what-differs.ts";
 

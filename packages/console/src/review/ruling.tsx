@@ -12,9 +12,8 @@ import { type PatchStep, patchBetween } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { editableJson } from "../parts/visible-text.ts";
-import { Reviewers } from "../parts/who.tsx";
+import { Reviewers, useInHands } from "../parts/who.tsx";
 import { CaseLine, type Changes, ChangesOf, Ending } from "./case.tsx";
-import { useInHands } from "./escalation-data.ts";
 import { everyReviewer, WhoDecides } from "./who-decides.tsx";
 
 /** What the reviewer is about to do. */

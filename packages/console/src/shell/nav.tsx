@@ -3,7 +3,8 @@ import type { Role } from "@countersign/contract";
 import { roleMeets } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
-import { useClient, useReads, useSession } from "../api/session.tsx";
+import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
+import { useInHands } from "../parts/who.tsx";
 
 const groups = [
   {
@@ -40,18 +41,27 @@ const groups = [
   links: readonly { to: string; text: string; roles: readonly Role[] }[];
 }[];
 
-/** How many escalations wait: the first page of the queue, which the queue itself reads, too. */
+/**
+ * How many escalations of the queue's first hundred wait for the caller: what is in other hands and what the caller has
+ * voted on already waits for others. Whoever reads without deciding is told of all.
+ */
 function usePending(): string | null {
   const client = useClient();
   const reads = useReads();
+  const { caller } = useSession();
+  const decides = useMay("reviewer");
+  const inHands = useInHands();
   const { data } = useQuery({
     queryKey: ["escalations", "count"],
     queryFn: () => client.listEscalations({ status: "pending", order: "expires_at", limit: 100 }),
     refetchInterval: 10_000,
     enabled: reads,
   });
-  if (data === undefined || data.escalations.length === 0) return null;
-  return `${data.escalations.length}${data.next_cursor === null ? "" : "+"}`;
+  const waiting = (data?.escalations ?? []).filter(
+    (each) => !decides || (inHands(each) && !each.votes.some(({ reviewer }) => reviewer === caller?.id)),
+  );
+  if (data === undefined || waiting.length === 0) return null;
+  return `${waiting.length}${data.next_cursor === null ? "" : "+"}`;
 }
 
 export function Nav({ onGo }: { readonly onGo: () => void }) {
