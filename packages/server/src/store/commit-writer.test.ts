@@ -12,6 +12,7 @@ import {
   type ConnectCommit,
   connectCommit,
   createCommitWriter,
+  type DecisionRows,
 } from "./commit-writer.ts";
 import { createHead, type HeadChanges, withHead } from "./heads.ts";
 
@@ -35,6 +36,8 @@ function writer(options: Partial<CommitWriterOptions> = {}): CommitWriter {
 afterEach(() => Promise.all(writers.splice(0).map((each) => each.close())));
 
 const rows = (org_id: string, wanted?: RowsWanted) => decisionRows(ids, org_id, wanted);
+const commitAll = (subject: CommitWriter, all: readonly DecisionRows[]) =>
+  Promise.allSettled(all.map((each) => subject.commit(each)));
 const count = async (table: string, org_id: string) =>
   (await db.query<{ n: number }>(`select count(*) as n from ${table} where org_id = $1`, [org_id]))[0]?.n;
 const head = async (org_id: string) =>
@@ -121,7 +124,7 @@ describe("a commit", () => {
     const batches: number[] = [];
     const all = organizations.flatMap((org_id) => Array.from({ length: 60 }, () => rows(org_id)));
     const subject = writer({ batch_rows_max: 100, metrics: { statement: (n) => batches.push(n) } });
-    const outcomes = await subject.commitMany(all);
+    const outcomes = await commitAll(subject, all);
     expect(outcomes.every((each) => each.status === "fulfilled" && each.value.outcome === "committed")).toBe(true);
     expect(batches).toEqual([100, 100, 100]);
     for (const org_id of organizations) {
@@ -136,7 +139,7 @@ describe("a commit", () => {
     const batches: number[] = [];
     const intent = JSON.stringify("x".repeat(40_000));
     const subject = writer({ batch_bytes_max: 50_000, metrics: { statement: (n) => batches.push(n) } });
-    await subject.commitMany([rows(org_id, { intent }), rows(org_id, { intent }), rows(org_id), rows(org_id)]);
+    await commitAll(subject, [rows(org_id, { intent }), rows(org_id, { intent }), rows(org_id), rows(org_id)]);
     expect(batches).toEqual([1, 3]);
     await subject.commit(rows(org_id, { intent: JSON.stringify("x".repeat(80_000)) }));
     expect(await count("intents", org_id)).toBe(5);
@@ -144,7 +147,7 @@ describe("a commit", () => {
 
   it("knows an organization without a head for a broken invariant and commits the others", async () => {
     const org_id = await organization();
-    const [missing, good] = await writer().commitMany([rows("org_missing"), rows(org_id)]);
+    const [missing, good] = await commitAll(writer(), [rows("org_missing"), rows(org_id)]);
     expect(missing?.status).toBe("rejected");
     expect(good).toMatchObject({ value: { outcome: "committed" } });
   });
@@ -237,7 +240,7 @@ describe("the quota", () => {
     const org_id = await organization(2);
     const subject = writer();
     const at = (created_at: string) => rows(org_id, { created_at });
-    const outcomes = await subject.commitMany([
+    const outcomes = await commitAll(subject, [
       at("2026-11-30T23:59:59.999998Z"),
       at("2026-12-01T00:00:00.000000Z"),
       at("2026-11-30T23:59:59.999999Z"),
@@ -283,7 +286,7 @@ describe("when something goes wrong", () => {
     const org_id = await organization();
     const statements: number[] = [];
     const sets = Array.from({ length: 64 }, (_, n) => rows(org_id, n === 21 ? { intent: '{"broken":' } : {}));
-    const outcomes = await writer({ metrics: { statement: (n) => statements.push(n) } }).commitMany(sets);
+    const outcomes = await commitAll(writer({ metrics: { statement: (n) => statements.push(n) } }), sets);
     expect(outcomes.flatMap((each, n) => (each.status === "rejected" ? [n] : []))).toEqual([21]);
     expect(await count("intents", org_id)).toBe(63);
     expect(statements.length).toBeLessThan(16);
@@ -297,7 +300,7 @@ describe("when something goes wrong", () => {
     ["a time that is none", { created_at: "2026-13-45T00:00:00.000000Z" }],
   ])("%s in a field is refused without a trace", async (_, wanted) => {
     const org_id = await organization();
-    const [bad, good] = await writer().commitMany([rows(org_id, wanted), rows(org_id)]);
+    const [bad, good] = await commitAll(writer(), [rows(org_id, wanted), rows(org_id)]);
     expect(bad?.status).toBe("rejected");
     expect(good).toMatchObject({ value: { outcome: "committed" } });
     expect([await count("intents", org_id), await count("audit", org_id)]).toEqual([1, 2]);
@@ -322,7 +325,7 @@ describe("when something goes wrong", () => {
       const org_id = await organization(50);
       const subject = writer({ connect: failing((n) => (n <= 2 ? how : undefined)) });
       const sets = Array.from({ length: 20 }, (_, n) => rows(org_id, { idempotency_key: `k${n}` }));
-      const outcomes = await subject.commitMany(sets);
+      const outcomes = await commitAll(subject, sets);
       expect(outcomes).toEqual(sets.map(() => ({ status: "fulfilled", value: { outcome: "committed" } })));
       expect([await count("intents", org_id), await count("audit", org_id)]).toEqual([20, 40]);
       expect(await head(org_id)).toMatchObject({ usage_used: 20, audit_seq: 40 });
@@ -362,7 +365,10 @@ describe("when something goes wrong", () => {
       batch_rows_max: 2,
       give_up_ms: 100,
     });
-    const outcomes = await subject.commitMany(Array.from({ length: 5 }, () => rows("org_x")));
+    const outcomes = await commitAll(
+      subject,
+      Array.from({ length: 5 }, () => rows("org_x")),
+    );
     expect(outcomes.map((each) => (each.status === "rejected" ? (each.reason as { code: string }).code : "?"))).toEqual(
       Array.from({ length: 5 }, () => "unavailable"),
     );
@@ -374,7 +380,10 @@ describe("when something goes wrong", () => {
   it("a full queue refuses at once with `overloaded` and loses nothing that was accepted", async () => {
     const org_id = await organization();
     const subject = writer({ queue_rows_max: 10 });
-    const outcomes = await subject.commitMany(Array.from({ length: 25 }, () => rows(org_id)));
+    const outcomes = await commitAll(
+      subject,
+      Array.from({ length: 25 }, () => rows(org_id)),
+    );
     const refused = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason as { code: string }] : []));
     expect(refused.map((each) => each.code)).toEqual(Array.from({ length: 15 }, () => "overloaded"));
     expect(await count("intents", org_id)).toBe(10);
@@ -383,7 +392,10 @@ describe("when something goes wrong", () => {
   it("close answers what was accepted and refuses what comes later", async () => {
     const org_id = await organization();
     const subject = writer({ batch_rows_max: 3 });
-    const accepted = subject.commitMany(Array.from({ length: 10 }, () => rows(org_id)));
+    const accepted = commitAll(
+      subject,
+      Array.from({ length: 10 }, () => rows(org_id)),
+    );
     await subject.close();
     expect((await accepted).every((each) => each.status === "fulfilled")).toBe(true);
     await expect(subject.commit(rows(org_id))).rejects.toMatchObject({ code: "unavailable" });

@@ -27,8 +27,6 @@ export interface CommitWriter {
    * idempotency key is safe), and with another error when this row set itself is unacceptable (nothing was written).
    */
   commit(rows: DecisionRows): Promise<CommitOutcome>;
-  /** As many `commit`s, independent of each other, answered in order. */
-  commitMany(rows: readonly DecisionRows[]): Promise<PromiseSettledResult<CommitOutcome>[]>;
   /** Resolves when everything that was pushed before is answered. */
   settle(): Promise<void>;
   /** Settles, then ends the sessions. A later `commit` is refused with Fault `unavailable`. */
@@ -171,7 +169,6 @@ export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
 
   return {
     commit,
-    commitMany: (rows) => Promise.allSettled(rows.map(commit)),
     settle,
     async close() {
       closed = true;

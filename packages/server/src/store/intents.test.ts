@@ -38,7 +38,7 @@ beforeAll(async () => {
       }),
     );
   }
-  await writer.commitMany([...stored, decisionRows(ids, other)]);
+  await Promise.all([...stored, decisionRows(ids, other)].map((each) => writer.commit(each)));
 });
 afterAll(() => writer.close());
 
