@@ -110,7 +110,7 @@ test("an escalation whose record holds half a character all the same can be deci
   };
   for (const [status, closing] of Object.entries(close)) {
     const { intent_id, decision } = await submit("tell", { text: "short" });
-    const half = `update escalations set record = replace(record::text, '"hm ', '"hm \\ud83d ')::json where intent_id = $1`;
+    const half = `update escalations set record = replace(record::text, '"hm. ', '"hm \\ud83d. ')::json where intent_id = $1`;
     await database.db.query(half, [intent_id]);
     const path = `/v1/escalations/${decision.escalation_id}`;
     expect((await send("GET", path)).json.escalation.reason).toMatch(halves);

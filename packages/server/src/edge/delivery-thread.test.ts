@@ -142,7 +142,7 @@ test("a thread whose idle sessions the database ends says so and goes on", async
   await owner.end();
   expect(lost()[0]).toMatchObject({
     level: "warn",
-    fields: { error: { code: expect.stringMatching(/^(57P01|EPIPE|ECONNRESET)$/) } },
+    fields: { err: { code: expect.stringMatching(/^(57P01|EPIPE|ECONNRESET)$/) } },
   });
   await node.close();
   expect(node.lines.filter(({ message }) => message.startsWith("the thread of deliveries"))).toEqual([]);
