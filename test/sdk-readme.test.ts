@@ -59,6 +59,16 @@ test("an agent pays what it may, waits for people, pays what they made of it, an
   expect(paid).toEqual([{ amount_usd: 50 }, { amount_usd: 80, to: "x" }]);
 });
 
+test("what an agent was refused is gone through page by page", async () => {
+  vi.stubEnv("COUNTERSIGN_API_KEY", org.admin);
+  const blockedOf = await sample("blockedOf");
+  const admin = createClient({ base_url: url, api_key: org.admin });
+  const { intents } = await admin.listIntents({ agent_id: "invoice-bot", verdict: "block" });
+  expect(intents.length).toBeGreaterThan(0);
+  expect(await blockedOf("invoice-bot")).toEqual(intents.map(({ intent_id }) => intent_id));
+  expect(await blockedOf("nobody")).toEqual([]);
+});
+
 test("a guarded function is asked about with what it is described by, and runs", async () => {
   vi.stubEnv("COUNTERSIGN_API_KEY", org.agent);
   const transfer = await sample("transfer", "const transfer =");

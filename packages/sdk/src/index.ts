@@ -15,7 +15,7 @@ export { newIdempotencyKey } from "./idempotency-key.ts";
 export type { DecisionOptions, IntentQuery, SubmitOptions } from "./intents.ts";
 export type { AuditQuery, OverviewOptions } from "./organization.ts";
 export type { OverrideQuery } from "./overrides.ts";
-export type { Page, PageQuery } from "./page.ts";
+export { type Page, type PageQuery, pagesOf } from "./page.ts";
 export type { ActionContent } from "./plain-content.ts";
 export type { TransportOptions } from "./transport.ts";
 export { type ContextRequest, verifyContextRequest } from "./verify-context-request.ts";

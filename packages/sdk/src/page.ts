@@ -7,3 +7,17 @@ export interface PageQuery {
   readonly limit?: number;
   readonly cursor?: string;
 }
+
+/**
+ * All pages of a list, one after another, as they are asked for. `list` gets the place of each, to pass on beside its own
+ * filters; what it throws ends the walk.
+ */
+export async function* pagesOf<P extends { readonly next_cursor: string | null }>(
+  list: (place: Pick<PageQuery, "cursor">) => Promise<P>,
+): AsyncGenerator<P, void, undefined> {
+  for (let place: Pick<PageQuery, "cursor"> | null = {}; place !== null; ) {
+    const page: P = await list(place);
+    yield page;
+    place = page.next_cursor === null ? null : { cursor: page.next_cursor };
+  }
+}

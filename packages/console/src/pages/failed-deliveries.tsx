@@ -1,6 +1,7 @@
 /** The deliveries that failed, below the webhooks. */
 import type { Delivery, Webhook } from "@countersign/contract";
 import { limits } from "@countersign/contract";
+import { pagesOf } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
@@ -86,18 +87,13 @@ function SendAllAgain({
   const stopped = useRef(false);
   const retry = useMutation({
     mutationFn: async () => {
+      const query = { limit: limits.list_limit_max, ...(webhook_id === undefined ? {} : { webhook_id }) };
       let count = 0;
-      let cursor: string | null = null;
-      do {
-        const page: Awaited<ReturnType<typeof client.retryFailedDeliveries>> = await client.retryFailedDeliveries({
-          limit: limits.list_limit_max,
-          ...(webhook_id === undefined ? {} : { webhook_id }),
-          ...(cursor === null ? {} : { cursor }),
-        });
-        count += page.deliveries.length;
+      for await (const { deliveries } of pagesOf((place) => client.retryFailedDeliveries({ ...query, ...place }))) {
+        count += deliveries.length;
         setSent(count);
-        cursor = page.next_cursor;
-      } while (cursor !== null && !stopped.current);
+        if (stopped.current) break;
+      }
       return count;
     },
     onSuccess: (count) => {

@@ -1,6 +1,6 @@
 /** Says loudly where decisions are made and nothing is held. */
 import type { Membrane } from "@countersign/contract";
-import type { Client } from "@countersign/sdk";
+import { type Client, pagesOf } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
@@ -9,12 +9,8 @@ import { Data } from "./data.tsx";
 /** All of them: a page of large catalogues is shorter than was asked for. */
 async function allMembranes(client: Client): Promise<readonly Membrane[]> {
   const membranes: Membrane[] = [];
-  let cursor: string | null = null;
-  do {
-    const page = await client.listMembranes({ limit: 200, ...(cursor === null ? {} : { cursor }) });
+  for await (const page of pagesOf((place) => client.listMembranes({ limit: 200, ...place })))
     membranes.push(...page.membranes);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
   return membranes;
 }
 

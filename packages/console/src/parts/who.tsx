@@ -1,6 +1,6 @@
 /** Who did something. */
 import { type Escalation, type Override, type Reviewer, roleMeets, roleNames, type User } from "@countersign/contract";
-import type { Client } from "@countersign/sdk";
+import { type Client, pagesOf } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
 import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
@@ -9,12 +9,8 @@ import { Data } from "./data.tsx";
 /** The organization's people by their ids. */
 async function everybodyOf(client: Client): Promise<ReadonlyMap<string, User>> {
   const everybody = new Map<string, User>();
-  let cursor: string | null = null;
-  do {
-    const page = await client.listPeople({ limit: 200, ...(cursor === null ? {} : { cursor }) });
-    for (const user of page.people) everybody.set(user.user_id, user);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
+  for await (const { people } of pagesOf((place) => client.listPeople({ limit: 200, ...place })))
+    for (const user of people) everybody.set(user.user_id, user);
   return everybody;
 }
 

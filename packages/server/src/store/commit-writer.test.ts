@@ -3,7 +3,7 @@ import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { timers } from "../edge/timers.ts";
 import { testDatabase } from "../testing/database.ts";
-import { decisionRows, type RowsWanted } from "../testing/decision-rows.ts";
+import { commitAll, decisionRows, type RowsWanted } from "../testing/decision-rows.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { auditRow, verifyAudit } from "./audit.ts";
 import {
@@ -12,7 +12,6 @@ import {
   type ConnectCommit,
   connectCommit,
   createCommitWriter,
-  type DecisionRows,
 } from "./commit-writer.ts";
 import { createHead, type HeadChanges, withHead } from "./heads.ts";
 
@@ -36,8 +35,6 @@ function writer(options: Partial<CommitWriterOptions> = {}): CommitWriter {
 afterEach(() => Promise.all(writers.splice(0).map((each) => each.close())));
 
 const rows = (org_id: string, wanted?: RowsWanted) => decisionRows(ids, org_id, wanted);
-const commitAll = (subject: CommitWriter, all: readonly DecisionRows[]) =>
-  Promise.allSettled(all.map((each) => subject.commit(each)));
 const count = async (table: string, org_id: string) =>
   (await db.query<{ n: number }>(`select count(*) as n from ${table} where org_id = $1`, [org_id]))[0]?.n;
 const head = async (org_id: string) =>

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Ids } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
-import type { DecisionRows } from "../store/commit-writer.ts";
+import type { CommitWriter, DecisionRows } from "../store/commit-writer.ts";
 
 /** What a test wants to say about a row set; the rest is ordinary. */
 export interface RowsWanted {
@@ -173,4 +173,9 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
         ? null
         : { operation: "submit_intent", idempotency_key: key, request_sha256: sha256(wanted.request ?? key) },
   };
+}
+
+/** As many commits at once, independent of each other; what came of each, in order. */
+export function commitAll(writer: CommitWriter, all: readonly DecisionRows[]) {
+  return Promise.allSettled(all.map((rows) => writer.commit(rows)));
 }
