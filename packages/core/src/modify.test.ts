@@ -100,7 +100,18 @@ describe("modifications", () => {
     expect(plan(ask("set", "/person/ssn", "x"), ask("redact", "/person", undefined, "q"))).toEqual([
       ["replace", "/person", "[redacted]"],
     ]);
-    expect(plan(ask("redact", "/ssn"), ask("remove", "/ssn", undefined, "q"))).toEqual([["remove", "/ssn", undefined]]);
+    for (const [redacts, removes] of [
+      ["p", "q"],
+      ["q", "p"],
+    ])
+      expect(
+        planChanges(content, [ask("redact", "/ssn", undefined, redacts), ask("remove", "/ssn", undefined, removes)]),
+      ).toMatchObject({ operations: [{ op: "remove", path: "/ssn", policy_id: `pol_${removes}` }] });
+    // Of several that want the same the first by name is told.
+    for (const op of ["redact", "remove"] as const)
+      expect(planChanges(content, [ask(op, "/ssn", undefined, "q"), ask(op, "/ssn", undefined, "p")])).toMatchObject({
+        operations: [{ path: "/ssn", policy_id: "pol_p" }],
+      });
     expect(plan(ask("redact", "/person"), ask("remove", "/person/ssn"))).toEqual([
       ["replace", "/person", "[redacted]"],
     ]);
