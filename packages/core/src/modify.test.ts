@@ -96,6 +96,32 @@ describe("modifications", () => {
     ]);
   });
 
+  test.each([
+    ["cap", 4, "conflict"],
+    ["cap", 5, "planned"],
+    ["cap", 6, "planned"],
+    ["floor", 4, "planned"],
+    ["floor", 5, "planned"],
+    ["floor", 6, "conflict"],
+    ["cap", "x", "conflict"],
+  ] as const)("a 5 that one rule sets and a %s of %j that another one puts on it are %3$s", (op, bound, kind) => {
+    const result = planChanges({ n: 1 }, [ask("set", "/n", 5), ask(op, "/n", bound, "q")]);
+    expect(result).toMatchObject(
+      kind === "planned"
+        ? { kind, operations: [{ op: "replace", path: "/n", value: 5, policy_id: "pol_p" }] }
+        : { kind, conflicts: [{ path: "/n", policies: ["p", "q"] }] },
+    );
+  });
+
+  test("two rules that set equal values agree, whatever the order of their members", () => {
+    const asked = [ask("set", "/to", { a: 1, b: [2] }), ask("set", "/to", { b: [2], a: 1 }, "q")];
+    expect(planChanges({}, asked)).toMatchObject({
+      kind: "planned",
+      operations: [{ path: "/to", policy_id: "pol_p" }],
+    });
+    expect(planChanges({}, [...asked, ask("set", "/to", { a: 1 }, "r")])).toMatchObject({ kind: "conflict" });
+  });
+
   test("remove and redact beat a set at or below their place; remove beats redact", () => {
     expect(plan(ask("set", "/person/ssn", "x"), ask("redact", "/person", undefined, "q"))).toEqual([
       ["replace", "/person", "[redacted]"],
