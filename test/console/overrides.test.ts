@@ -62,12 +62,54 @@ inBrowser("overriding", () => {
     });
     expect([wiped.decision.verdict, unpaid.decision.verdict]).toEqual(["block", "block"]);
     const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await page.goto(`/decisions/${wiped.intent_id}`);
     await page.getByText("Nobody may override this block: no-wipe forbids it.").waitFor();
     expect(await page.getByRole("button", { name: "Override this block" }).count()).toBe(0);
     await page.goto(`/decisions/${unpaid.intent_id}`);
     await page.getByText("Nobody may override this block: account.sufficient-balance forbids it.").waitFor();
     expect(await page.getByRole("button", { name: "Override this block" }).count()).toBe(0);
+    expect(asked.filter((path) => path.includes("sufficient-balance"))).toEqual([]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
+  test("an override is offered where only a policy's name or a version that is not in force would forbid it", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const policy = (name: string, verb: string, override: string) => ({
+      policy: {
+        apiVersion: "countersign/v1",
+        kind: "Policy",
+        metadata: { name },
+        spec: { match: { verbs: [verb] }, when: "true", effect: "block", override },
+      },
+    });
+    const put = async (name: string, verb: string) => {
+      const { admin } = seeded;
+      const body = policy(name, verb, "reviewer");
+      type Saved = { policy: { policy_id: string } };
+      const { policy_id } = (await api<Saved>(console_.url, admin, "POST", "/v1/policies", body)).policy;
+      await api(console_.url, admin, "POST", `/v1/policies/${policy_id}/activate`, { mode: "live" });
+      return policy_id;
+    };
+    // A rule of a pack of this name forbids it.
+    await put("ccpa.gpc", "sell");
+    const changed = await put("may-be", "rename");
+    await api(console_.url, seeded.admin, "PUT", `/v1/policies/${changed}`, policy("may-be", "rename", "never"));
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    for (const verb of ["sell", "rename"]) {
+      const { decision, intent_id } = await submit(console_.url, seeded.agent, {
+        intent: { agent: { id: "bot-9" }, action: { type: "data.export", verb } },
+      });
+      expect(decision.verdict).toBe("block");
+      await page.goto(`/decisions/${intent_id}`);
+      await page.getByRole("button", { name: "Override this block" }).waitFor();
+    }
+    expect(asked).toContain(`/v1/policies/${changed}`);
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -2,11 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
 
-export function usePacks() {
+/** `wanted`: false where nothing is to be looked up. */
+export function usePacks(wanted = true) {
   const client = useClient();
   return useQuery({
     queryKey: ["packs"],
     queryFn: async () => (await client.listPacks({ limit: 200 })).packs,
+    enabled: wanted,
     staleTime: 600_000,
   });
 }

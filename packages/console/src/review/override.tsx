@@ -1,5 +1,5 @@
 /** The override of one blocked decision: how it stands, and the way to approve it, alone or as the second person. */
-import { type Decision, limits, type Override } from "@countersign/contract";
+import { type Decision, limits, type Override, type Reason } from "@countersign/contract";
 import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -53,17 +53,20 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
   );
 }
 
+/** A rule of a pack has an id of its name; one's own policy may have the same name. */
+const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}`;
+
 /**
  * The rules which stopped it that let nobody override them, as they are now. Undefined: not known yet. What cannot be found
- * out forbids nothing here: the service is asked in the end.
+ * out forbids nothing here, nor does a policy whose newest version is not in force: the service is asked in the end.
  */
 function useForbidding({ reasons }: Decision, wanted: boolean): readonly string[] | undefined {
   const client = useClient();
-  const packs = usePacks();
+  const packs = usePacks(wanted);
   const stopping = reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
-  const own = wanted ? stopping.flatMap(({ policy_id }) => (policy_id?.startsWith("pol_") ? [policy_id] : [])) : [];
+  const own = stopping.flatMap((reason) => (isOfPack(reason) || reason.policy_id === null ? [] : [reason.policy_id]));
   const policies = useQueries({
-    queries: [...new Set(own)].map((policy_id) => ({
+    queries: (wanted ? [...new Set(own)] : []).map((policy_id) => ({
       queryKey: ["policies", "one", policy_id],
       queryFn: () => client.getPolicy(policy_id),
     })),
@@ -75,10 +78,13 @@ function useForbidding({ reasons }: Decision, wanted: boolean): readonly string[
   const of_own = new Set(
     policies.flatMap(({ data }) => {
       const { override } = (data?.document["spec"] ?? {}) as { readonly override?: unknown };
-      return data?.status === "live" && override === "never" ? [data.policy_id] : [];
+      const is_in_force = data?.status === "live" && data.active_version === data.version;
+      return is_in_force && override === "never" ? [data.policy_id] : [];
     }),
   );
-  const never = stopping.filter(({ policy_id, policy }) => of_own.has(policy_id ?? "") || of_packs.has(policy));
+  const never = stopping.filter((reason) =>
+    isOfPack(reason) ? of_packs.has(reason.policy) : of_own.has(reason.policy_id ?? ""),
+  );
   return [...new Set(never.map(({ policy }) => policy))];
 }
 
