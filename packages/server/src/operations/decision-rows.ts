@@ -160,9 +160,11 @@ export function openedEscalation(
   };
 }
 
-/** Messages one after another; where one has no mark at its end, a full stop parts it from the next. */
+/** What a sentence ends with, perhaps inside quotes or brackets. */
+const sentence_end = /[\p{Sentence_Terminal}…:;,][\p{Pe}\p{Pf}"']*$/u;
+
+/** Messages one after another; where one does not end as a sentence does, a full stop parts it from the next. */
 function oneText(messages: readonly string[]): string {
-  return messages
-    .map((text, at) => (at < messages.length - 1 && !/\p{P}\s*$/u.test(text) ? `${text}.` : text))
-    .join(" ");
+  const texts = messages.map((text) => text.trim()).filter((text) => text !== "");
+  return texts.map((text, at) => (at < texts.length - 1 && !sentence_end.test(text) ? `${text}.` : text)).join(" ");
 }

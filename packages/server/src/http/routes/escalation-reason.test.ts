@@ -12,7 +12,10 @@ test("the reason of an escalation tells the rules' messages one after another, e
   for (const [name, message] of [
     ["a-first", "The shop is closed on Sundays"],
     ["b-second", "Is anybody there?"],
-    ["c-third", "A person has to look"],
+    ["c-third", "The discount is above 20%"],
+    ["d-fourth", "The customer is new (since May)"],
+    ["e-fifth", 'The note says "urgent!" '],
+    ["f-last", "A person has to look"],
   ]) {
     const policy = {
       apiVersion: "countersign/v1",
@@ -26,5 +29,8 @@ test("the reason of an escalation tells the rules' messages one after another, e
   }
   const { decision } = (await call(url, "POST", "/v1/intents", { key: agent, body: heldBody })).json;
   const { json } = await call(url, "GET", `/v1/escalations/${decision.escalation_id}`, { key: admin });
-  expect(json.escalation.reason).toBe("The shop is closed on Sundays. Is anybody there? A person has to look");
+  expect(json.escalation.reason).toBe(
+    "The shop is closed on Sundays. Is anybody there? The discount is above 20%. The customer is new (since May). " +
+      'The note says "urgent!" A person has to look',
+  );
 });
