@@ -70,9 +70,10 @@ describe("verifyWebhook", () => {
     for (const secrets of [
       [secret, "whsec_other"],
       ["whsec_other", secret],
+      [secret, undefined],
     ])
       await expect(verifyWebhook(body, headers, secrets)).resolves.toMatchObject({ repeated: false });
-    for (const secrets of [[], ["", "whsec_other"]])
+    for (const secrets of [[], ["", "whsec_other"], [undefined]])
       await expect(verifyWebhook(body, headers, secrets)).rejects.toMatchObject({ reason: "bad_signature" });
   });
 

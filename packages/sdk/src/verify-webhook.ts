@@ -37,14 +37,14 @@ type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefin
 
 /**
  * Verifies a delivery. `rawBody` is the body as it arrived, before any parsing: parsed and written again it has another
- * signature. `secret` is the whole `whsec_…` text; several while one takes the place of another. The comparison takes the same
- * time whatever differs.
+ * signature. `secret` is the whole `whsec_…` text; several while one takes the place of another: those that are unset count for
+ * nothing. The comparison takes the same time whatever differs.
  * Throws `WebhookRejected`; only then ask `seen`, so that nobody can fill your memory with invented ids.
  */
 export async function verifyWebhook(
   rawBody: string | Uint8Array | ArrayBuffer,
   headers: Headers | HeaderRecord,
-  secret: string | readonly string[],
+  secret: string | readonly (string | undefined)[],
   { seen = () => false }: VerifyOptions = {},
 ): Promise<VerifiedWebhook> {
   const delivery_id = headerOf(headers, "x-service-delivery");
@@ -63,7 +63,7 @@ export async function verifyWebhook(
   const encoder = new TextEncoder();
   const body = typeof rawBody === "string" ? encoder.encode(rawBody) : new Uint8Array(rawBody);
   const hex = /^sha256=([0-9a-f]{64})$/.exec(signature)?.[1];
-  const secrets = (typeof secret === "string" ? [secret] : secret).filter((each) => each !== "");
+  const secrets = [secret].flat().filter((each) => each !== undefined && each !== "");
   const fits =
     hex === undefined ? [] : await Promise.all(secrets.map((each) => isSigned(body, hex, encoder.encode(each))));
   if (!fits.includes(true)) {
