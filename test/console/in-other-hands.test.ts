@@ -70,6 +70,12 @@ inBrowser("a review in other hands", () => {
     await page.keyboard.press("Control+Enter");
     await page.getByText("1 of 2 approvals given").waitFor();
     await expect.poll(counted).toBe("1 waiting");
+    // Of more than are looked at nobody says that none waits.
+    await page.route(/\/v1\/escalations\?.*limit=100/, (route) =>
+      route.fulfill({ json: { escalations: [], next_cursor: "c" } }),
+    );
+    await page.goto("/decisions");
+    await expect.poll(counted).toBe("0+ waiting");
     const read = await console_.open({ api_key: seeded.auditor });
     await read.page.goto("/review");
     await read.page.getByRole("link", { name: /^Review queue ?3 waiting/ }).waitFor();

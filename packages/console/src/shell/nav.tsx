@@ -43,7 +43,7 @@ const groups = [
 
 /**
  * How many escalations of the queue's first hundred wait for the caller: what is in other hands and what the caller has
- * voted on already waits for others. Whoever reads without deciding is told of all.
+ * voted on already waits for others. `0+`: none of these, and there are more. Whoever reads without deciding is told of all.
  */
 function usePending(): string | null {
   const client = useClient();
@@ -60,7 +60,7 @@ function usePending(): string | null {
   const waiting = (data?.escalations ?? []).filter(
     (each) => !decides || (inHands(each) && !each.votes.some(({ reviewer }) => reviewer === caller?.id)),
   );
-  if (data === undefined || waiting.length === 0) return null;
+  if (data === undefined || (waiting.length === 0 && data.next_cursor === null)) return null;
   return `${waiting.length}${data.next_cursor === null ? "" : "+"}`;
 }
 
