@@ -1,5 +1,5 @@
 import type { Delivery } from "@countersign/contract";
-import { lockDeliveries, readDelivery } from "../store/deliveries.ts";
+import { lockDeliveries, readDelivery, retryIsPending } from "../store/deliveries.ts";
 import { withHead } from "../store/heads.ts";
 import { readWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
@@ -30,7 +30,10 @@ export async function retryFailedDeliveries(
         active.set(webhook_id, (await readWebhook(query, org_id, webhook_id))?.active === true);
       const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
       // Somebody else may have sent it again before the lock was ours.
-      if (failed !== undefined && isLast(failed)) retries.push(await insertRetry(runtime, query, org_id, failed));
+      if (failed === undefined || !isLast(failed)) continue;
+      // Of a node whose clock is behind it stands before one that was cancelled.
+      if (await retryIsPending(query, org_id, startOf(failed))) continue;
+      retries.push(await insertRetry(runtime, query, org_id, failed));
     }
     if (retries.length > 0)
       await withHead(query, org_id, { audit: retries.map((retry) => retriedRow(runtime, caller, retry)) });

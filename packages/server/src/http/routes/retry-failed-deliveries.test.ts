@@ -98,6 +98,21 @@ describe("what failed is sent again", () => {
     expect(await walk("limit=10")).toEqual([]);
   });
 
+  test("no second time while a retry of it is under way, also one whose id is before that of one that was cancelled", async () => {
+    const { org_id, ids, walk } = await afterOutage(1);
+    const copies = [
+      { delivery_id: `${ids[0]}0`, status: "pending", due_at: "2100-01-01T00:00:00Z", settled_at: null },
+      { delivery_id: `${ids[0]}1`, status: "cancelled" },
+    ];
+    for (const copy of copies)
+      await database.db.query(
+        `insert into deliveries select r.* from deliveries d, jsonb_populate_record(d, $3::jsonb) r
+         where d.org_id = $1 and d.delivery_id = $2`,
+        [org_id, ids[0], JSON.stringify({ ...copy, original_delivery_id: ids[0] })],
+      );
+    expect(await walk("")).toEqual([]);
+  });
+
   test("only by operators and admins, of their own organization", async () => {
     const { answers, api, failed, ids, key, walk } = await afterOutage(1);
     const stranger = await webhookOrganization(database, url);
