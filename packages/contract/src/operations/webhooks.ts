@@ -106,7 +106,7 @@ export const webhookOperations = {
     description: `Takes the page that the list of failed deliveries has for the same \`limit\`, \`cursor\` and \`webhook_id\`. Passed over is
 what was sent again already, unless that ended cancelled, and what goes to a webhook that is deleted or inactive. With
 \`next_cursor\` until it is null, everything that had failed when the first page was asked for is sent again, each event once
-for each webhook; what fails meanwhile is newer and not on these pages.`,
+for each webhook. A retry that fails meanwhile is on none of these pages; another delivery that does may be.`,
     auth: ["operator"],
     query: FailedDeliveriesQuery,
     answers: {
