@@ -27,9 +27,16 @@ export function roughText(seconds: number, whole: (count: number) => number = Ma
   return `${whole(seconds / size)} ${unit}`;
 }
 
+/**
+ * One for all: `toLocaleString` makes one for each call, which takes 0.2 ms, not 0.001 (measured), and a queue of 500 tells
+ * 1,000 times anew every five seconds.
+ */
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 /** The moment in the reader's zone. */
 function exactText(at: string): string {
-  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? at : exact.format(time);
 }
 
 /** The same, and as logs and the API have it. */
