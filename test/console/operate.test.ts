@@ -122,7 +122,7 @@ inBrowser("operating", () => {
     await context.close();
   });
 
-  test("all that failed is sent again page by page, with a count, until the question is closed", {
+  test("all that failed is sent again page by page, with a count and rests for the budget, until the question is closed", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
@@ -140,10 +140,15 @@ inBrowser("operating", () => {
       route.fulfill({ json: { deliveries: [failed], next_cursor: null } }),
     );
     const cursors: (string | null)[] = [];
+    const refusals: (string | null)[] = [];
     let goOn: (() => void) | undefined;
     await page.route("**/v1/escalations/webhooks/deliveries/failed/retry?*", async (route) => {
       const query = new URL(route.request().url()).searchParams;
       expect(query.get("webhook_id")).toBe("wh_01");
+      if (cursors.length === 1 && refusals.push(query.get("cursor")) === 1) {
+        const error = { code: "rate_limit_exceeded", message: "Too many.", details: [], request_id: "req_1" };
+        return route.fulfill({ status: 429, headers: { "retry-after": "5" }, json: { error } });
+      }
       cursors.push(query.get("cursor"));
       if (cursors.length % 2 === 0) await new Promise<void>((resolve) => (goOn = resolve));
       await route.fulfill({
@@ -155,9 +160,10 @@ inBrowser("operating", () => {
     const dialog = page.getByRole("dialog", { name: "Send all again?" });
     await page.getByRole("button", { name: "Send all again" }).click();
     await dialog.getByRole("button", { name: "Send all again" }).click();
-    await dialog.getByText("200 messages so far").waitFor();
-    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.getByText("200 messages so far; it goes on by itself as soon as there is room").waitFor();
     await expect.poll(() => goOn).toBeDefined();
+    await dialog.getByText("200 messages so far …").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
     goOn?.();
     await page.getByText("400 messages sent again").waitFor();
     expect(cursors).toEqual([null, "c1"]);

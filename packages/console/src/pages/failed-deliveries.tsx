@@ -5,6 +5,7 @@ import { pagesOf } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
+import { secondsToRest } from "../api/seconds-to-rest.ts";
 import { useClient } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
@@ -71,7 +72,10 @@ export function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Web
   );
 }
 
-/** Sends page after page again; closing the question stops behind the page that is under way. */
+/**
+ * Sends page after page again, with a rest where the budget of requests is used up: who begins anew is on the first page.
+ * Closing the question stops behind the page that is under way.
+ */
 function SendAllAgain({
   webhook_id,
   url,
@@ -84,15 +88,36 @@ function SendAllAgain({
   const toasts = useToasts();
   const [asked, setAsked] = useState(false);
   const [sent, setSent] = useState(0);
+  const [resting, setResting] = useState(false);
   const stopped = useRef(false);
+  const wake = useRef<() => void>(() => undefined);
+  async function rest(seconds: number): Promise<void> {
+    setResting(true);
+    await new Promise<void>((resolve) => {
+      wake.current = resolve;
+      setTimeout(resolve, seconds * 1000);
+    });
+    setResting(false);
+  }
+  async function sendPage(place: { readonly cursor?: string }) {
+    const query = { limit: limits.list_limit_max, ...(webhook_id === undefined ? {} : { webhook_id }), ...place };
+    while (!stopped.current) {
+      try {
+        return await client.retryFailedDeliveries(query);
+      } catch (error) {
+        const seconds = secondsToRest(error);
+        if (seconds === null) throw error;
+        await rest(seconds);
+      }
+    }
+    return { deliveries: [], next_cursor: null };
+  }
   const retry = useMutation({
     mutationFn: async () => {
-      const query = { limit: limits.list_limit_max, ...(webhook_id === undefined ? {} : { webhook_id }) };
       let count = 0;
-      for await (const { deliveries } of pagesOf((place) => client.retryFailedDeliveries({ ...query, ...place }))) {
+      for await (const { deliveries } of pagesOf(sendPage)) {
         count += deliveries.length;
         setSent(count);
-        if (stopped.current) break;
       }
       return count;
     },
@@ -129,6 +154,7 @@ function SendAllAgain({
           onConfirm={() => retry.mutate()}
           onClose={() => {
             stopped.current = true;
+            wake.current();
             setAsked(false);
           }}
         >
@@ -142,7 +168,11 @@ function SendAllAgain({
           <p className="small muted">
             Passed over is what was sent again already, unless that was cancelled, and what has no webhook that is on.
           </p>
-          {retry.isPending && <p role="status">{`${messages(sent)} so far …`}</p>}
+          {retry.isPending && (
+            <p role="status">
+              {`${messages(sent)} so far${resting ? "; it goes on by itself as soon as there is room" : ""} …`}
+            </p>
+          )}
         </Confirm>
       )}
     </>

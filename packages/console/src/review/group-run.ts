@@ -1,8 +1,9 @@
 /** Ruling on several escalations, one after the other: a vote each through the same operation as a single one. */
-import { type Escalation, limits, type RulingInput } from "@countersign/contract";
+import type { Escalation, RulingInput } from "@countersign/contract";
 import { ApiError, ConnectionError, newIdempotencyKey } from "@countersign/sdk";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { secondsToRest } from "../api/seconds-to-rest.ts";
 import { useClient } from "../api/session.tsx";
 
 /** How far one of them is. `unknown`: no answer came, so the vote may have counted or not; it is sent again as it was. */
@@ -10,13 +11,6 @@ export type Item =
   | { readonly state: "waiting" | "sending" | "unknown" }
   | { readonly state: "ruled"; readonly after: Escalation }
   | { readonly state: "refused"; readonly error: unknown };
-
-/** For how long the service wants to be left alone, where it says that nothing was stored; null: it says no such thing. */
-function secondsToRest(error: unknown): number | null {
-  if (!(error instanceof ApiError) || error.status !== 429) return null;
-  // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
-  return Math.min(error.retry_after_seconds || 5, limits.rate_window_seconds);
-}
 
 /** What keeps the service from answering now and may be over soon; everything else is said about this one escalation. */
 function isPassing(error: unknown): boolean {

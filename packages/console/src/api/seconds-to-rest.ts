@@ -1,0 +1,9 @@
+import { limits } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
+
+/** For how long the service wants to be left alone, where it says that nothing was stored; null: it says no such thing. */
+export function secondsToRest(error: unknown): number | null {
+  if (!(error instanceof ApiError) || error.status !== 429) return null;
+  // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
+  return Math.min(error.retry_after_seconds || 5, limits.rate_window_seconds);
+}
