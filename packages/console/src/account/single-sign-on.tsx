@@ -1,5 +1,4 @@
 /** Single sign-on: the way in through the organization's own OpenID provider, and how an admin sets it up. */
-import { limits } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -8,7 +7,7 @@ import { keepAddress } from "../browser/storage.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm } from "../parts/dialog.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { EmailField, SelectField, TextField } from "../parts/field.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
@@ -49,14 +48,7 @@ export function SingleSignOnForm({ org_id }: { readonly org_id: string | undefin
         begin.mutate(String(new FormData(event.currentTarget).get("work_email")));
       }}
     >
-      <TextField
-        label="Work e-mail"
-        name="work_email"
-        type="email"
-        required
-        maxLength={limits.email_chars_max}
-        autoComplete="email"
-      />
+      <EmailField label="Work e-mail" name="work_email" autoComplete="email" />
       <FormError error={begin.error} />
       <div className="actions start">
         <button type="submit" className="button" disabled={begin.isPending}>

@@ -6,7 +6,7 @@ import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { FormError, Outside } from "../account/outside.tsx";
 import { useSession } from "../api/session.tsx";
-import { TextField } from "../parts/field.tsx";
+import { EmailField, TextField } from "../parts/field.tsx";
 
 /** Reads the token of a mailed link once, and takes it out of the address: it does not stay in the tab's history. */
 function useToken(): string {
@@ -80,14 +80,7 @@ export function SignupPage() {
             maxLength={limits.name_chars_max}
             autoComplete="organization"
           />
-          <TextField
-            label="E-mail"
-            name="email"
-            type="email"
-            required
-            maxLength={limits.email_chars_max}
-            autoComplete="username"
-          />
+          <EmailField />
           <NewPassword />
           <FormError error={signup.error} />
           <div className="actions start">
@@ -167,14 +160,7 @@ export function ForgotPasswordPage() {
         <Sent text="If the address is known here, a link is on its way. It serves for an hour." />
       ) : (
         <form className="card stack" onSubmit={(event) => ask.mutate(formOf(event)("email").trim())}>
-          <TextField
-            label="E-mail"
-            name="email"
-            type="email"
-            required
-            maxLength={limits.email_chars_max}
-            autoComplete="username"
-          />
+          <EmailField />
           <FormError error={ask.error} />
           <div className="actions start">
             <button type="submit" className="button primary" disabled={ask.isPending}>

@@ -7,7 +7,7 @@ import { useClient, useMay, useSession } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { EmailField, SelectField } from "../parts/field.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
@@ -216,14 +216,7 @@ function InviteDialog({ onClose }: { readonly onClose: () => void }) {
           invite.mutate(new FormData(event.currentTarget));
         }}
       >
-        <TextField
-          label="E-mail"
-          name="email"
-          type="email"
-          required
-          maxLength={limits.email_chars_max}
-          autoComplete="off"
-        />
+        <EmailField autoComplete="off" />
         <SelectField label="Role" name="role" options={roles} />
         <FormError error={invite.error} />
         <FormActions action="Send invitation" disabled={invite.isPending} onClose={onClose} />

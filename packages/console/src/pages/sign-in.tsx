@@ -1,5 +1,5 @@
 /** The way in for somebody whom the service does not know yet. */
-import { limits, type Session } from "@countersign/contract";
+import type { Session } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
@@ -9,7 +9,7 @@ import { SingleSignOnForm } from "../account/single-sign-on.tsx";
 import { useSession } from "../api/session.tsx";
 import { knowsPasskeys, showPasskey } from "../browser/passkeys.ts";
 import { takenAddress } from "../browser/storage.ts";
-import { TextField } from "../parts/field.tsx";
+import { EmailField, TextField } from "../parts/field.tsx";
 
 /** Signs in with an API key, which stays in this tab. */
 function KeyForm() {
@@ -105,14 +105,7 @@ function PasswordForm({ onSession }: { readonly onSession: (session: Session) =>
         login.mutate(new FormData(event.currentTarget));
       }}
     >
-      <TextField
-        label="E-mail"
-        name="email"
-        type="email"
-        autoComplete="username"
-        required
-        maxLength={limits.email_chars_max}
-      />
+      <EmailField />
       <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
       <FormError error={login.error} wrong="Check the e-mail address and the password." />
       <div className="row between">

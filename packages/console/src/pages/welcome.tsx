@@ -8,7 +8,7 @@ import { useSession } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { CopyButton, Secret } from "../parts/copy.tsx";
 import { Data } from "../parts/data.tsx";
-import { TextArea, TextField } from "../parts/field.tsx";
+import { EmailField, TextArea, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Failed } from "../parts/states.tsx";
 import { ConnectionBanner, Mark } from "../shell/mark.tsx";
@@ -50,14 +50,7 @@ export function WelcomePage() {
                 maxLength={limits.name_chars_max}
                 autoComplete="organization"
               />
-              <TextField
-                label="Your e-mail"
-                name="email"
-                type="email"
-                required
-                maxLength={limits.email_chars_max}
-                autoComplete="email"
-              />
+              <EmailField label="Your e-mail" autoComplete="email" />
               <TextArea
                 label="What do your agents do?"
                 hint="In plain words, such as: sends refunds and e-mails to customers in Europe. It decides which rule packs are suggested."

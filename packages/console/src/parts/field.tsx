@@ -1,4 +1,5 @@
 /** A labelled input. */
+import { limits } from "@countersign/contract";
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { visibleText } from "./visible-text.ts";
 
@@ -54,6 +55,21 @@ export function TextField({ label, hint, wrong, ...input }: Common & ComponentPr
         {...input}
       />
     </Framed>
+  );
+}
+
+/** An e-mail address, that of whoever signs in unless `input` says otherwise. */
+export function EmailField(input: Partial<ComponentProps<typeof TextField>>) {
+  return (
+    <TextField
+      label="E-mail"
+      name="email"
+      type="email"
+      required
+      maxLength={limits.email_chars_max}
+      autoComplete="username"
+      {...input}
+    />
   );
 }
 
