@@ -5,7 +5,7 @@ import { pagesOf } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
-import { secondsToRest } from "../api/seconds-to-rest.ts";
+import { createRest, secondsToRest } from "../api/rest.ts";
 import { useClient } from "../api/session.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
@@ -90,15 +90,7 @@ function SendAllAgain({
   const [sent, setSent] = useState(0);
   const [resting, setResting] = useState(false);
   const stopped = useRef(false);
-  const wake = useRef<() => void>(() => undefined);
-  async function rest(seconds: number): Promise<void> {
-    setResting(true);
-    await new Promise<void>((resolve) => {
-      wake.current = resolve;
-      setTimeout(resolve, seconds * 1000);
-    });
-    setResting(false);
-  }
+  const [rest] = useState(createRest);
   async function sendPage(place: { readonly cursor?: string }) {
     const query = { limit: limits.list_limit_max, ...(webhook_id === undefined ? {} : { webhook_id }), ...place };
     while (!stopped.current) {
@@ -107,7 +99,9 @@ function SendAllAgain({
       } catch (error) {
         const seconds = secondsToRest(error);
         if (seconds === null) throw error;
-        await rest(seconds);
+        setResting(true);
+        await rest.take(seconds);
+        setResting(false);
       }
     }
     return { deliveries: [], next_cursor: null };
@@ -154,7 +148,7 @@ function SendAllAgain({
           onConfirm={() => retry.mutate()}
           onClose={() => {
             stopped.current = true;
-            wake.current();
+            rest.end();
             setAsked(false);
           }}
         >

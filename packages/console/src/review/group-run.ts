@@ -3,7 +3,7 @@ import type { Escalation, RulingInput } from "@countersign/contract";
 import { ApiError, ConnectionError, newIdempotencyKey } from "@countersign/sdk";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { secondsToRest } from "../api/seconds-to-rest.ts";
+import { createRest, secondsToRest } from "../api/rest.ts";
 import { useClient } from "../api/session.tsx";
 
 /** How far one of them is. `unknown`: no answer came, so the vote may have counted or not; it is sent again as it was. */
@@ -29,7 +29,7 @@ export function useGroupRun() {
   /** Why it stands still, and rests only while it runs; null: it does not, or it was told to. */
   const [held, setHeld] = useState<unknown>(null);
   const stopped = useRef(false);
-  const wake = useRef<() => void>(() => undefined);
+  const [rest] = useState(createRest);
   const known = useRef(new Map<string, Item>());
   /** A vote that is sent again keeps its key, so the service counts it once. */
   const keys = useRef(new Map<string, string>());
@@ -37,21 +37,14 @@ export function useGroupRun() {
   useEffect(
     () => () => {
       stopped.current = true;
-      wake.current();
+      rest.end();
     },
-    [],
+    [rest],
   );
 
   function set(id: string, item: Item): void {
     known.current.set(id, item);
     setItems(new Map(known.current));
-  }
-
-  function rest(seconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      wake.current = resolve;
-      setTimeout(resolve, seconds * 1000);
-    });
   }
 
   /** One vote; sent again after every rest, unless it was stopped meanwhile. False: the run ends here. */
@@ -70,7 +63,7 @@ export function useGroupRun() {
         if (seconds !== null) {
           set(id, waiting);
           setHeld(error);
-          await rest(seconds);
+          await rest.take(seconds);
           setHeld(null);
           continue;
         }
@@ -105,7 +98,7 @@ export function useGroupRun() {
 
   function stop(): void {
     stopped.current = true;
-    wake.current();
+    rest.end();
   }
 
   return { items, running, held, begin, stop };
