@@ -108,23 +108,51 @@ inBrowser("a filter", () => {
     await context.close();
   });
 
-  test("of a time is the same for whoever opens the address, in their own zone", {
+  test.each(["/decisions", "/audit"])(
+    "of a time on %s is the same for whoever opens the address, in their own zone",
+    {
+      timeout: test_timeout_ms,
+    },
+    async (path) => {
+      const inZone = (zone: string) => console_.open({ api_key: seeded.admin, zone });
+      const here = await inZone("Asia/Kathmandu");
+      await openLoaded(here.page, path);
+      await here.page.getByLabel("From", { exact: true }).fill("2026-11-22T10:00");
+      await expect.poll(() => new URL(here.page.url()).search).toBe("?from=2026-11-22T04%3A15%3A00.000Z");
+      const there = await inZone("America/St_Johns");
+      await openLoaded(there.page, new URL(here.page.url()).pathname + new URL(here.page.url()).search);
+      expect(await there.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-11-22T00:45");
+      // Typed digit by digit the year is for a while one of antiquity, whose zones were minutes and seconds off.
+      for (const text of ["0002-03-04T05:06", "0020-03-04T05:06"]) {
+        await there.page.getByLabel("From", { exact: true }).fill(text);
+        await expect.poll(() => there.page.getByLabel("From", { exact: true }).inputValue()).toBe(text);
+      }
+      expect([here.wrongs, there.wrongs]).toEqual([[], []]);
+      await Promise.all([here.context.close(), there.context.close()]);
+    },
+  );
+
+  test("of a time shows the audit trail's rows of that time only, and is taken away with all others", {
     timeout: test_timeout_ms,
   }, async () => {
-    const inZone = (zone: string) => console_.open({ api_key: seeded.admin, zone });
-    const here = await inZone("Asia/Kathmandu");
-    await openLoaded(here.page, "/decisions");
-    await here.page.getByLabel("From", { exact: true }).fill("2026-11-22T10:00");
-    await expect.poll(() => new URL(here.page.url()).search).toBe("?from=2026-11-22T04%3A15%3A00.000Z");
-    const there = await inZone("America/St_Johns");
-    await openLoaded(there.page, new URL(here.page.url()).pathname + new URL(here.page.url()).search);
-    expect(await there.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-11-22T00:45");
-    // Typed digit by digit the year is for a while one of antiquity, whose zones were minutes and seconds off.
-    for (const text of ["0002-03-04T05:06", "0020-03-04T05:06"]) {
-      await there.page.getByLabel("From", { exact: true }).fill(text);
-      await expect.poll(() => there.page.getByLabel("From", { exact: true }).inputValue()).toBe(text);
-    }
-    expect([here.wrongs, there.wrongs]).toEqual([[], []]);
-    await Promise.all([here.context.close(), there.context.close()]);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { audit } = await api<{ audit: { seq: number; at: string }[] }>(
+      ...([console_.url, seeded.admin, "GET", "/v1/audit?limit=200"] as const),
+    );
+    const [newest] = audit;
+    const shown = () => page.getByRole("table").locator("tbody tr > td:first-child").allInnerTexts();
+    const place = `/audit?from=${newest?.at}`;
+    await openLoaded(page, place);
+    // The page asks from the millisecond on.
+    const first = newest?.at.slice(0, 23) ?? "";
+    await expect.poll(shown).toEqual(audit.filter(({ at }) => at >= first).map(({ seq }) => String(seq)));
+    await openLoaded(page, "/audit?type=decided&to=2020-01-01T00:00:00Z");
+    await page.getByText("No such rows").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await expect.poll(() => new URL(page.url()).search).toBe("");
+    await expect.poll(async () => (await shown())[0]).toBe(String(newest?.seq));
+    expect(await page.getByRole("button", { name: "Clear" }).count()).toBe(0);
+    expect(wrongs).toEqual([]);
+    await context.close();
   });
 });

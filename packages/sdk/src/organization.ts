@@ -10,10 +10,12 @@ export interface OverviewOptions {
   readonly mode?: PipelineMode;
 }
 
-/** Filters of `listAudit`. */
+/** Filters of `listAudit`. `from` is included, `to` is not. */
 export interface AuditQuery extends PageQuery {
   readonly type?: AuditType;
   readonly actor?: string;
+  readonly from?: string;
+  readonly to?: string;
 }
 
 /** The methods on the organization as a whole. */

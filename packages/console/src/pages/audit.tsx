@@ -5,6 +5,7 @@ import { useClient } from "../api/session.tsx";
 import { auditNote, auditWord } from "../parts/audit-words.ts";
 import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
+import { asTime, TimeFilter } from "../parts/filter-fields.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -18,10 +19,14 @@ const actor_chars_max = 128;
 
 export function AuditPage() {
   const client = useClient();
-  const [filters, setFilters] = useFilters(["type", "actor"]);
+  const [filters, setFilters] = useFilters(["type", "actor", "from", "to"]);
+  const from = asTime(filters.from);
+  const to = asTime(filters.to);
   const asked = {
     ...(filters.type ? { type: filters.type as AuditType } : {}),
     ...(filters.actor ? { actor: filters.actor } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
   };
   const list = usePaged(["audit", "trail", asked], async (cursor) => {
     const page = await client.listAudit({ ...asked, limit: 50, ...(cursor === undefined ? {} : { cursor }) });
@@ -49,6 +54,17 @@ export function AuditPage() {
           filter={filters.actor}
           onFilter={(actor) => setFilters({ actor })}
         />
+        <TimeFilter label="From" filter={filters.from} onFilter={(from) => setFilters({ from })} />
+        <TimeFilter label="To" filter={filters.to} onFilter={(to) => setFilters({ to })} />
+        {Object.keys(asked).length > 0 && (
+          <button
+            type="button"
+            className="button quiet"
+            onClick={() => setFilters({ type: "", actor: "", from: "", to: "" })}
+          >
+            Clear
+          </button>
+        )}
       </form>
       <section className="card" aria-label="Audit trail">
         <Paged

@@ -4,8 +4,8 @@ import { Link } from "@tanstack/react-router";
 import { useClient, useSubmits } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
-import { FilterField, SelectField, TextField } from "../parts/field.tsx";
-import { ModeFilter } from "../parts/filter-fields.tsx";
+import { FilterField, SelectField } from "../parts/field.tsx";
+import { asTime, ModeFilter, TimeFilter } from "../parts/filter-fields.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
@@ -13,22 +13,6 @@ import { shownIntent } from "../parts/shown.ts";
 import { Empty } from "../parts/states.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
-
-/** A filter's time as the API takes it. In the address it stands so, too: whoever opens it sees the same, in any zone. */
-const asTime = (text: string | undefined): string | undefined => {
-  const at = new Date(text ?? "");
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
-};
-
-/** What a datetime-local input shows: the reader's zone. */
-const asLocal = (text: string | undefined): string => {
-  const time = asTime(text);
-  if (time === undefined) return "";
-  const at = new Date(time);
-  const [year, ...rest] = [at.getFullYear(), at.getMonth() + 1, at.getDate(), at.getHours(), at.getMinutes()];
-  const [month, day, hours, minutes] = rest.map((part) => String(part).padStart(2, "0"));
-  return `${String(year).padStart(4, "0")}-${month}-${day}T${hours}:${minutes}`;
-};
 
 export function DecisionsPage() {
   const client = useClient();
@@ -75,18 +59,8 @@ export function DecisionsPage() {
           ]}
         />
         <ModeFilter filter={filters.mode} onFilter={(mode) => setFilters({ mode })} />
-        <TextField
-          label="From"
-          type="datetime-local"
-          value={asLocal(filters.from)}
-          onChange={(event) => setFilters({ from: asTime(event.target.value) ?? "" })}
-        />
-        <TextField
-          label="To"
-          type="datetime-local"
-          value={asLocal(filters.to)}
-          onChange={(event) => setFilters({ to: asTime(event.target.value) ?? "" })}
-        />
+        <TimeFilter label="From" filter={filters.from} onFilter={(from) => setFilters({ from })} />
+        <TimeFilter label="To" filter={filters.to} onFilter={(to) => setFilters({ to })} />
         {filtered && (
           <button
             type="button"

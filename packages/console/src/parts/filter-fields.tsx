@@ -1,5 +1,5 @@
 /** Filters that several pages have. */
-import { SelectField } from "./field.tsx";
+import { SelectField, TextField } from "./field.tsx";
 import { useMembranes } from "./shadow-banner.tsx";
 
 interface Filter {
@@ -34,6 +34,34 @@ export function MembraneFilter({ filter, onFilter }: Filter) {
       value={filter ?? ""}
       onChange={(event) => onFilter(event.target.value)}
       options={[["", "All"], ...(membranes.data ?? []).map(({ membrane_id, name }) => [membrane_id, name] as const)]}
+    />
+  );
+}
+
+/** A filter's time as the API takes it. In the address it stands so, too: whoever opens it sees the same, in any zone. */
+export const asTime = (text: string | undefined): string | undefined => {
+  const at = new Date(text ?? "");
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+};
+
+/** What a datetime-local input shows: the reader's zone. */
+const asLocal = (text: string | undefined): string => {
+  const time = asTime(text);
+  if (time === undefined) return "";
+  const at = new Date(time);
+  const [year, ...rest] = [at.getFullYear(), at.getMonth() + 1, at.getDate(), at.getHours(), at.getMinutes()];
+  const [month, day, hours, minutes] = rest.map((part) => String(part).padStart(2, "0"));
+  return `${String(year).padStart(4, "0")}-${month}-${day}T${hours}:${minutes}`;
+};
+
+/** A moment, chosen in the reader's zone. */
+export function TimeFilter({ label, filter, onFilter }: Filter & { readonly label: string }) {
+  return (
+    <TextField
+      label={label}
+      type="datetime-local"
+      value={asLocal(filter)}
+      onChange={(event) => onFilter(asTime(event.target.value) ?? "")}
     />
   );
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { type AuditType, auditTypes } from "../audit-types.ts";
-import { Actor, anyObject, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
+import { Actor, anyObject, id, listQuery, nullable, oneOf, text, timeInput, timestamp } from "./shapes.ts";
 
 /** One row of the append-only audit trail. Source: api.md §4, architecture.md §6. */
 export const AuditRecord = Type.Object(
@@ -32,8 +32,10 @@ export const OrgAuditRecord = Type.Object(
 );
 export type OrgAuditRecord = Static<typeof OrgAuditRecord>;
 
-/** Filters of GET /v1/audit. */
+/** Filters of GET /v1/audit. `from` is included, `to` is not. */
 export const AuditListQuery = listQuery({
   type: Type.Optional(oneOf(Object.keys(auditTypes) as AuditType[])),
   actor: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "key_id or user_id" })),
+  from: Type.Optional(timeInput("happened at or after")),
+  to: Type.Optional(timeInput("happened before")),
 });

@@ -13,7 +13,7 @@ import {
 } from "../store/intents.ts";
 import { type Caller, shownActor } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
-import { storableUs } from "./storable-time.ts";
+import { storableTime } from "./storable-time.ts";
 
 const isIntent = idPlace("intent");
 
@@ -46,8 +46,8 @@ export async function listOwnIntents(
   const before = decodeCursor(cursor, isIntent);
   const own: IntentFilter = {
     ...filter,
-    ...(filter.from === undefined ? {} : { from: formatTimestampUs(storableUs(filter.from)) }),
-    ...(filter.to === undefined ? {} : { to: formatTimestampUs(storableUs(filter.to)) }),
+    from: storableTime(filter.from),
+    to: storableTime(filter.to),
     ...(caller.agent_id === null ? {} : { agent_id: caller.agent_id }),
     ...(caller.role === "agent" && caller.scope === "org" ? { lineage_id: caller.lineage_id ?? undefined } : {}),
   };

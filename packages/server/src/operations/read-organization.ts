@@ -5,6 +5,7 @@ import { decodeCursor, isSeq, type Page, page } from "../store/cursor.ts";
 import { readOrganizationName } from "../store/organizations.ts";
 import { type Caller, shownActor } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
+import { storableTime } from "./storable-time.ts";
 
 /** The caller as it may see itself. */
 export async function readCaller(runtime: Pick<Runtime, "db">, caller: Caller): Promise<CallerInfo> {
@@ -24,8 +25,9 @@ export async function listAudit(
   cursor: string | undefined,
 ): Promise<Page<OrgAuditRecord>> {
   const before = decodeCursor(cursor, isSeq);
+  const stored = { ...filter, from: storableTime(filter.from), to: storableTime(filter.to) };
   const { rows, more } = await runtime.db.tenant(org_id, (query) =>
-    readTrailPage(query, org_id, filter, before === null ? null : Number(before), limit + 1),
+    readTrailPage(query, org_id, stored, before === null ? null : Number(before), limit + 1),
   );
   const cut = page(rows, limit, (row) => String(row.seq), more);
   return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };

@@ -1,4 +1,4 @@
-import { parseTimestampUs } from "@countersign/core";
+import { formatTimestampUs, parseTimestampUs } from "@countersign/core";
 
 /**
  * The moment of a date-time that was checked already, for a search in what is stored: nothing was stored before 1970, nor
@@ -7,4 +7,9 @@ import { parseTimestampUs } from "@countersign/core";
  */
 export function storableUs(text: string): number {
   return Math.min(Math.max(parseTimestampUs(text) ?? 0, 0), Number.MAX_SAFE_INTEGER);
+}
+
+/** The same as a filter of what is stored takes it: RFC 3339; undefined stays undefined. */
+export function storableTime(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : formatTimestampUs(storableUs(text));
 }

@@ -4,6 +4,7 @@ import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contra
 import { canonicalJson, settings_change_types } from "@countersign/core";
 import type { Ids, Query } from "../ports.ts";
 import { type BoundedPage, readBounded } from "./bounded-page.ts";
+import { clock_slack_ms } from "./first-id-at.ts";
 
 /** One state change, ready to be appended. The sequence number is given at commit, under the organization's lock. */
 export interface AuditRow {
@@ -96,15 +97,34 @@ export function readAuditPage(
   );
 }
 
-/** Which rows of an organization's trail a list shows. `actor` is the text that was stored. */
+/** Which rows of an organization's trail a list shows. `actor` is the text that was stored; `from` is included, `to` is not; RFC 3339. */
 export interface AuditFilter {
   readonly type?: AuditType | undefined;
   readonly actor?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
 }
 
 /** As the index of the rest says it: nearly all rows are the service's own and those of keys. Source: migration 0021. */
 const of_the_rest = "actor <> 'system' and actor not like 'key\\_%'";
 const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.startsWith("key_");
+
+/**
+ * Where in the trail of `$1` the moment of a parameter lies, as SQL, with slack on the given side: all rows before it (-1) or from
+ * it on (1) are on that side of the moment. Rows have their time from the node that wrote them and their place from the lock
+ * at commit, so they stand in the order of their times, but for how long commits take and how far nodes' clocks are apart. So
+ * halving the trail some thirty times finds the place; an index by time would cost each decision more than this costs a list.
+ */
+function seqNear(time: string, side: -1 | 1): string {
+  return `(with recursive halving (low, high) as (
+      select 1::bigint, audit_seq + 1 from org_heads where org_id = $1
+      union all
+      select case when later then low else middle + 1 end, case when later then middle else high end
+      from (select low, high, (low + high) / 2 as middle from halving where low < high) h
+      cross join lateral (select at >= ${time} + interval '${side * clock_slack_ms} milliseconds' as later
+        from audit where org_id = $1 and seq = middle offset 0) a
+    ) select low from halving where low = high)`;
+}
 
 /** One page of an organization's trail, newest first, before the row `before_seq` (null: from the newest). */
 export function readTrailPage(
@@ -121,11 +141,13 @@ export function readTrailPage(
       columns: audit_columns,
       bytes: "octet_length(data::text)",
       from: `from audit where org_id = $1 and ($2::text is null or type = $2) and ($3::text is null or actor = $3)
-        and ($4::bigint is null or seq < $4)${rest}`,
+        and ($4::bigint is null or seq < $4)
+        and ($5::timestamptz is null or (at >= $5 and seq >= ${seqNear("$5::timestamptz", -1)}))
+        and ($6::timestamptz is null or (at < $6 and seq < ${seqNear("$6::timestamptz", 1)}))${rest}`,
       order: "seq desc",
-      limit: "$5::integer",
+      limit: "$7::integer",
     },
-    [org_id, filter.type ?? null, filter.actor ?? null, before_seq, limit],
+    [org_id, filter.type ?? null, filter.actor ?? null, before_seq, filter.from ?? null, filter.to ?? null, limit],
   );
 }
 

@@ -1,5 +1,11 @@
 import { crockfordAlphabet, type IdKind, idPrefixes } from "@countersign/contract";
 
+/**
+ * How far times and the order of rows may be apart: those of an id and its row, or of rows written by two nodes one after
+ * another. Commits are quicker by far; the rest is for nodes' clocks.
+ */
+export const clock_slack_ms = 10 * 60_000;
+
 /** The least text that an id of this moment has: ids begin with the milliseconds of their time, in ten characters. */
 export function firstIdAt(kind: IdKind, time_ms: number): string {
   let text = "";

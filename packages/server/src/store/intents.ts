@@ -3,7 +3,7 @@ import { parseTimestampUs } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { type BoundedPage, readBounded } from "./bounded-page.ts";
 import type { IntentRow } from "./commit-writer-rows.ts";
-import { firstIdAt, idTime_ms } from "./first-id-at.ts";
+import { clock_slack_ms, firstIdAt, idTime_ms } from "./first-id-at.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -138,9 +138,6 @@ export function readFinal(
   );
 }
 
-/** How far an intent's own time and the time in its id may be apart; nodes' clocks included. */
-const slack_ms = 10 * 60_000;
-
 /**
  * Where in the order of ids a moment lies, with slack on the given side: ids begin with the milliseconds of their time, so
  * a list of last month's intents starts there in the primary key instead of walking back from today.
@@ -151,7 +148,7 @@ export function idNear(time: string | undefined, side: -1 | 1): string | null {
 }
 
 function idNearMs(at_ms: number, side: -1 | 1): string {
-  return firstIdAt("intent", Math.max(0, at_ms + side * slack_ms));
+  return firstIdAt("intent", Math.max(0, at_ms + side * clock_slack_ms));
 }
 
 /**

@@ -37,10 +37,10 @@ beforeAll(async () => {
 });
 
 /** The most rows that a step of the statement gave or left out. */
-async function rowsRead(list: (query: Query) => Promise<unknown>): Promise<number> {
+async function rowsRead(list: (query: Query) => Promise<unknown>, of = org_id): Promise<number> {
   const most = (plan: Plan): number =>
     Math.max(plan["Actual Rows"], plan["Rows Removed by Filter"] ?? 0, ...(plan.Plans ?? []).map(most));
-  return most(await planOf(db, org_id, list));
+  return most(await planOf(db, of, list));
 }
 
 test.each(["user_removed", "delivery_failed", "key_created"] as const)("audit rows of type %s", async (type) => {
@@ -64,6 +64,76 @@ test("audit rows of one person, or of nobody", async () => {
     const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
     expect((await db.tenant(org_id, list)).rows, actor).toHaveLength(51);
   }
+});
+
+test("audit rows of a time, wherever in the trail it is", async () => {
+  const heads = `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period,
+    usage_used) values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`;
+  const busy = "org_00000000000000000000000002";
+  const begun_ms = Date.UTC(2026, 0, 1);
+  const time = (second: number) => new Date(begun_ms + second * 1_000).toISOString();
+  // A row each second, but one of a node whose clock is seven minutes behind and one whose clock is seven ahead.
+  const astray = new Map([
+    [2_000, 2_000 - 420],
+    [3_000, 3_000 + 420],
+  ]);
+  const at = (seq: number) => astray.get(seq) ?? seq;
+  await db.query(heads, [busy, many]);
+  await db.query(
+    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
+     select $1, n, 'aud_' || n, 'decided', 'key_1', at, '{}', '' from unnest($2::timestamptz[]) with ordinality as t(at, n)`,
+    [busy, Array.from({ length: many }, (_, index) => time(at(index + 1)))],
+  );
+  await db.query("analyze audit");
+  const list = (from: number | null, to: number | null, before: number | null = null, limit = many) =>
+    db.tenant(busy, (query) =>
+      readTrailPage(
+        query,
+        busy,
+        { ...(from === null ? {} : { from: time(from) }), ...(to === null ? {} : { to: time(to) }) },
+        before,
+        limit,
+      ),
+    );
+  const seqs = async (...asked: Parameters<typeof list>) => (await list(...asked)).rows.map(({ seq }) => seq);
+  const within = (from: number | null, to: number | null) =>
+    Array.from({ length: many }, (_, index) => many - index).filter(
+      (seq) => (from === null || at(seq) >= from) && (to === null || at(seq) < to),
+    );
+  const edges = [
+    null,
+    -5,
+    0,
+    1,
+    2,
+    1_579,
+    1_580,
+    1_581,
+    2_000,
+    3_000,
+    3_420,
+    3_421,
+    many - 1,
+    many,
+    many + 1,
+    many + 900,
+  ];
+  for (const from of edges)
+    for (const to of edges) expect(await seqs(from, to), `${from} to ${to}`).toEqual(within(from, to));
+  expect(await seqs(100, 110, 105, 3)).toEqual([104, 103, 102]);
+  expect(await seqs(100, 110, 102, 3)).toEqual([101, 100]);
+  // With slack for clocks: ten minutes before and after, not the trail up to there.
+  const [early, late] = [time(1_000), time(1_010)];
+  expect(await rowsRead((query) => readTrailPage(query, busy, { from: early, to: late }, null, 51), busy)).toBeLessThan(
+    1_300,
+  );
+  expect(
+    await rowsRead((query) => readTrailPage(query, busy, { from: time(many + 900) }, null, 51), busy),
+  ).toBeLessThan(50);
+  const none = "org_00000000000000000000000003";
+  await db.query(heads, [none, 0]);
+  const empty = db.tenant(none, (query) => readTrailPage(query, none, { from: early, to: late }, null, 51));
+  expect((await empty).rows).toEqual([]);
 });
 
 test("intents that were decided in shadow, or in test mode", async () => {

@@ -119,6 +119,20 @@ describe("the trail", () => {
     expect(decided.map((row: { type: string }) => row.type)).toEqual(["decided"]);
     const by = (await get(`/v1/audit?actor=${key_id}`, api_key)).json.audit;
     expect(new Set(by.map((row: { actor: { id: string } }) => row.actor.id))).toEqual(new Set([key_id]));
+    const times = whole.map((row: { at: string }) => row.at);
+    const between = (await get(`/v1/audit?from=${times.at(-1)}&to=${times[0]}`, api_key)).json.audit;
+    expect(between).toEqual(whole.filter(({ at }: { at: string }) => at < times[0]));
+    expect((await get(`/v1/audit?from=${times[0]}`, api_key)).json.audit).toEqual(
+      whole.filter(({ at }: { at: string }) => at === times[0]),
+    );
+    for (const [asked, found] of [
+      ["from=0000-01-01T00:00:00Z&to=9999-12-31T23:59:59Z", whole],
+      ["to=1969-12-31T23:59:59Z", []],
+      ["from=9999-12-31T23:59:59%2B23:59", []],
+      [`from=${times[0]}&to=${times.at(-1)}`, []],
+    ] as const)
+      expect((await get(`/v1/audit?${asked}`, api_key)).json, asked).toEqual({ audit: found, next_cursor: null });
+    expect((await get("/v1/audit?from=yesterday", api_key)).status).toBe(400);
     expect((await get("/v1/audit?cursor=AAAA", api_key)).status).toBe(400);
     expect((await get("/v1/audit?type=nothing", api_key)).status).toBe(400);
   });
