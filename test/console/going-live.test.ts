@@ -30,11 +30,24 @@ inBrowser("going live", () => {
     await membrane.getByRole("heading", { name: "What it would have held in the last 31 days" }).waitFor();
     await membrane.getByText("Of 5 actions it would have blocked 1, asked a person about 2, and changed 1.").waitFor();
     await membrane.getByText("large-refunds").waitFor();
-    await membrane.getByRole("link", { name: "1", exact: true }).click();
+    await membrane.getByRole("link", { name: "blocked 1", exact: true }).click();
     await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
     const rows = page.getByRole("region", { name: "Decisions" }).getByRole("row");
     await page.getByText("1 shown, all").waitFor();
     expect(await rows.count()).toBe(2);
+    const chosen = page.getByLabel("Membrane", { exact: true });
+    await expect.poll(() => chosen.locator("option:checked").textContent()).toBe("default");
+    const elsewhere = { membrane_id: "mem_01KAAAAAAAAAAAAAAAAAAAAAAA" };
+    expect(
+      (
+        await api<{ intents: unknown[] }>(
+          console_.url,
+          seeded.admin,
+          "GET",
+          `/v1/intents?${new URLSearchParams(elsewhere)}`,
+        )
+      ).intents,
+    ).toEqual([]);
     await page.goto("/review");
     await page.getByText("Shadow: nothing is held").waitFor();
     await page.getByRole("heading", { name: "Nothing waits" }).waitFor();

@@ -27,6 +27,7 @@ export interface IntentQuery extends PageQuery {
   readonly agent_id?: string;
   readonly verdict?: Verdict;
   readonly mode?: PipelineMode;
+  readonly membrane_id?: string;
   readonly from?: string;
   readonly to?: string;
 }

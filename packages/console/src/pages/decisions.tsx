@@ -1,11 +1,11 @@
 /** The decisions explorer. */
 import { type IntentListItem, limits, type PipelineMode, type Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { useClient, useSubmits } from "../api/session.tsx";
+import { useClient, useReads, useSubmits } from "../api/session.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
-import { asTime, ModeFilter, TimeFilter } from "../parts/filter-fields.tsx";
+import { asTime, MembraneFilter, ModeFilter, TimeFilter } from "../parts/filter-fields.tsx";
 import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Paged, usePaged } from "../parts/paged.tsx";
@@ -16,14 +16,16 @@ import { useFilters } from "../shell/filters.ts";
 
 export function DecisionsPage() {
   const client = useClient();
+  const reads = useReads();
   const submits = useSubmits();
-  const [filters, setFilters] = useFilters(["agent_id", "verdict", "mode", "from", "to"]);
+  const [filters, setFilters] = useFilters(["agent_id", "verdict", "mode", "membrane_id", "from", "to"]);
   const from = asTime(filters.from);
   const to = asTime(filters.to);
   const asked = {
     ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
     ...(filters.verdict ? { verdict: filters.verdict as Verdict } : {}),
     ...(filters.mode ? { mode: filters.mode as PipelineMode } : {}),
+    ...(filters.membrane_id ? { membrane_id: filters.membrane_id } : {}),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   };
@@ -59,13 +61,16 @@ export function DecisionsPage() {
           ]}
         />
         <ModeFilter filter={filters.mode} onFilter={(mode) => setFilters({ mode })} />
+        {reads && (
+          <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => setFilters({ membrane_id })} />
+        )}
         <TimeFilter label="From" filter={filters.from} onFilter={(from) => setFilters({ from })} />
         <TimeFilter label="To" filter={filters.to} onFilter={(to) => setFilters({ to })} />
         {filtered && (
           <button
             type="button"
             className="button quiet"
-            onClick={() => setFilters({ agent_id: "", verdict: "", mode: "", from: "", to: "" })}
+            onClick={() => setFilters({ agent_id: "", verdict: "", mode: "", membrane_id: "", from: "", to: "" })}
           >
             Clear
           </button>

@@ -1,5 +1,5 @@
 /** Membranes: what stands between agents and the world, and whether it holds. */
-import { limits, type Membrane, type MembraneChange } from "@countersign/contract";
+import { limits, type Membrane, type MembraneChange, type Verdict } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -160,22 +160,25 @@ function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
       <h3>What it would have held in the last 31 days</h3>
       <Loaded query={query} what="the report">
         {(report) => {
-          const count = (verdict: string) =>
+          const count = (verdict: Verdict) =>
             report.buckets.reduce((sum, each) => (each.verdict === verdict ? sum + each.count : sum), 0);
+          const { membrane_id } = membrane;
+          const decisions = (done: string, verdict: Verdict) => (
+            <Link to="/decisions" search={{ mode: "shadow", verdict, membrane_id, from: report.from } as never}>
+              {`${done} ${count(verdict).toLocaleString("en")}`}
+            </Link>
+          );
           if (report.decisions === 0)
             return <p className="muted">No decision in shadow so far: let agents ask for a while before going live.</p>;
           return (
             <>
               <p>
-                {`Of ${report.decisions.toLocaleString("en")} actions it would have blocked `}
-                <Link to="/decisions" search={{ mode: "shadow", verdict: "block" } as never}>
-                  {count("block").toLocaleString("en")}
-                </Link>
-                {", asked a person about "}
-                <Link to="/decisions" search={{ mode: "shadow", verdict: "escalate" } as never}>
-                  {count("escalate").toLocaleString("en")}
-                </Link>
-                {`, and changed ${count("approve_modified").toLocaleString("en")}.`}
+                {`Of ${report.decisions.toLocaleString("en")} actions it would have `}
+                {decisions("blocked", "block")}
+                {", "}
+                {decisions("asked a person about", "escalate")}
+                {", and "}
+                {decisions("changed", "approve_modified")}.
               </p>
               <HorizontalBars
                 rows={report.policies.slice(0, 6).map((each) => ({

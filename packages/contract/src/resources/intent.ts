@@ -180,6 +180,7 @@ export const IntentListQuery = listQuery({
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
   verdict: Type.Optional(Verdict),
   mode: Type.Optional(PipelineMode),
+  membrane_id: Type.Optional(givenId("prefix mem_")),
   from: Type.Optional(timeInput("submitted at or after")),
   to: Type.Optional(timeInput("submitted before")),
 });

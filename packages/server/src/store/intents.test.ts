@@ -34,6 +34,7 @@ beforeAll(async () => {
         agent_id: day % 2 === 0 ? "even" : "odd",
         mode: day === 3 ? "shadow" : "live",
         escalate: day === 5,
+        ...(day === 4 ? { membrane_id: "mem_of_day_4" } : {}),
         created_at: `2026-11-0${day + 1}T00:00:00.000001Z`,
       }),
     );
@@ -73,6 +74,8 @@ describe("a list of intents", () => {
     ["agent", { agent_id: "even" }, [6, 4, 2]],
     ["verdict", { verdict: "escalate" }, [5]],
     ["mode", { mode: "shadow" }, [3]],
+    ["membrane", { membrane_id: "mem_of_day_4" }, [4]],
+    ["membrane without decisions", { membrane_id: "mem_of_day_5" }, []],
     ["from, included", { from: "2026-11-04T00:00:00.000001Z" }, [6, 5, 4, 3]],
     ["to, not included", { to: "2026-11-04T00:00:00.000001Z" }, [2, 1]],
     ["times in any zone", { from: "2026-11-04T02:00:00.000001+02:00", to: "2026-11-05T00:00:00Z" }, [3]],

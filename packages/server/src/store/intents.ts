@@ -33,6 +33,7 @@ export interface IntentFilter {
   readonly lineage_id?: string | undefined;
   readonly verdict?: IntentRow["verdict"] | undefined;
   readonly mode?: IntentRow["mode"] | undefined;
+  readonly membrane_id?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
@@ -106,9 +107,9 @@ export function listIntents(
           and ($4::text is null or verdict = $4) and ($5::text is null or mode = $5)
           and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
           and ($8::text is null or intent_id >= $8) and ($9::text is null or intent_id < $9)
-          and ($10::text is null or lineage_id = $10)`,
+          and ($10::text is null or lineage_id = $10) and ($11::text is null or membrane_id = $11)`,
       order: "intent_id desc",
-      limit: "$11::integer",
+      limit: "$12::integer",
     },
     [
       org_id,
@@ -121,6 +122,7 @@ export function listIntents(
       earliestId(filter),
       idNear(filter.to, 1),
       filter.lineage_id ?? null,
+      filter.membrane_id ?? null,
       limit,
     ],
   );

@@ -100,24 +100,7 @@ test("audit rows of a time, wherever in the trail it is", async () => {
     Array.from({ length: many }, (_, index) => many - index).filter(
       (seq) => (from === null || at(seq) >= from) && (to === null || at(seq) < to),
     );
-  const edges = [
-    null,
-    -5,
-    0,
-    1,
-    2,
-    1_579,
-    1_580,
-    1_581,
-    2_000,
-    3_000,
-    3_420,
-    3_421,
-    many - 1,
-    many,
-    many + 1,
-    many + 900,
-  ];
+  const edges = [null, 0, 1, 2, 1_580, 1_581, 3_420, 3_421, many, many + 1];
   for (const from of edges)
     for (const to of edges) expect(await seqs(from, to), `${from} to ${to}`).toEqual(within(from, to));
   expect(await seqs(100, 110, 105, 3)).toEqual([104, 103, 102]);

@@ -15,6 +15,7 @@ export interface RowsWanted {
   readonly request?: string;
   readonly escalate?: boolean;
   readonly event?: boolean;
+  readonly membrane_id?: string;
   /** JSON text in place of an ordinary intent document. */
   readonly intent?: string;
 }
@@ -128,7 +129,7 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
     intent: {
       intent_id,
       decision_id,
-      membrane_id: "mem_01KAAAAAAAAAAAAAAAAAAAAAAA",
+      membrane_id: wanted.membrane_id ?? "mem_01KAAAAAAAAAAAAAAAAAAAAAAA",
       agent_id,
       key_id: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
       lineage_id: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
