@@ -87,6 +87,11 @@ inBrowser("the review queue", () => {
     const editor = page.getByLabel("Parameters as JSON");
     await editor.fill("{ not json");
     await page.getByText("This is not JSON yet").waitFor();
+    await editor.fill('{"amount_usd": 700, "currency": "USD", "note": "half"}');
+    const offer = page.getByRole("button", { name: "Fill in what would be approved" });
+    await offer.click();
+    expect(JSON.parse(await editor.inputValue())).toEqual({ amount_usd: 500, currency: "USD", note: "half" });
+    await offer.waitFor({ state: "detached" });
     await editor.fill('{"amount_usd": 450, "currency": "USD", "note": "half"}');
     await page.getByRole("button", { name: /^Approve changed action/ }).click();
     expect(await outcome(first.intent_id)).toMatchObject({

@@ -153,6 +153,7 @@ function Detail({
                 escalation={escalation}
                 content={baseOf(escalation, decision, intent.payload?.content)}
                 same={same}
+                offered={decision.would_approve_if}
                 onClose={() => setAct(null)}
                 onDone={onDone}
               />

@@ -1,5 +1,5 @@
 /** How a reviewer rules: approve, approve with changes, block; and what operators may do besides. */
-import { type Escalation, limits, type Outcome, type Reviewer } from "@countersign/contract";
+import { type Decision, type Escalation, limits, type Outcome, type Reviewer } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useRef, useState } from "react";
@@ -8,16 +8,20 @@ import { useDraft } from "../api/draft.ts";
 import { useClient } from "../api/session.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
-import { type PatchStep, patchBetween } from "../parts/json-lines.ts";
+import { type PatchStep, patchBetween, sameJson } from "../parts/json-lines.ts";
 import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { editableJson } from "../parts/visible-text.ts";
 import { Reviewers, useInHands } from "../parts/who.tsx";
 import { CaseLine, type Changes, ChangesOf, Ending } from "./case.tsx";
+import { fillIn } from "./fill-in.ts";
 import { everyReviewer, WhoDecides } from "./who-decides.tsx";
 
 /** What the reviewer is about to do. */
 export type Act = "approve" | "approve_same" | "approve_modified" | "block" | "cancel" | "reassign";
+
+/** The changes under which policies would have approved; null: none are known. */
+type Offered = Decision["would_approve_if"];
 
 /** A mistake in the form, or what the service said to it. */
 function Wrong({ error }: { readonly error: unknown }) {
@@ -62,13 +66,14 @@ const buttons: Record<Outcome, string> = {
 
 /**
  * The dialog of one act. `content` is what an approval would let through, the base of changes; `same` what others changed of
- * it, for `approve_same`.
+ * it, for `approve_same`; `offered` the changes under which policies would have approved.
  */
 export function ActDialog({
   act,
   escalation,
   content,
   same,
+  offered,
   onClose,
   onDone,
 }: {
@@ -76,6 +81,7 @@ export function ActDialog({
   readonly escalation: Escalation;
   readonly content: unknown;
   readonly same: Changes | null;
+  readonly offered: Offered;
   readonly onClose: () => void;
   readonly onDone: (after: Escalation) => void;
 }) {
@@ -83,7 +89,7 @@ export function ActDialog({
   if (act === "cancel") return <CancelDialog escalation={escalation} onClose={onClose} onDone={onDone} />;
   const ruling =
     act === "approve_same" ? ({ outcome: "approve_modified", same } as const) : { outcome: act, same: null };
-  return <RulingDialog {...ruling} escalation={escalation} content={content} onClose={onClose} onDone={onDone} />;
+  return <RulingDialog {...ruling} {...{ escalation, content, offered, onClose, onDone }} />;
 }
 
 interface ActProps {
@@ -123,7 +129,12 @@ function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onD
 }
 
 function RulingDialog(
-  props: ActProps & { readonly outcome: Outcome; readonly content: unknown; readonly same: Changes | null },
+  props: ActProps & {
+    readonly outcome: Outcome;
+    readonly content: unknown;
+    readonly same: Changes | null;
+    readonly offered: Offered;
+  },
 ) {
   const { outcome, escalation, content } = props;
   // As it was looked at, whatever the others do meanwhile.
@@ -140,6 +151,7 @@ function RulingDialog(
   };
   const edited = useMemo(() => readEdited(content ?? {}, text), [content, text]);
   const changes = edits ? edited : null;
+  const filled = useMemo(() => whatToFillIn(edited, props.offered), [edited, props.offered]);
   const act = useAct(
     () =>
       client.decideEscalation(escalation.escalation_id, {
@@ -203,6 +215,18 @@ function RulingDialog(
                 setUnsent(null);
               }}
             />
+            {filled !== null && (
+              <button
+                type="button"
+                className="button small"
+                onClick={() => {
+                  setText(editableJson(filled));
+                  setUnsent(null);
+                }}
+              >
+                Fill in what would be approved
+              </button>
+            )}
             {changes !== null && "steps" in changes && changes.steps.length > 0 && (
               <JsonDiff before={content ?? {}} after={changes.document} label="Your changes" />
             )}
@@ -242,7 +266,16 @@ function RulingDialog(
 }
 
 /** What the edited text stands for: a patch, of no steps where it says the same, and what it makes; or what is wrong with it. */
-type Edited = { readonly steps: readonly PatchStep[]; readonly document: unknown } | { readonly problem: string };
+type Edited =
+  | { readonly steps: readonly PatchStep[]; readonly document: Readonly<Record<string, unknown>> }
+  | { readonly problem: string };
+
+/** The edited parameters as policies would approve them; null: no change of parameters does that, or they are so already. */
+function whatToFillIn(edited: Edited, offered: Offered): unknown {
+  if ("problem" in edited || offered === null) return null;
+  const filled = fillIn(edited.document, offered);
+  return filled === null || sameJson(filled, edited.document) ? null : filled;
+}
 
 /** Why it cannot be sent; null: it can. */
 function whyUnready(edited: Edited): string | null {
@@ -257,7 +290,7 @@ function readEdited(content: unknown, text: string): Edited {
     const document: unknown = JSON.parse(text);
     if (typeof document !== "object" || document === null || Array.isArray(document))
       return { problem: "The parameters have to be one JSON object." };
-    return { steps: patchBetween(content, document), document };
+    return { steps: patchBetween(content, document), document: { ...document } };
   } catch (error) {
     return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}` };
   }
