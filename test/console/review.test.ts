@@ -91,7 +91,7 @@ inBrowser("the review queue", () => {
     const offer = page.getByRole("button", { name: "Fill in what would be approved" });
     await offer.click();
     expect(JSON.parse(await editor.inputValue())).toEqual({ amount_usd: 500, currency: "USD", note: "half" });
-    await offer.waitFor({ state: "detached" });
+    expect([await offer.count(), await page.locator("textarea.code:focus").count()]).toEqual([0, 1]);
     await editor.fill('{"amount_usd": 450, "currency": "USD", "note": "half"}');
     await page.getByRole("button", { name: /^Approve changed action/ }).click();
     expect(await outcome(first.intent_id)).toMatchObject({

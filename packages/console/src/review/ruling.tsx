@@ -1,5 +1,5 @@
 /** How a reviewer rules: approve, approve with changes, block; and what operators may do besides. */
-import { type Decision, type Escalation, limits, type Outcome, type Reviewer } from "@countersign/contract";
+import { type Escalation, limits, type Outcome, type Reviewer } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useRef, useState } from "react";
@@ -8,20 +8,15 @@ import { useDraft } from "../api/draft.ts";
 import { useClient } from "../api/session.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
-import { type PatchStep, patchBetween, sameJson } from "../parts/json-lines.ts";
-import { JsonDiff } from "../parts/json-view.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { editableJson } from "../parts/visible-text.ts";
 import { Reviewers, useInHands } from "../parts/who.tsx";
 import { CaseLine, type Changes, ChangesOf, Ending } from "./case.tsx";
-import { fillIn } from "./fill-in.ts";
+import { EditParameters, type Offered, readEdited, whyUnready } from "./edit-parameters.tsx";
 import { everyReviewer, WhoDecides } from "./who-decides.tsx";
 
 /** What the reviewer is about to do. */
 export type Act = "approve" | "approve_same" | "approve_modified" | "block" | "cancel" | "reassign";
-
-/** The changes under which policies would have approved; null: none are known. */
-type Offered = Decision["would_approve_if"];
 
 /** A mistake in the form, or what the service said to it. */
 function Wrong({ error }: { readonly error: unknown }) {
@@ -151,7 +146,6 @@ function RulingDialog(
   };
   const edited = useMemo(() => readEdited(content ?? {}, text), [content, text]);
   const changes = edits ? edited : null;
-  const filled = useMemo(() => whatToFillIn(edited, props.offered), [edited, props.offered]);
   const act = useAct(
     () =>
       client.decideEscalation(escalation.escalation_id, {
@@ -202,35 +196,16 @@ function RulingDialog(
         )}
         {same !== null && <ChangesOf changes={same} content={content} />}
         {edits && (
-          <>
-            <TextArea
-              label="Parameters as JSON"
-              hint="Change what the agent may do. Only the difference is sent."
-              wrong={changes !== null && "problem" in changes ? changes.problem : null}
-              className="code"
-              spellCheck={false}
-              value={text}
-              onChange={(event) => {
-                setText(event.target.value);
-                setUnsent(null);
-              }}
-            />
-            {filled !== null && (
-              <button
-                type="button"
-                className="button small"
-                onClick={() => {
-                  setText(editableJson(filled));
-                  setUnsent(null);
-                }}
-              >
-                Fill in what would be approved
-              </button>
-            )}
-            {changes !== null && "steps" in changes && changes.steps.length > 0 && (
-              <JsonDiff before={content ?? {}} after={changes.document} label="Your changes" />
-            )}
-          </>
+          <EditParameters
+            content={content ?? {}}
+            text={text}
+            edited={edited}
+            offered={props.offered}
+            onText={(edit) => {
+              setText(edit);
+              setUnsent(null);
+            }}
+          />
         )}
         <TextArea
           label="Comment (kept in the audit trail)"
@@ -263,37 +238,6 @@ function RulingDialog(
       </form>
     </Dialog>
   );
-}
-
-/** What the edited text stands for: a patch, of no steps where it says the same, and what it makes; or what is wrong with it. */
-type Edited =
-  | { readonly steps: readonly PatchStep[]; readonly document: Readonly<Record<string, unknown>> }
-  | { readonly problem: string };
-
-/** The edited parameters as policies would approve them; null: no change of parameters does that, or they are so already. */
-function whatToFillIn(edited: Edited, offered: Offered): unknown {
-  if ("problem" in edited || offered === null) return null;
-  const filled = fillIn(edited.document, offered);
-  return filled === null || sameJson(filled, edited.document) ? null : filled;
-}
-
-/** Why it cannot be sent; null: it can. */
-function whyUnready(edited: Edited): string | null {
-  if ("problem" in edited) return edited.problem;
-  return edited.steps.length === 0 ? "The parameters are as they were." : null;
-}
-
-/** Reads the edited text. */
-function readEdited(content: unknown, text: string): Edited {
-  if (text.length > limits.body_bytes_max) return { problem: "This is more than 1 MB: the service does not take it." };
-  try {
-    const document: unknown = JSON.parse(text);
-    if (typeof document !== "object" || document === null || Array.isArray(document))
-      return { problem: "The parameters have to be one JSON object." };
-    return { steps: patchBetween(content, document), document: { ...document } };
-  } catch (error) {
-    return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}` };
-  }
 }
 
 function CancelDialog(props: ActProps) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseTimestampUs } from "../time.ts";
 import { mergeFacts } from "./merge.ts";
-import { freshUntilUs, freshView, rawView, resolveLimits } from "./staleness.ts";
+import { freshUntilUs, freshView, isFresh, rawView, resolveLimits } from "./staleness.ts";
 
 const us = (text: string): number => parseTimestampUs(text) ?? Number.NaN;
 const marker = (path: string, reason: string): string => `${reason}:${path}`;
@@ -93,5 +93,79 @@ describe("staleness", () => {
     ]);
     const fresh = freshView(merged, rawView(merged, marker), resolveLimits([]), us(noon), marker);
     expect(fresh.security).toEqual({ siem_ref: "stale:facts.security.siem_ref", constructor: 1, other: 2 });
+  });
+
+  test("an old fact of a second source is stale beside fresh ones of the first", () => {
+    const merged = mergeFacts([
+      { source: "org", received_us: us(noon), document: { facts: { security: { siem_ref: "a" } } } },
+      { source: "inline", received_us: us("2026-11-18T11:00:00Z"), document: { facts: { security: { other: 2 } } } },
+    ]);
+    const fresh = freshView(merged, rawView(merged, marker), resolveLimits([]), us(noon), marker);
+    expect(fresh.security).toEqual({ siem_ref: "a", other: "stale:facts.security.other" });
+  });
+
+  test("a fact that has the local hour's name in another category ages as that category does", () => {
+    const facts = { security: { recipient_local_hour: 12 } };
+    const at = (now: string) => view(facts, "2026-11-18T11:59:00Z", now).security["recipient_local_hour"];
+    expect([at("2026-11-18T12:04:00Z"), at("2026-11-18T12:04:00.000001Z")]).toEqual([
+      12,
+      expect.stringMatching(/^stale/),
+    ]);
+    const merged = mergeFacts([{ source: "org", received_us: us("2026-11-18T11:59:00Z"), document: { facts } }]);
+    expect(freshUntilUs(merged, resolveLimits([]), "security", "recipient_local_hour")).toBe(
+      us("2026-11-18T12:04:00Z"),
+    );
+  });
+});
+
+describe("whether a source's document is still fresh", () => {
+  const security_us = 300 * 1e6;
+  const hour_us = 3_600 * 1e6;
+  const age = (
+    facts: object,
+    age_us: number,
+    { as_of, layers = [{}] }: { as_of?: Record<string, string>; layers?: Record<string, number>[] } = {},
+  ) =>
+    isFresh(
+      { facts, ...(as_of === undefined ? {} : { as_of }) },
+      us(noon),
+      layers.map((layer) => resolveLimits([layer])),
+      us(noon) + age_us,
+    );
+
+  test.each([-1, 0, 1])("it is as long as its limit, %d microseconds more", (more) => {
+    expect(age({ security: { siem_ref: "a" } }, security_us + more)).toBe(more <= 0);
+  });
+
+  test("what it says nothing of is no reason to ask again, and the shortest age of what it says counts", () => {
+    expect(age({}, 400 * 86_400 * 1e6)).toBe(true);
+    expect(age({ organizational: { ato_status: "authorized" } }, security_us + 1)).toBe(true);
+    expect(age({ organizational: { ato_status: "authorized" }, security: { siem_ref: "a" } }, security_us + 1)).toBe(
+      false,
+    );
+  });
+
+  test("the strictest of several rules' limits counts", () => {
+    const facts = { security: { siem_ref: "a" } };
+    expect(age(facts, 60 * 1e6, { layers: [{ security: 600 }, { security: 60 }] })).toBe(true);
+    expect(age(facts, 60 * 1e6 + 1, { layers: [{ security: 600 }, { security: 60 }] })).toBe(false);
+    expect(age(facts, 60 * 1e6 + 1, { layers: [{ security: 60 }, { security: 600 }] })).toBe(false);
+  });
+
+  test("it is as old as it says, and never younger than its receipt", () => {
+    const facts = { security: { siem_ref: "a" } };
+    const [before, after] = [{ security: "2026-11-18T11:59:00Z" }, { security: "2026-11-18T13:00:00Z" }];
+    expect(age(facts, security_us - 60 * 1e6, { as_of: before })).toBe(true);
+    expect(age(facts, security_us - 60 * 1e6 + 1, { as_of: before })).toBe(false);
+    expect(age(facts, security_us, { as_of: after })).toBe(true);
+    expect(age(facts, security_us + 1, { as_of: after })).toBe(false);
+  });
+
+  test("with a local hour it is until the clock strikes", () => {
+    const layers = [{ environmental: 2 * 3_600, security: 2 * 3_600 }];
+    expect(age({ environmental: { recipient_local_hour: 12 } }, hour_us - 1, { layers })).toBe(true);
+    expect(age({ environmental: { recipient_local_hour: 12 } }, hour_us, { layers })).toBe(false);
+    expect(age({ environmental: { tls_version: "1.3" } }, hour_us, { layers })).toBe(true);
+    expect(age({ security: { recipient_local_hour: 12 } }, hour_us, { layers })).toBe(true);
   });
 });

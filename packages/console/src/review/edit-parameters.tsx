@@ -1,0 +1,91 @@
+/** The parameters of an action as text that a reviewer changes, and what came of it. */
+import { type Decision, limits } from "@countersign/contract";
+import { useMemo, useRef } from "react";
+import { TextArea } from "../parts/field.tsx";
+import { type PatchStep, patchBetween, sameJson } from "../parts/json-lines.ts";
+import { JsonDiff } from "../parts/json-view.tsx";
+import { editableJson } from "../parts/visible-text.ts";
+import { fillIn } from "./fill-in.ts";
+
+/** The changes under which policies would have approved; null: none are known. */
+export type Offered = Decision["would_approve_if"];
+
+/** What the edited text stands for: a patch, of no steps where it says the same, and what it makes; or what is wrong with it. */
+export type Edited =
+  | { readonly steps: readonly PatchStep[]; readonly document: Readonly<Record<string, unknown>> }
+  | { readonly problem: string };
+
+/** Reads the edited text. */
+export function readEdited(content: unknown, text: string): Edited {
+  if (text.length > limits.body_bytes_max) return { problem: "This is more than 1 MB: the service does not take it." };
+  try {
+    const document: unknown = JSON.parse(text);
+    if (typeof document !== "object" || document === null || Array.isArray(document))
+      return { problem: "The parameters have to be one JSON object." };
+    return { steps: patchBetween(content, document), document: { ...document } };
+  } catch (error) {
+    return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** Why it cannot be sent; null: it can. */
+export function whyUnready(edited: Edited): string | null {
+  if ("problem" in edited) return edited.problem;
+  return edited.steps.length === 0 ? "The parameters are as they were." : null;
+}
+
+/** The edited parameters as policies would approve them; null: no change of parameters does that, or they are so already. */
+function whatToFillIn(edited: Edited, offered: Offered): unknown {
+  if ("problem" in edited || offered === null) return null;
+  const filled = fillIn(edited.document, offered);
+  return filled === null || sameJson(filled, edited.document) ? null : filled;
+}
+
+export function EditParameters({
+  content,
+  text,
+  edited,
+  offered,
+  onText,
+}: {
+  readonly content: unknown;
+  readonly text: string;
+  readonly edited: Edited;
+  readonly offered: Offered;
+  readonly onText: (text: string) => void;
+}) {
+  const filled = useMemo(() => whatToFillIn(edited, offered), [edited, offered]);
+  const field = useRef<HTMLTextAreaElement>(null);
+  return (
+    <>
+      <TextArea
+        ref={field}
+        label="Parameters as JSON"
+        hint="Change what the agent may do. Only the difference is sent."
+        wrong={"problem" in edited ? edited.problem : null}
+        className="code"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => onText(event.target.value)}
+      />
+      {filled !== null && (
+        <div className="row">
+          <button
+            type="button"
+            className="button small"
+            onClick={() => {
+              onText(editableJson(filled));
+              // The button goes once it has done that.
+              field.current?.focus();
+            }}
+          >
+            Fill in what would be approved
+          </button>
+        </div>
+      )}
+      {"steps" in edited && edited.steps.length > 0 && (
+        <JsonDiff before={content} after={edited.document} label="Your changes" />
+      )}
+    </>
+  );
+}
