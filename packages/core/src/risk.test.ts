@@ -19,6 +19,21 @@ describe("risk", () => {
     expect(risk.contributions.map((one) => one.source)).toEqual(["a", "b", "c"]);
   });
 
+  test("is one score, shown with what it is made of or not", () => {
+    const apart = [
+      { source: "a", group: "amount", value: 0.4 },
+      { source: "c", group: "channel", value: 0.5 },
+      { source: "b", group: "amount", value: 0.3 },
+    ];
+    expect([riskScore(apart), combineRisk(apart).score]).toEqual([0.7, 0.7]);
+    expect([
+      riskScore(apart.slice(0, 2)),
+      riskScore(apart.slice(1)),
+      riskScore(apart.slice(0, 1)),
+      riskScore([]),
+    ]).toEqual([0.7, 0.65, 0.4, 0]);
+  });
+
   test("of nothing is 0, with a certainty is 1", () => {
     expect(combineRisk([]).score).toBe(0);
     expect(combineRisk([{ source: "a", group: "a", value: 1 }]).score).toBe(1);

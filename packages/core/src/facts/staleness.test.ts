@@ -104,6 +104,15 @@ describe("staleness", () => {
     expect(fresh.security).toEqual({ siem_ref: "a", other: "stale:facts.security.other" });
   });
 
+  test("a fact that is called as what every object has ages by the source that gave it", () => {
+    const merged = mergeFacts([
+      { source: "org", received_us: us("2026-11-18T11:00:00Z"), document: { facts: { security: { constructor: 1 } } } },
+      { source: "inline", received_us: us(noon), document: { facts: { security: { other: 2 } } } },
+    ]);
+    const fresh = freshView(merged, rawView(merged, marker), resolveLimits([]), us(noon), marker);
+    expect(fresh.security).toEqual({ constructor: "stale:facts.security.constructor", other: 2 });
+  });
+
   test("a fact that has the local hour's name in another category ages as that category does", () => {
     const facts = { security: { recipient_local_hour: 12 } };
     const at = (now: string) => view(facts, "2026-11-18T11:59:00Z", now).security["recipient_local_hour"];
