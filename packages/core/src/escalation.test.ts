@@ -99,6 +99,11 @@ describe("a review", () => {
     expect(record).toMatchObject({ status: "timed_out", resolution: { outcome: on_timeout, by: null } });
   });
 
+  test("time over approves nothing where that is not allowed any more, and the record says so", () => {
+    const { record, ruling } = after(review(1, "approve"), { kind: "time_over", ruling: null, at: at(30) });
+    expect([record.on_timeout, record.resolution?.outcome, ruling]).toEqual(["block", "block", null]);
+  });
+
   test("at expires_at votes lose and the time limit wins; a microsecond before it is the other way round", () => {
     const early = "2026-11-21T10:00:29.999999Z";
     expect(stepReview(review(), approve("a", plain, 30))).toEqual({ kind: "refused", because: "closed" });

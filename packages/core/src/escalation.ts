@@ -10,7 +10,7 @@ import { parseTimestampUs } from "./time.ts";
  *   pending --vote, approval, people missing------> pending
  *   pending --reassign----------------------------> pending    other reviewers, same votes, same time limit
  *   pending --cancel------------------------------> cancelled  outcome block
- *   pending --time over, not before expires_at----> timed_out  outcome as on_timeout says
+ *   pending --time over, not before expires_at----> timed_out  outcome as on_timeout says, block where it may not approve by now
  *
  * Every step but the last is refused from `expires_at` on, whether or not anybody has noticed that the time is over.
  * One person has one vote: voting again replaces the former. Approvals have to be for the same action: who would let
@@ -54,8 +54,8 @@ export type ReviewStep =
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
   | { readonly kind: "cancel"; readonly by: string; readonly comment: string | null; readonly at: string }
-  /** `ruling`: what the action is let through as, where `on_timeout` says approve. */
-  | { readonly kind: "time_over"; readonly ruling: Ruling; readonly at: string };
+  /** `ruling`: what the action is let through as, where `on_timeout` says approve; null: that is not allowed any more. */
+  | { readonly kind: "time_over"; readonly ruling: Ruling | null; readonly at: string };
 
 /** What came of a step. */
 export type Stepped =
@@ -70,7 +70,9 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
   if (record.status !== "pending") return refused("closed");
   if (step.kind === "time_over") {
     if (!over) return refused("early");
-    return close(review, "timed_out", record.on_timeout === "approve" ? step.ruling : null, null, null, step.at);
+    // The record says what has happened, not what would have while it was allowed.
+    const ended: Review = step.ruling === null ? { ...review, record: { ...record, on_timeout: "block" } } : review;
+    return close(ended, "timed_out", record.on_timeout === "approve" ? step.ruling : null, null, null, step.at);
   }
   if (over) return refused("closed");
   switch (step.kind) {

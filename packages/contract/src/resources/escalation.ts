@@ -81,7 +81,9 @@ export const Escalation = Type.Object(
         at: timestamp(),
       }),
     ),
-    on_timeout: oneOf(["block", "approve"]),
+    on_timeout: oneOf(["block", "approve"], {
+      description: "what the end of its time does; approve only where the membrane allows that then, too",
+    }),
     created_at: timestamp(),
     expires_at: timestamp("a vote at or after this time loses"),
     closed_at: nullable(timestamp()),

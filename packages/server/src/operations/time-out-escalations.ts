@@ -1,8 +1,10 @@
 import type { Decision } from "@countersign/contract";
 import { Fault } from "@countersign/core";
+import type { Query } from "../ports.ts";
 import { isUnanswered } from "../store/connection.ts";
 import { readDueEscalations } from "../store/escalations.ts";
 import { readFirstAnswer } from "../store/intents.ts";
+import { readMembrane } from "../store/membranes.ts";
 import { changeEscalation, rulingOf } from "./change-escalation.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -14,7 +16,7 @@ const batch_rows = 50;
  * more. What another node or a step of the same moment was first with is passed over, as the database's clock decides each
  * one, and so is what cannot be closed: both are added to `passed_over`, and what stands there is left alone. So is the rest of
  * an organization for a session of which one of them has waited in vain: each would wait for seconds again, and everybody
- * else's for all of them. Source: api.md §6.
+ * else's for all of them. Only where the membrane allows it now does the end of the time approve anything. Source: api.md §6.
  */
 export async function timeOutEscalations(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
@@ -37,8 +39,10 @@ export async function timeOutEscalations(
           org_id,
           escalation_id,
           { actor: "system", type: null },
-          async (at, _head, review) => {
-            const text = await readFirstAnswer(query, org_id, review.record.intent_id);
+          async (at, _head, { record: { intent_id, membrane_id, on_timeout } }) => {
+            const approves = on_timeout === "approve" && (await allowsApproval(query, org_id, membrane_id));
+            if (!approves) return { kind: "time_over", ruling: null, at };
+            const text = await readFirstAnswer(query, org_id, intent_id);
             return { kind: "time_over", ruling: rulingOf(JSON.parse(text) as Decision), at };
           },
         ),
@@ -53,4 +57,9 @@ export async function timeOutEscalations(
   }
   if (closed > 0) runtime.deliveries.poke();
   return due.length === batch_rows;
+}
+
+/** Whether the membrane lets the end of the time approve. Exact under the head's lock. */
+async function allowsApproval(query: Query, org_id: string, membrane_id: string): Promise<boolean> {
+  return (await readMembrane(query, org_id, membrane_id))?.escalation.on_timeout === "approve";
 }
