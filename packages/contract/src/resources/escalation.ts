@@ -82,7 +82,8 @@ export const Escalation = Type.Object(
       }),
     ),
     on_timeout: oneOf(["block", "approve"], {
-      description: "what the end of its time does; approve only where the membrane allows that then, too",
+      description:
+        "what the end of its time does; approve only where membrane and policies let the action through then, too",
     }),
     created_at: timestamp(),
     expires_at: timestamp("a vote at or after this time loses"),

@@ -87,24 +87,37 @@ export async function demandInForce(
 }
 
 /** What an approval lets through when nobody changes more than the policies asked for. */
-export function rulingOf(decision: Decision): Ruling {
+export function rulingOf(decision: Pick<Decision, "modifications" | "modified_content">): Ruling {
   const { modifications, modified_content } = decision;
   return { outcome: modifications.length > 0 ? "approve_modified" : "approve", modifications, modified_content };
 }
 
 /** Runs an operation again while what it assumed about its caller is outdated. Faults: unavailable, those of `work`. */
-export async function withCurrentCaller<T>(
+export function withCurrentCaller<T>(
   runtime: Pick<Runtime, "callers">,
   caller: Caller,
   work: (caller: Caller) => Promise<T>,
 ): Promise<T> {
   let current = caller;
+  return untilCurrent(
+    () => work(current),
+    async () => {
+      current = await runtime.callers.reload(current);
+    },
+  );
+}
+
+/** Runs an operation again while what it assumed is outdated; `reload` comes before each repetition. Faults: unavailable, those of `work`. */
+export async function untilCurrent<T>(
+  work: () => Promise<T>,
+  reload: () => Promise<void> = async () => {},
+): Promise<T> {
   for (let attempt = 1; attempt <= 6; attempt += 1) {
     try {
-      return await work(current);
+      return await work();
     } catch (error) {
       if (!(error instanceof Outdated)) throw error;
-      current = await runtime.callers.reload(current);
+      await reload();
     }
   }
   throw new Fault("unavailable", { internal: "found outdated each time" });

@@ -1,12 +1,24 @@
-import type { Decision } from "@countersign/contract";
-import { Fault } from "@countersign/core";
+import type { Decision, Escalation } from "@countersign/contract";
+import {
+  canonicalJson,
+  type DecidableIntent,
+  decide,
+  Fault,
+  type MergedFacts,
+  parseTimestampUs,
+  type ReviewStep,
+  type Ruling,
+} from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { isUnanswered } from "../store/connection.ts";
-import { readDueEscalations } from "../store/escalations.ts";
-import { readFirstAnswer } from "../store/intents.ts";
-import { readMembrane } from "../store/membranes.ts";
-import { changeEscalation, rulingOf } from "./change-escalation.ts";
+import { type DueEscalation, readDueEscalations } from "../store/escalations.ts";
+import type { Head } from "../store/heads.ts";
+import { readIntent } from "../store/intents.ts";
+import { changeEscalation, demandInForce, rulingOf, untilCurrent } from "./change-escalation.ts";
+import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
+
+type Needed = Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">;
 
 /** So many take a third of a second; then it is seen whose else are due. */
 const batch_rows = 50;
@@ -16,37 +28,21 @@ const batch_rows = 50;
  * more. What another node or a step of the same moment was first with is passed over, as the database's clock decides each
  * one, and so is what cannot be closed: both are added to `passed_over`, and what stands there is left alone. So is the rest of
  * an organization for a session of which one of them has waited in vain: each would wait for seconds again, and everybody
- * else's for all of them. Only where the membrane allows it now does the end of the time approve anything. Source: api.md §6.
+ * else's for all of them. Source: api.md §6.
  */
-export async function timeOutEscalations(
-  runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
-  passed_over: string[],
-): Promise<boolean> {
+export async function timeOutEscalations(runtime: Needed, passed_over: string[]): Promise<boolean> {
   const due = await runtime.db.system((query) => readDueEscalations(query, batch_rows, passed_over));
   let closed = 0;
   const out_of_reach = new Set<string>();
-  for (const { org_id, escalation_id } of due) {
+  for (const each of due) {
+    const { org_id, escalation_id } = each;
     if (out_of_reach.has(org_id)) {
       passed_over.push(escalation_id);
       continue;
     }
     // Each in a transaction of its own: one that cannot be closed must not keep the others open.
     try {
-      await runtime.db.tenant(org_id, (query) =>
-        changeEscalation(
-          runtime,
-          query,
-          org_id,
-          escalation_id,
-          { actor: "system", type: null },
-          async (at, _head, { record: { intent_id, membrane_id, on_timeout } }) => {
-            const approves = on_timeout === "approve" && (await allowsApproval(query, org_id, membrane_id));
-            if (!approves) return { kind: "time_over", ruling: null, at };
-            const text = await readFirstAnswer(query, org_id, intent_id);
-            return { kind: "time_over", ruling: rulingOf(JSON.parse(text) as Decision), at };
-          },
-        ),
-      );
+      await timeOut(runtime, each);
       closed += 1;
     } catch (error) {
       passed_over.push(escalation_id);
@@ -59,7 +55,54 @@ export async function timeOutEscalations(
   return due.length === batch_rows;
 }
 
-/** Whether the membrane lets the end of the time approve. Exact under the head's lock. */
-async function allowsApproval(query: Query, org_id: string, membrane_id: string): Promise<boolean> {
-  return (await readMembrane(query, org_id, membrane_id))?.escalation.on_timeout === "approve";
+async function timeOut(runtime: Needed, { org_id, escalation_id, approves }: DueEscalation): Promise<void> {
+  const close = (rulingAt: (query: Query, head: Head, record: Escalation) => Promise<Ruling | null>) =>
+    runtime.db.tenant(org_id, (query) =>
+      changeEscalation(
+        runtime,
+        query,
+        org_id,
+        escalation_id,
+        { actor: "system", type: null },
+        async (at, head, { record }): Promise<ReviewStep> => {
+          return { kind: "time_over", ruling: await rulingAt(query, head, record), at };
+        },
+      ),
+    );
+  if (!approves) await close(async () => null);
+  else
+    await untilCurrent(async () => {
+      const state = await runtime.orgStates.get(org_id);
+      await close(async (query, head, record) => {
+        await demandInForce(runtime, query, org_id, head, state);
+        return letThrough(query, org_id, state, record.intent_id);
+      });
+    });
+}
+
+/**
+ * What nobody has looked at is let through as; null: it is not. No person answers for it, so the rules of now have to let
+ * it through as they did: the membrane still allows approval by time, and on the facts and at the time of the decision
+ * no policy blocks the action, forbids such an approval or changes it in another way.
+ */
+async function letThrough(query: Query, org_id: string, state: OrgState, intent_id: string): Promise<Ruling | null> {
+  const row = await readIntent(query, org_id, intent_id);
+  const deciding = row === undefined ? undefined : state.membrane(row.membrane_id);
+  if (row === undefined || deciding === undefined) throw new Error(`${intent_id} or its membrane is not stored`);
+  const { membrane, policySet } = deciding;
+  if (membrane.escalation.on_timeout !== "approve") return null;
+  const { submitted, attested } = row.intent as { submitted: DecidableIntent; attested?: boolean };
+  const { content, escalation } = decide({
+    intent: submitted,
+    facts: row.facts as MergedFacts,
+    policySet,
+    membrane,
+    mode: row.mode,
+    now_us: parseTimestampUs(row.created_at) ?? 0,
+    attested: attested === true,
+  });
+  if (content.verdict === "block" || escalation?.on_timeout === "block") return null;
+  const ruling = rulingOf(row.decision as unknown as Decision);
+  const again = rulingOf(content);
+  return canonicalJson(again) === canonicalJson(ruling) ? ruling : null;
 }

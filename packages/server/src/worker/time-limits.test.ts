@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
+import { createOrgStates } from "../operations/org-state.ts";
 import { timeOutEscalations } from "../operations/time-out-escalations.ts";
 import { readDueEscalations } from "../store/escalations.ts";
 import { testDatabase } from "../testing/database.ts";
@@ -59,6 +60,7 @@ test("an organization whose sessions are all held keeps nobody waiting with each
   };
   const runtime = {
     db: { ...db, tenant },
+    orgStates: createOrgStates(db, () => Promise.reject(new Error("nothing of these is approved by time"))),
     ids: createIds(createClock()),
     log: silentLog,
     deliveries: { poke: () => {} },
