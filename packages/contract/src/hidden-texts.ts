@@ -34,11 +34,18 @@ export function textsOf(value: unknown): Set<string> {
       }
     } else if (typeof at === "string" || typeof at === "number") {
       const text = String(at);
-      if (text.trim().length < chars_min) continue;
-      texts.add(text);
-      // As paths have it: a value may be the name of something elsewhere.
-      if (/["\\\p{Cc}]/u.test(text)) texts.add(JSON.stringify(text).slice(1, -1));
+      const bare = text.trim();
+      if (bare.length < chars_min) continue;
+      addText(texts, text);
+      // Who quotes a value leaves out the spaces and line ends around it.
+      if (bare !== text) addText(texts, bare);
     }
   }
   return texts;
+}
+
+function addText(texts: Set<string>, text: string): void {
+  texts.add(text);
+  // As paths have it: a value may be the name of something elsewhere.
+  if (/["\\\p{Cc}]/u.test(text)) texts.add(JSON.stringify(text).slice(1, -1));
 }

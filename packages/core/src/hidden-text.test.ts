@@ -29,6 +29,19 @@ test("names of hidden members that are somebody's data are hidden, in paths too,
   expect(withoutTexts(plain, hidden)).toBe(plain);
 });
 
+test("a hidden value is found where it is quoted without the spaces and line ends around it", () => {
+  const content = { ssn: "123-45-6789\n", names: { " Ann Ox ": 1 }, list: ["\tabcd"], pin: " 12 " };
+  const hidden = hiddenTexts(content, {});
+  expect(withoutTexts("Ann Ox (123-45-6789) has abcd and 12", hidden)).toBe(
+    "[redacted] ([redacted]) has [redacted] and 12",
+  );
+  expect(withoutTexts("ssn 123-45-6789\nand more", hidden)).toBe("ssn [redacted]and more");
+  expect(hiddenTexts(content, { ...content, ssn: "[redacted]", shown: "123-45-6789" })).toEqual([
+    "123-45-6789\\n",
+    "123-45-6789\n",
+  ]);
+});
+
 test("members with hidden names stay apart: what is told of one is not lost for another", () => {
   const said = { "123-45-6789": "paid", "987-65-4321": "failed", at: "noon" };
   expect(withoutTexts(said, ["123-45-6789", "987-65-4321"])).toEqual({
