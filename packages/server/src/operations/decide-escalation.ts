@@ -252,15 +252,18 @@ function evaluateAgain(
     human_reviewed: true,
   });
   const blocking = again.reasons.filter((reason) => reason.effect === "block");
-  if (blocking.length > 0)
+  if (blocking.length > 0) {
+    // What stands in the place of a hidden value by now hides nothing: the intent may say it elsewhere.
+    const withheld = withheldTexts(row);
     throw new Fault("modified_action_blocked", {
       details: blocking.map(({ policy, message }) => ({
         path: "/modifications",
         code: "not_allowed",
         policy,
-        message,
+        message: withoutTexts(message, withheld),
       })),
     });
+  }
   const policyMade = again.modifications;
   const modified = applyPatch(content, policyMade);
   if (!modified.ok) throw invalid("/modifications", "What policies modify cannot be applied to the modified action.");

@@ -62,6 +62,14 @@ beforeAll(async () => {
     },
     { name: "stop", spec: { when: "params.ssn == params.other && params.stop", effect: "block" } },
     { name: "refuse", spec: { when: "params.refuse == true", effect: "block" } },
+    {
+      name: "many",
+      spec: {
+        when: "params.copies > 9.0",
+        effect: "block",
+        message: "Too many for {{target.identifier}}: {{intent.payload.summary}} {{params.other}}",
+      },
+    },
   ];
   for (const { name, spec } of rules) {
     const policy = {
@@ -161,6 +169,17 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
       expect(text, place).not.toContain(String(account));
     }
   }
+});
+
+test("who is told that a change would be blocked is told no hidden value of the action", async () => {
+  const { decision } = (await submit({ ask: true, other: `see ${secret}` })).json;
+  const body = { outcome: "approve_modified", modifications: [{ op: "add", path: "/copies", value: 10 }] };
+  const path = `/v1/escalations/${decision.escalation_id}/decision`;
+  const { status, json } = await call(url, "POST", path, { key: await reviewer(), body });
+  expect([status, json.error.details[0].message]).toEqual([
+    422,
+    "Too many for [redacted]: Share [redacted] and [redacted] of Ann see [redacted]",
+  ]);
 });
 
 test("a hidden value goes nowhere when somebody quotes it: in a comment, a reason, or what became of the action", async () => {
