@@ -1,6 +1,15 @@
-import type { Reviewer, Role } from "@countersign/contract";
+import type { Reason, Reviewer, Role } from "@countersign/contract";
 import { expect, test } from "vitest";
-import { commonReviewers, type KnownReviewer, mergeTerms, reviewerOf, reviewersToKnow } from "./escalation-terms.ts";
+import {
+  addedDemands,
+  commonReviewers,
+  type KnownReviewer,
+  mergeTerms,
+  reviewerOf,
+  reviewersToKnow,
+} from "./escalation-terms.ts";
+import { compilePolicySet } from "./policy-set.ts";
+import { policySource } from "./testing/deciding.ts";
 
 const membrane = {
   timeout_seconds: 14_400,
@@ -76,3 +85,22 @@ function common(panels: readonly (readonly string[])[], roles: Readonly<Record<s
   ]);
   return commonReviewers(panels.map(panel), new Map(known));
 }
+
+test("of policies that hold only the changed action, what they ask of the review themselves is told", () => {
+  const policies = Object.entries({
+    before: { reviewers: ["role:admin"] },
+    large: { reviewers: ["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"], quorum: 2 },
+    plain: {},
+    quiet: { quorum: 3 },
+  }).map(([name, escalation]) => policySource({ name, spec: { when: "true", effect: "escalate", escalation } }));
+  const policySet = compilePolicySet({ policies, version: 1 });
+  const because = (name: string, effect: Reason["effect"] = "escalate"): Reason => {
+    const what = { effect, message: "", citations: [], unknown_facts: [] };
+    return { policy_id: `pol_${name}`, policy: name, version: 1, ...what };
+  };
+  const reasons = [because("before"), because("large"), because("plain"), because("quiet", "none")];
+  expect(addedDemands(reasons, [because("before"), because("large", "approve_modified")], policySet)).toEqual([
+    { policy: "large", reviewers: panel(["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"]), quorum: 2 },
+    { policy: "plain", reviewers: [], quorum: 1 },
+  ]);
+});

@@ -1,6 +1,7 @@
-import { type Reviewer, type Role, roleMeets } from "@countersign/contract";
+import { type Reason, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import type { EscalationTerms, MembraneSettings } from "./decision.ts";
 import type { EscalationSettings } from "./policy/document.ts";
+import type { PolicySet } from "./policy-set.ts";
 import { parseDurationSeconds } from "./time.ts";
 
 /** What is known of somebody whom a policy or a membrane names to review. */
@@ -33,6 +34,31 @@ export function mergeTerms(
     panels.push(settings.reviewers?.map(reviewerOf) ?? membrane.reviewers);
   }
   return { panels, quorum, timeout_seconds, on_timeout };
+}
+
+/** What a policy itself asks of a review: whom it names (nobody: whoever reviews), and how many of them. */
+export interface ReviewDemand {
+  readonly policy: string;
+  readonly reviewers: readonly Reviewer[];
+  readonly quorum: number;
+}
+
+/**
+ * What the policies that hold an action by these reasons ask of whoever lets it through, but for those that held it `before`:
+ * their terms are the review's.
+ */
+export function addedDemands(
+  reasons: readonly Reason[],
+  before: readonly Reason[],
+  policySet: PolicySet,
+): ReviewDemand[] {
+  const holding = (those: readonly Reason[]) =>
+    new Set(those.flatMap(({ effect, policy_id }) => (effect === "escalate" && policy_id !== null ? [policy_id] : [])));
+  const [now, then] = [holding(reasons), holding(before)];
+  return policySet.live.placed.flatMap(({ policy: { policy_id, name, escalation } }) => {
+    if (!now.has(policy_id) || then.has(policy_id)) return [];
+    return [{ policy: name, reviewers: escalation.reviewers?.map(reviewerOf) ?? [], quorum: escalation.quorum ?? 1 }];
+  });
 }
 
 /**

@@ -31,7 +31,13 @@ export {
   deliveryFailureTexts,
 } from "./delivery-failure.ts";
 export { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
-export { commonReviewers, type KnownReviewer, reviewersToKnow } from "./escalation-terms.ts";
+export {
+  addedDemands,
+  commonReviewers,
+  type KnownReviewer,
+  type ReviewDemand,
+  reviewersToKnow,
+} from "./escalation-terms.ts";
 export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./event-body.ts";
 export {
   type ContextSource,

@@ -30,7 +30,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   escalation_closed: ["Somebody was faster, or the time was over", "The page shows how it ended. Nothing was changed."],
   override_not_allowed: ["A policy forbids overriding this block", "The action has to be changed to comply."],
   modified_action_blocked: [
-    "The changed action would break a rule",
+    "The changed action would break a rule, or need other reviewers",
     "Change it further, or block it. The rule is named below.",
   ],
   already_exists: ["There is one already, or as many as there may be", "Choose another name, or remove one first."],

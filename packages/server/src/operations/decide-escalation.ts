@@ -1,6 +1,7 @@
 /** A person's vote on a held action. Source: api.md §6. */
 import { type Decision, type Escalation, hiddenTexts, type Reviewer, type RulingInput } from "@countersign/contract";
 import {
+  addedDemands,
   applyPatch,
   canonicalJson,
   type DecidableIntent,
@@ -11,6 +12,7 @@ import {
   type MergedFacts,
   parseTimestampUs,
   type Review,
+  type ReviewDemand,
   type Ruling,
   redacted_text,
   risk_threshold_name,
@@ -55,7 +57,8 @@ export async function decideEscalation(
       const rests_on_policies = input.modifications !== undefined || review.ruling?.wanted_content !== undefined;
       if (rests_on_policies) await demandInForce(runtime, query, org_id, await readStateEpochs(query, org_id), state);
       const alike = approvedAlike(review, person, input);
-      const { ruling, hidden } = rulingFor(intent, input, state, alike);
+      const { ruling, hidden, demands } = rulingFor(intent, input, state, alike);
+      await refuseHeldForOthers(query, demands, review.record.quorum.required, current, person);
       const overtaken = ruling !== null && isOvertaken(intent, state, review.ruling);
       if (overtaken && alike !== null) throw madeOtherwise();
       const { outcome } = input;
@@ -102,20 +105,53 @@ function isReached(moment: string, now: string): boolean {
   return (parseTimestampUs(now) ?? 0) >= (parseTimestampUs(moment) ?? 0);
 }
 
-/**
- * Faults: forbidden unless one of the reviewers named is this person, a role that the caller's includes, or the caller's
- * key: whichever of its rotations was named, and whichever decides.
- */
+/** Faults: forbidden unless the caller is one of the reviewers named. */
 async function demandReviewer(
   query: Query,
   reviewers: readonly Reviewer[],
   caller: Caller,
   person: string,
 ): Promise<void> {
-  if (isAmong(reviewers, person, caller.role)) return;
-  const named = reviewers.map(({ id }) => id);
-  if (await isRotationOf(query, caller.org_id, named, caller.lineage_id)) return;
+  if (await isReviewer(query, reviewers, caller, person)) return;
   throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");
+}
+
+/**
+ * Whether one of the reviewers named is this person, a role that the caller's includes, or the caller's key: whichever of its
+ * rotations was named, and whichever decides.
+ */
+async function isReviewer(
+  query: Query,
+  reviewers: readonly Reviewer[],
+  caller: Caller,
+  person: string,
+): Promise<boolean> {
+  if (isAmong(reviewers, person, caller.role)) return true;
+  const named = reviewers.map(({ id }) => id);
+  return isRotationOf(query, caller.org_id, named, caller.lineage_id);
+}
+
+/**
+ * A change may make the action one that further policies hold. Where they name reviewers or a quorum of their own, it is not
+ * for this review to let it through unless it does for them, too. Faults: modified_action_blocked naming the policies.
+ */
+async function refuseHeldForOthers(
+  query: Query,
+  demands: readonly ReviewDemand[],
+  required: number,
+  caller: Caller,
+  person: string,
+): Promise<void> {
+  const details = [];
+  for (const { policy, reviewers, quorum } of demands) {
+    const few = quorum > required;
+    if (!few && (await isReviewer(query, reviewers, caller, person))) continue;
+    const message = few
+      ? `The policy ${policy} asks for ${quorum} approvals of the modified action; this review takes ${required}.`
+      : `The policy ${policy} holds the modified action for other reviewers.`;
+    details.push({ path: "/modifications", code: "not_allowed", policy, message });
+  }
+  if (details.length > 0) throw new Fault("modified_action_blocked", { details });
 }
 
 /**
@@ -133,24 +169,24 @@ function approvedAlike({ record, ruling }: Review, person: string, { modificatio
 
 /**
  * What an approval would let through, null for a block, and the texts of the reviewer's change that policies keep from
- * people. Faults: invalid_request, modified_action_blocked, state_conflict (what is approved alike holds a text that is told
- * to nobody).
+ * people; `demands` are what policies that hold only the modified action ask for. Faults: invalid_request,
+ * modified_action_blocked, state_conflict (what is approved alike holds a text that is told to nobody).
  */
 function rulingFor(
   row: IntentInReview,
   { outcome, modifications = [] }: RulingInput,
   state: OrgState,
   alike: Ruling | null,
-): { readonly ruling: Ruling | null; readonly hidden: readonly string[] } {
+): { readonly ruling: Ruling | null; readonly hidden: readonly string[]; readonly demands: readonly ReviewDemand[] } {
   if (outcome !== "approve_modified" && modifications.length > 0)
     throw invalid("/modifications", "Modifications go with the outcome approve_modified only.");
-  if (outcome === "block") return { ruling: null, hidden: [] };
+  if (outcome === "block") return { ruling: null, hidden: [], demands: [] };
   const decision = row.decision as unknown as Decision;
   const asked = rulingOf(decision);
   if (modifications.length === 0) {
     if (outcome === "approve_modified" && asked.outcome === "approve")
       throw invalid("/modifications", "Say what is modified: no policy asks for a modification.");
-    return { ruling: asked, hidden: [] };
+    return { ruling: asked, hidden: [], demands: [] };
   }
   for (const [index, { op, value }] of modifications.entries())
     if (op !== "remove" && value === undefined) throw invalid(`/modifications/${index}/value`, `${op} needs a value.`);
@@ -158,7 +194,7 @@ function rulingFor(
   const { submitted } = row.intent as unknown as { submitted: DecidableIntent };
   const base = asked.modified_content ?? submitted.payload?.content ?? {};
   const wanted_content = alike?.wanted_content ?? changed(base, modifications);
-  const { policyMade, modified_content, hidden } = evaluateAgain(state, row, submitted, wanted_content);
+  const { policyMade, modified_content, hidden, demands } = evaluateAgain(state, row, submitted, wanted_content);
   if (alike !== null && canonicalJson(withoutTexts(modified_content, hidden)) !== canonicalJson(modified_content))
     throw unseen();
   const kept_back = [...withheldTexts(row), ...hidden];
@@ -170,7 +206,8 @@ function rulingFor(
     policy_id: null,
   }));
   const made = [...asked.modifications, ...own, ...toldOf(policyMade, kept_back)];
-  return { ruling: { outcome: "approve_modified", modifications: made, modified_content, wanted_content }, hidden };
+  const ruling: Ruling = { outcome: "approve_modified", modifications: made, modified_content, wanted_content };
+  return { ruling, hidden, demands };
 }
 
 /**
@@ -267,7 +304,9 @@ function evaluateAgain(
   const policyMade = again.modifications;
   const modified = applyPatch(content, policyMade);
   if (!modified.ok) throw invalid("/modifications", "What policies modify cannot be applied to the modified action.");
-  return { policyMade, modified_content: modified.document, hidden: hiddenTexts(content, shown_content) };
+  const { reasons } = row.decision as unknown as Decision;
+  const demands = addedDemands(again.reasons, reasons, deciding.policySet);
+  return { policyMade, modified_content: modified.document, hidden: hiddenTexts(content, shown_content), demands };
 }
 
 function invalid(path: string, message: string): Fault {
