@@ -93,6 +93,22 @@ describe("a review", () => {
     expect(after(two, { ...block("c"), overtaken: true } as ReviewStep).record.votes).toHaveLength(3);
   });
 
+  test("what policies keep from people by now is told no more, in whatever of the record it stands", () => {
+    const held = review(2);
+    const action = { ...held.record.action, target: { identifier: "to Ann Ox" }, summary: "Ann Ox asks" };
+    const told = { ...held, record: { ...held.record, reason: "For Ann Ox", action } };
+    const first = after(told, { ...approve("a"), comment: "Ann Ox is known" } as ReviewStep);
+    expect(first.record.action).toEqual(action);
+    const { record } = after(first, { ...approve("b"), hidden: ["Ann Ox"] } as ReviewStep);
+    expect(record).toMatchObject({
+      status: "decided",
+      reason: "For [redacted]",
+      votes: [{ comment: "[redacted] is known" }, {}],
+    });
+    expect(record.action).toMatchObject({ target: { identifier: "to [redacted]" }, summary: "[redacted] asks" });
+    expect(record.action.verb).toBe(action.verb);
+  });
+
   test.each(["block", "approve"] as const)("time over ends it as on_timeout says: %s", (on_timeout) => {
     const step: ReviewStep = { kind: "time_over", ruling: plain, at: at(30) };
     const { record } = after(review(1, on_timeout), step);

@@ -1,5 +1,7 @@
-import type { Escalation, Modification, Outcome, Reviewer } from "@countersign/contract";
+import { type Escalation, limits, type Modification, type Outcome, type Reviewer } from "@countersign/contract";
 import { canonicalJson } from "./canonical-json.ts";
+import { clipText } from "./clip-text.ts";
+import { withoutTexts } from "./hidden-text.ts";
 import { parseTimestampUs } from "./time.ts";
 
 /*
@@ -50,6 +52,8 @@ export type ReviewStep =
       readonly modifications: Escalation["votes"][number]["modifications"];
       /** What others approved is not let through as that any more: policies have changed since. */
       readonly overtaken: boolean;
+      /** Texts that policies keep from people by now; the record may have told them before. Absent: none. */
+      readonly hidden?: readonly string[];
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
@@ -88,7 +92,7 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
 }
 
 function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Stepped {
-  const { record } = review;
+  const record = withoutHidden(review.record, step.hidden ?? []);
   const { person, outcome, ruling, comment, modifications, at } = step;
   const others = record.votes.filter((each) => each.reviewer !== person);
   const { ruling: known } = review;
@@ -119,6 +123,25 @@ function close(
   const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, modifications, at };
   const record = { ...review.record, status, resolution, closed_at: at };
   return moved({ ruling: ruling === null ? null : through(ruling), record });
+}
+
+/** The record without texts that stand in what an agent or a reviewer wrote. Marks may be longer than what they stand for. */
+function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
+  if (hidden.length === 0) return record;
+  const { reason, action, votes } = record;
+  return {
+    ...record,
+    reason: clipText(withoutTexts(reason, hidden), limits.comment_chars_max),
+    action: {
+      ...action,
+      target: withoutTexts(action.target, hidden),
+      summary: withoutTexts(action.summary, hidden),
+    },
+    votes: votes.map((each) => ({
+      ...each,
+      comment: each.comment === null ? null : clipText(withoutTexts(each.comment, hidden), limits.comment_chars_max),
+    })),
+  };
 }
 
 /** What the action is let through as: approvals are for the same where this is, and nothing else is kept of them. */

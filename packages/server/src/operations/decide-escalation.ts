@@ -72,7 +72,17 @@ export async function decideEscalation(
         if (ruling !== null && rests_on_policies) await demandInForce(runtime, query, org_id, head, state);
         await demandReviewer(query, now.record.reviewers, current, person);
         const same = canonicalJson(now.ruling) === canonicalJson(review.ruling);
-        return { kind: "vote", person, outcome, ruling, comment, modifications, overtaken: overtaken && same, at };
+        return {
+          kind: "vote",
+          person,
+          outcome,
+          ruling,
+          comment,
+          modifications,
+          overtaken: overtaken && same,
+          hidden,
+          at,
+        };
       });
     });
   });

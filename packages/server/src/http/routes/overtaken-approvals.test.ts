@@ -108,3 +108,32 @@ test("are replaced by no approval of what is told of them: what was hidden then 
   for (const n of [0, 1]) await vote(n, change);
   expect(await content_of()).toEqual({ amount: 50, to: "Mallory Jones" });
 });
+
+test("what policies hide only by the time of a ruling stands in nothing that tells of it", async () => {
+  const name = "Ann Oxford";
+  const payload = { summary: `Pay ${name}`, content: { amount: 50, note: name } };
+  const intent = {
+    agent: { id: "a" },
+    action: { type: "other.pay", verb: "pay", target: { identifier: name } },
+    payload,
+  };
+  const { decision } = (await post("/v1/intents", own.agent, { intent })).json;
+  const path = `/v1/escalations/${decision.escalation_id}`;
+  const approve = (by: string) =>
+    post(`${path}/decision`, by, { outcome: "approve_modified", modifications: [less], comment: `${name} waits` });
+  await post("/v1/escalations/webhooks", own.admin, { url: "https://receiver.example.com/hook" });
+  await activated("hide", { when: "true", ...modify({ op: "redact", path: "/note" }) });
+
+  for (const by of people) expect((await approve(by)).text).not.toContain(name);
+  expect((await get(path)).escalation).toMatchObject({
+    status: "decided",
+    action: { summary: "Pay [redacted]", target: { identifier: "[redacted]" } },
+  });
+  const [told] = await database.db.query<{ text: string }>(
+    `select coalesce((select body::text from events where org_id = $1 and event_type = 'escalation.decided'),
+       (select body::text from deliveries where org_id = $1 and event_type = 'escalation.decided')) as text`,
+    [own.org.org_id],
+  );
+  expect(told?.text).toContain("Pay [redacted]");
+  expect(told?.text).not.toContain(name);
+});
