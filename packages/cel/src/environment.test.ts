@@ -177,6 +177,22 @@ describe("results", () => {
   });
 });
 
+describe("infinity", () => {
+  const outOfRange = { kind: "error", message: expect.stringContaining("out of the range of double") };
+
+  it.each([
+    ['double("1e999")', outOfRange],
+    ['double("-1e999")', outOfRange],
+    [`double("${"9".repeat(310)}")`, outOfRange],
+    ['double("1.7976931348623157e308")', value(Number.MAX_VALUE)],
+    ['double("1e-999")', value(0)],
+    ['double("-inf")', value(Number.NEGATIVE_INFINITY)],
+    ["1.7e308 * 10.0", value(Number.POSITIVE_INFINITY)],
+  ])("is what is called so, or comes of arithmetic, and is no number that is too large: %s", (source, result) => {
+    expect(evaluate(source)).toEqual(result);
+  });
+});
+
 describe("now", () => {
   const at = new Date("2026-11-21T08:00:00Z");
 

@@ -40,12 +40,17 @@ function toUint(x: Value): Value | undefined {
 
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
+/** As cel-go has it: a number that is too large is no infinity, which is written `inf`. Arithmetic gives one, as IEEE 754 says. */
+function finite(x: number): Value {
+  return Number.isFinite(x) ? x : outOfRange("double");
+}
+
 function toDouble(x: Value): Value | undefined {
   if (typeof x === "number") return x;
   if (typeof x === "bigint") return Number(x);
   if (x instanceof Uint) return Number(x.unsigned);
   if (typeof x !== "string") return undefined;
-  if (x.length <= 400 && DECIMAL.test(x)) return Number(x);
+  if (x.length <= 400 && DECIMAL.test(x)) return finite(Number(x));
   const named = /^([+-]?)(?:(inf|infinity)|nan)$/i.exec(x);
   if (named === null) return notA("double");
   return named[2] === undefined ? Number.NaN : named[1] === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

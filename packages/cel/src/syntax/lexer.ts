@@ -1,6 +1,6 @@
 import { type Diagnostic, diagnostic, type Finding } from "../diagnostics.ts";
 import { intern } from "./intern.ts";
-import { decodeText, decodeUint, LiteralProblem } from "./literals.ts";
+import { decodeDouble, decodeText, decodeUint, LiteralProblem } from "./literals.ts";
 import type { Token } from "./tokens.ts";
 
 /** Tokens of a source, always closed by an `end` token, and everything that was wrong on the way. */
@@ -155,7 +155,7 @@ function number(source: string, start: number, digits: string, tokens: Token[], 
     if (/[uU]$/.test(digits)) push("uint", decodeUint(digits.slice(0, -1), start, end));
     // The range of an int depends on its sign: the parser decides.
     else if (/^(?:0[xX][0-9a-fA-F]+|[0-9]+)$/.test(digits)) push("int", BigInt(digits));
-    else push("double", Number(digits));
+    else push("double", decodeDouble(digits, start, end));
   } catch (e) {
     if (!(e instanceof LiteralProblem)) throw e;
     fail({ code: "literal", start: e.at, end: e.until, message: e.message, help: e.help });

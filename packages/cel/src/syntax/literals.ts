@@ -123,6 +123,14 @@ export function decodeInt(digits: string, negative: boolean, at: number, until: 
   return value;
 }
 
+/** The double written by `digits`: of decimals, as of `double("…")`, none is infinite. */
+export function decodeDouble(digits: string, at: number, until: number): number {
+  const value = Number(digits);
+  if (!Number.isFinite(value))
+    throw new LiteralProblem("this number does not fit into a double", at, until, "write one below `1.8e308`");
+  return value;
+}
+
 /** The uint written by `digits`, without its suffix. */
 export function decodeUint(digits: string, at: number, until: number): bigint {
   const value = BigInt(digits);

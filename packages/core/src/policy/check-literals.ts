@@ -1,7 +1,7 @@
 import { type Expr, environment } from "@countersign/cel";
 import { nodesOf } from "./nodes-of.ts";
 
-/** A text or number in an expression that never gives the value that was meant, whatever the action. */
+/** A text in an expression that never gives the value that was meant, whatever the action. */
 export interface UnreadableLiteral {
   /** UTF-16 units before it in the source. */
   readonly start: number;
@@ -19,15 +19,12 @@ const kinds = {
 
 /**
  * The literal texts that `timestamp`, `duration` and the `get…` functions of timestamps cannot read: evaluating them is an
- * error each time, so the rule would never be anything but unknown. And the numbers beyond a double, such as 1e400: they are
- * infinite, and no amount is above that. The source must parse.
+ * error each time, so the rule would never be anything but unknown. The source must parse.
  */
 export function unreadableLiterals(source: string): UnreadableLiteral[] {
   const found: UnreadableLiteral[] = [];
   for (const node of nodesOf(source)) {
     if (node.kind === "call") found.push(...unreadable(source, node));
-    if (node.kind === "literal" && typeof node.value === "number" && !Number.isFinite(node.value))
-      found.push({ start: node.start, message: "This number is beyond a double.", help: "Write one below 1.8e308." });
   }
   return found.sort((a, b) => a.start - b.start);
 }
