@@ -34,6 +34,26 @@ test.each([
   expect(opened).toBe(long);
 });
 
+test.each([
+  ["is cut off", gzipSync("line\n").subarray(0, -1)],
+  ["is damaged", Buffer.concat([gzipSync("").subarray(0, 10), Buffer.alloc(10, 0xff)])],
+])("gzip that %s is an error for whoever reads it, however late", async (_name, content) => {
+  const path = join(folder, "broken.gz");
+  writeFileSync(path, content);
+  const broken = await openText(path);
+  await expect.poll(() => broken.errored, { timeout: 5_000 }).toBeInstanceOf(Error);
+  await expect(text(broken)).rejects.toThrow(broken.errored?.message);
+});
+
+test("what is destroyed before it is read is an error for whoever reads it", async () => {
+  const path = join(folder, "plain.txt");
+  writeFileSync(path, long);
+  const plain = await openText(path);
+  plain.destroy(new Error("interrupted"));
+  await expect.poll(() => plain.closed, { timeout: 5_000 }).toBe(true);
+  await expect(text(plain)).rejects.toThrow("interrupted");
+});
+
 test("rejects what cannot be read", async () => {
   await expect(openText(join(folder, "none"))).rejects.toThrow(/ENOENT/);
   await expect(openText(folder)).rejects.toThrow(/EISDIR/);
