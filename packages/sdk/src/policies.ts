@@ -65,7 +65,7 @@ export function policyCalls(call: Transport) {
 
     /**
      * Decides recorded intents again with a candidate. It may take a minute; `on_progress` hears how far it is, and
-     * aborting `signal` cancels it.
+     * aborting `signal` cancels it, and so does what `on_progress` throws.
      */
     backtest: async (
       input: BacktestInput,

@@ -1,42 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import type { ServerResponse } from "node:http";
+import { afterEach, expect, test, vi } from "vitest";
 import { apiErrorOf } from "./errors.ts";
 import { ApiError, ConnectionError, createClient } from "./index.ts";
+import { json, serve } from "./testing/serve.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-interface Received {
-  readonly method: string | undefined;
-  readonly url: string | undefined;
-  readonly headers: IncomingMessage["headers"];
-  readonly body: string;
-}
-
-/** Serves the answers one after the other (the last again and again) and keeps what it was asked. */
-async function serve(...answers: ((response: ServerResponse) => void)[]) {
-  const received: Received[] = [];
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    received.push({ method: request.method, url: request.url, headers: request.headers, body });
-    answers[Math.min(received.length, answers.length) - 1]?.(response);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const waits: number[] = [];
-  const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const wait = async (wait_ms: number) => void waits.push(wait_ms);
-  return { received, waits, base_url, client: createClient({ base_url, api_key: "svc_test_org_x", wait }) };
-}
-
-const json =
-  (status: number, body: unknown, headers = {}) =>
-  (response: ServerResponse) =>
-    void response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 const refusal = (status: number, code: string, headers = {}) =>
   json(status, { error: { code, message: `it is ${code}`, details: [{ a: 1 }], request_id: "req_1" } }, headers);
 const submission = { intent: { agent: { id: "a" }, action: { verb: "send_money" } } };
@@ -354,46 +323,4 @@ test("a redirect is an error: the key goes nowhere but to base_url", async () =>
 test.each([202, 204])("an answer of %i without a body is null", async (status) => {
   const { client } = await serve((response) => void response.writeHead(status).end());
   expect(await client.forgotPassword("ann@example.com")).toBeNull();
-});
-
-const lines =
-  (...texts: readonly string[]) =>
-  (response: ServerResponse) =>
-    void response
-      .writeHead(200, { "content-type": "application/x-ndjson; charset=utf-8" })
-      .end(texts.map((text) => `${text}\n`).join(""));
-const window = { from: "2026-01-01T00:00:00Z", to: "2026-02-01T00:00:00Z" };
-const progress = { state: "running", evaluated: 1, done: 0.5, elapsed_ms: 3 } as const;
-
-test("an answer in lines is heard line by line; the last line is the answer", async () => {
-  const { client, received } = await serve(
-    lines(JSON.stringify({ progress }), JSON.stringify({ backtest: { evaluated: 2, note: "é€😀" } })),
-  );
-  const heard: unknown[] = [];
-  const result = await client.backtest({ window }, { on_progress: (each) => void heard.push(each) });
-  expect(result).toEqual({ evaluated: 2, note: "é€😀" });
-  expect(heard).toEqual([progress]);
-  expect(received[0]?.headers.accept).toBe("application/x-ndjson");
-});
-
-test("an error in the last line is thrown like one with a status of its own", async () => {
-  const error = { code: "unavailable", message: "it stops", details: [], request_id: "req_1" };
-  const { client } = await serve(lines(JSON.stringify({ progress }), JSON.stringify({ error })));
-  const asked = client.backtest({ window }, { on_progress: () => undefined });
-  await expect(asked).rejects.toMatchObject({ name: "ApiError", code: "unavailable", request_id: "req_1" });
-});
-
-test("giving up while lines come is no broken connection, whatever the reason", async () => {
-  const { client } = await serve((response) => {
-    response.writeHead(200, { "content-type": "application/x-ndjson" });
-    response.write(`${JSON.stringify({ progress })}\n`);
-  });
-  const abort = new AbortController();
-  const on_progress = () => abort.abort(new Error("given up"));
-  await expect(client.backtest({ window }, { on_progress, signal: abort.signal })).rejects.toThrow(/^given up$/);
-});
-
-test("lines that end without an answer are a broken connection", async () => {
-  const { client } = await serve(lines(JSON.stringify({ progress })));
-  await expect(client.backtest({ window }, { on_progress: () => undefined })).rejects.toBeInstanceOf(ConnectionError);
 });

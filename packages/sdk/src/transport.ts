@@ -1,3 +1,4 @@
+import { lastLine, lines_type } from "./answer-lines.ts";
 import { ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
 
 /** How to reach the service. */
@@ -69,7 +70,7 @@ export function createTransport(options: TransportOptions): Transport {
       const answer = await attempt(send, url, request(method, call, options.api_key), patience_seconds);
       if ("response" in answer) {
         const { response, text } = answer;
-        if (text === null) return (await lastLine(response, url, call)) as T;
+        if (text === null) return (await lastLine(response, url, call.onLine, call.signal)) as T;
         if (response.ok) return bodyOf(response, text) as T;
         const error = apiErrorOf(response, text);
         const wait_seconds = secondsToWait(error, repeatable, retry);
@@ -116,34 +117,6 @@ function bodyOf(response: Response, text: string): unknown {
   } catch {
     throw apiErrorOf(response, text);
   }
-}
-
-const lines_type = "application/x-ndjson";
-
-type Line = { readonly error?: unknown; readonly progress?: unknown };
-
-/** The last line of an answer, when the others have been heard. Throws the error that it may be, as for a status. */
-async function lastLine(response: Response, url: string, { onLine, signal }: CallOptions): Promise<unknown> {
-  const decoder = new TextDecoder();
-  const reader = response.body?.getReader();
-  let rest = "";
-  let last: Line = { progress: null };
-  try {
-    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
-      const parts = (rest + decoder.decode(read.value, { stream: true })).split("\n");
-      rest = parts.pop() ?? "";
-      for (const part of parts) {
-        last = JSON.parse(part) as Line;
-        onLine?.(last);
-      }
-    }
-  } catch (error) {
-    if (signal?.aborted === true) throw error;
-    throw new ConnectionError(url, error);
-  }
-  if (last.progress !== undefined || rest !== "") throw new ConnectionError(url, "the answer ended early");
-  if (last.error === undefined) return last;
-  throw apiErrorOf({ status: 500, statusText: "", headers: response.headers }, JSON.stringify(last));
 }
 
 function request(method: string, call: CallOptions, api_key: string | undefined): RequestInit {
