@@ -15,7 +15,7 @@ import { webhookCalls } from "./webhooks.ts";
 
 /**
  * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`, and a `TypeError` where an
- * identifier is one that no URL can hold (`.`, `..` or nothing).
+ * identifier is one that no URL can hold (`.`, `..` or nothing), or an `idempotency_key` one that no header can.
  */
 export type Client = ReturnType<typeof createClient>;
 

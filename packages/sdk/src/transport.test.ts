@@ -203,6 +203,18 @@ test("a key that no header can hold is refused without being quoted; space aroun
   expect(received.map(({ headers }) => headers["x-api-key"])).toEqual(Array(2).fill("svc_test_org_x"));
 });
 
+test.each(["Rechnung-Ü1", "счёт", "a\nb", ""])(
+  "an idempotency key that no header can hold is no absent service: %j",
+  async (key) => {
+    const { client, received } = await serve(json(200, {}));
+    const asked = client.submitIntent(submission, { idempotency_key: key });
+    await expect(asked).rejects.toThrow(
+      new TypeError(`nothing was sent: idempotency_key takes printable ASCII characters, not ${JSON.stringify(key)}`),
+    );
+    expect(received).toEqual([]);
+  },
+);
+
 test("waitForOutcome repeats nothing where nothing is to be repeated", async () => {
   const { base_url, received } = await serve((response) => void response.socket?.destroy());
   await expect(createClient({ base_url, retries_max: 0 }).waitForOutcome("int_1")).rejects.toThrow(ConnectionError);

@@ -54,6 +54,7 @@ export function createTransport(options: TransportOptions): Transport {
   return async <T>(method: string, path: string, call: CallOptions = {}): Promise<T> => {
     checkSegments(path);
     checkKey(options.api_key);
+    checkIdempotencyKey(call.idempotency_key);
     const url = `${base}${path}${queryText(call.query)}`;
     const repeatable =
       method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
@@ -95,6 +96,12 @@ function checkSegments(path: string): void {
     .find((segment) => ["", ".", ".."].includes(segment));
   if (wrong === undefined) return;
   throw new TypeError(`nothing was sent: no URL can hold ${JSON.stringify(wrong)} as an identifier in ${path}`);
+}
+
+/** What `fetch` refuses in a header looks like a service that is away: it would be asked again, and never answer. */
+function checkIdempotencyKey(key = "-"): void {
+  if (/^[ -~]+$/.test(key)) return;
+  throw new TypeError(`nothing was sent: idempotency_key takes printable ASCII characters, not ${JSON.stringify(key)}`);
 }
 
 /** What `fetch` refuses in a header it quotes: such a key would stand in the log, as the reason why there is no answer. */
