@@ -9,6 +9,7 @@ import { helpOfCode } from "./help.ts";
 import { parseTemplate } from "./message.ts";
 import { parsePolicy } from "./parse.ts";
 import type { PolicyDiagnostic, SourceDocument } from "./source.ts";
+import { starred_help, starred_message, starredPaths } from "./starred-paths.ts";
 import { unknownMembers } from "./unknown-members.ts";
 
 /** What `cap` and `floor` can take, or what may turn out to be that; an int is as good as a double there. */
@@ -71,6 +72,8 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     check(expression, environment);
     yield;
   }
+  for (const path of starredPaths(readable.spec.modify))
+    warnings.add(() => source.at(path, { code: "bad_format", message: starred_message, help: starred_help }));
   const template = parseTemplate(readable.spec.message ?? "");
   if (!template.ok) {
     const help = "An expression in a message stands between {{ and }}.";
