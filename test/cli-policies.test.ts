@@ -52,6 +52,19 @@ describe("policies", () => {
     expect((await cli("policies", "test", "good.yaml")).code).toBe(0);
   });
 
+  test("a file that is no UTF-8 is not read as if it were: what it names would be something else", async () => {
+    const text = policy('params.country == "Österreich"', "block");
+    await writeFile(join(directory, "latin1.yaml"), text, "latin1");
+    await writeFile(join(directory, "utf16.yaml"), `\ufeff${text}`, "utf16le");
+    await writeFile(join(directory, "marked.yaml"), `\ufeff${text}`);
+    for (const name of ["latin1.yaml", "utf16.yaml"])
+      expect(await cli("policies", "check", name)).toMatchObject({
+        code: 1,
+        stderr: `countersign: ${name} is not UTF-8: save it as that\n`,
+      });
+    expect((await cli("policies", "check", "marked.yaml")).code).toBe(0);
+  });
+
   test("--json gives the same for programs; a file that is not there is one line and 1", async () => {
     const { code, stdout } = await cli("policies", "test", "red.yaml", "--json");
     expect([code, JSON.parse(stdout)]).toMatchObject([

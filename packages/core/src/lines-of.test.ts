@@ -27,6 +27,13 @@ test("lines end at line feeds only, wherever the text is cut into pieces", async
   );
 });
 
+test.each([
+  ["in its middle", [0x61, 0xe9, 0x62, 0x0a]],
+  ["at its end", [0x61, 0x0a, 0xc3]],
+])("a text that is no UTF-8 %s is not read as another", async (_place, bytes) => {
+  await expect(linesIn([Uint8Array.from(bytes)])).rejects.toThrow(TypeError);
+});
+
 test("a source that fails is heard of, also while nobody reads from it", async () => {
   async function* failing() {
     yield new TextEncoder().encode("a\nb\n");

@@ -6,8 +6,9 @@ import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
-import { findingLine, readPolicyFile } from "../policy-file.ts";
+import { findingLine } from "../policy-finding.ts";
 import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
+import { readTextFile } from "../text-file.ts";
 
 interface Options {
   readonly url: string;
@@ -186,7 +187,7 @@ async function documentsOf(files: readonly string[]): Promise<Record<string, unk
   const documents: Record<string, unknown>[] = [];
   const wrong: string[] = [];
   for (const file of files) {
-    const { document, diagnostics } = checkPolicy(await readPolicyFile(file));
+    const { document, diagnostics } = checkPolicy(await readTextFile(file));
     if (document !== null) documents.push({ ...document });
     wrong.push(...diagnostics.map((each) => findingLine(file, "error", each)));
   }

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import type { ContextDocument } from "@countersign/contract";
 import { governProcess, LineTooLong } from "@countersign/mcp";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { unreadable } from "../file-fault.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { serviceClient, serviceUrl } from "../service.ts";
+import { readTextFile } from "../text-file.ts";
 import { visible } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
 
@@ -109,9 +108,7 @@ const startFaults: ReadonlyMap<string, string> = new Map([
 
 /** Whether its facts are good is the service's to say. */
 async function contextIn(path: string): Promise<ContextDocument> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    throw unreadable(`--context ${path}`, error);
-  });
+  const text = await readTextFile(path, `--context ${path}`);
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { PolicyDiagnostic } from "@countersign/server";
 import type { Command } from "commander";
-import { findingLine, readPolicyFile } from "../policy-file.ts";
+import { findingLine } from "../policy-finding.ts";
+import { readTextFile } from "../text-file.ts";
 import { visibleJson } from "../visible.ts";
 import { addBacktest } from "./backtest.ts";
 
@@ -76,7 +77,7 @@ async function check(files: readonly string[], json: boolean, runTests: boolean)
 async function checkFile(file: string, runTests: boolean): Promise<Checked> {
   // Loaded here, so that the help needs none of it.
   const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/server");
-  const text = await readPolicyFile(file);
+  const text = await readTextFile(file);
   const { document, diagnostics, warnings } = checkPolicy(text);
   const checked = { file, valid: document !== null, diagnostics, warnings };
   if (!runTests) return checked;
