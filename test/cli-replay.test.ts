@@ -37,6 +37,24 @@ const expectedVerdicts = (calls: number) =>
     (_, call) => `{"call":${call},"verdict":"${call % 4 === 0 ? "escalate" : "approve"}"}\n`,
   ).join("");
 
+test("what is too large for one request goes out in several, and a call that is too large by itself fails alone", async () => {
+  const tooLarge = ({ body: { intents = [] } }: SeenRequest) =>
+    intents.length > 3 || (intents.length > 1 && intents.some(({ intent }) => intent.action.verb === "send_money"));
+  service = await startFakeService((request) => {
+    const alone = request.body.intents?.every(({ intent }) => intent.action.verb === "send_money") ?? false;
+    return tooLarge(request) || alone ? refusal(413, "payload_too_large") : decide(request);
+  });
+  const out = join(directory, "verdicts.jsonl");
+  const { code, stdout } = await runCli(["replay", await recording(10), "--url", service.url, "--out", out]);
+  expect(code).toBe(1);
+  expect(stdout).toContain("payload_too_large × 3, e.g. call 0: ");
+  const decided = (await readFile(out, "utf8"))
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).call);
+  expect(decided).toEqual([1, 2, 3, 5, 6, 7, 9]);
+});
+
 test("every call is decided; the summary counts verdicts and --out holds them in the order of the recording", async () => {
   // The first requests are answered last, so that answers come out of order.
   let answered = 0;

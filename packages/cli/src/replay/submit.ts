@@ -30,21 +30,32 @@ const triesMax = 5;
 
 /**
  * Every call goes out under one idempotency key until it has an answer, so a repeat after a broken connection never
- * decides twice. 429 is waited for however often it comes; 503 and broken connections are tried five times. Throws
- * `CommandFailed` for what no repetition mends: no service, no valid key.
+ * decides twice. 429 is waited for however often it comes; 503 and broken connections are tried five times; what is too
+ * large for one request goes out in two. Throws `CommandFailed` for what no repetition mends: no service, no valid key.
  */
 export async function submitCalls(
   calls: readonly RecordedCall[],
   single: boolean,
   context: SubmitContext,
 ): Promise<CallResult[]> {
-  let open: Item[] = calls.map((call) => ({ ...call, idempotency_key: crypto.randomUUID() }));
+  const items = calls.map((call) => ({ ...call, idempotency_key: crypto.randomUUID() }));
+  return submitItems(items, single, context);
+}
+
+async function submitItems(items: readonly Item[], single: boolean, context: SubmitContext): Promise<CallResult[]> {
+  let open = items;
   const results = new Map<number, CallResult>();
   for (let tries = 1; open.length > 0; tries += 1) {
     const answers = await send(open, single, context);
     if (answers === "rate_limited") {
       tries -= 1;
       continue;
+    }
+    if (answers === "too_large") {
+      const half = Math.ceil(open.length / 2);
+      for (const part of [open.slice(0, half), open.slice(half)])
+        for (const result of await submitItems(part, single, context)) results.set(result.call, result);
+      break;
     }
     open.forEach((item, n) => void results.set(item.call, answers[n] ?? missing(item)));
     open = open.filter((item) => isWorthRepeating(results.get(item.call)));
@@ -55,7 +66,7 @@ export async function submitCalls(
     if (tries === triesMax) break;
     if (open.length > 0) await context.pause(250 * 2 ** tries, "retry");
   }
-  return calls.map(({ call }) => results.get(call) as CallResult);
+  return items.map(({ call }) => results.get(call) as CallResult);
 }
 
 function isWorthRepeating(result: CallResult | undefined): boolean {
@@ -73,7 +84,7 @@ async function send(
   items: readonly Item[],
   single: boolean,
   context: SubmitContext,
-): Promise<CallResult[] | "rate_limited"> {
+): Promise<CallResult[] | "rate_limited" | "too_large"> {
   const { client, mode, signal } = context;
   const from_ms = performance.now();
   try {
@@ -99,6 +110,8 @@ async function send(
       await context.pause(Math.min(error.retry_after_seconds || 1, limits.rate_window_seconds) * 1000, "rate_limit");
       return "rate_limited";
     }
+    // Nothing of it was decided.
+    if (error instanceof ApiError && error.code === "payload_too_large" && items.length > 1) return "too_large";
     return items.map(({ call }) => ({ call, verdict: null, ...reasonOf(error) }));
   }
 }
