@@ -274,6 +274,18 @@ test.each([
   ["a file that does not exist", "none.jsonl", [], /none\.jsonl cannot be read: there is no such file/],
   ["a batch of 51", "calls.jsonl.gz", ["--batch", "51"], /argument '51' is invalid\. give a whole number from 1 to 50/],
   ["a batch that is no plain number", "calls.jsonl.gz", ["--batch", "0x10"], /argument '0x10' is invalid/],
+  [
+    "an address with a query",
+    "calls.jsonl.gz",
+    ["--url", "http://x/?y"],
+    /'http:\/\/x\/\?y' is invalid\. give an address/,
+  ],
+  [
+    "an address with a password",
+    "calls.jsonl.gz",
+    ["--url", "http://u:p@x"],
+    /is invalid\. give an address .+ without user/,
+  ],
   ["another mode", "calls.jsonl.gz", ["--mode", "live"], /--mode takes `shadow` only/],
   ["--resume without --out", "calls.jsonl.gz", ["--resume"], /--resume needs --out/],
 ])("%s is refused in one line with exit code 1", async (_, file, options, message) => {

@@ -19,9 +19,12 @@ const outages: readonly number[] = [502, 503, 504];
 
 /** The value of `--url`: where a service answers. */
 export function serviceUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url !== null && ["http:", "https:"].includes(url.protocol)) return text;
-  throw new InvalidArgumentError("give an address such as http://127.0.0.1:8080.");
+  try {
+    createClient({ base_url: text });
+  } catch {
+    throw new InvalidArgumentError("give an address such as http://127.0.0.1:8080, without user, password, ? and #.");
+  }
+  return text;
 }
 
 /** A client with the key of `--api-key`, else of COUNTERSIGN_API_KEY; where both are empty without any, as in open mode. */

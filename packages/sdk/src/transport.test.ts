@@ -187,8 +187,24 @@ test("waitForOutcome gives up after some five minutes also where nothing is answ
 
 test("an address that is none is refused before anything is asked", () => {
   const unset = process.env.COUNTERSIGN_URL_THAT_NOBODY_SET as string;
-  for (const base_url of ["localhost:8080", "127.0.0.1:8080", "ftp://localhost", "", "http://", "http://x/?y", unset])
+  for (const base_url of [
+    "localhost:8080",
+    "127.0.0.1:8080",
+    "ftp://localhost",
+    "",
+    "http://",
+    "http://x/?y",
+    "http://x:99999",
+    unset,
+  ])
     expect(() => createClient({ base_url })).toThrow(/^base_url takes an address/);
+});
+
+test("a user and password in the address are refused, as fetch would, and not quoted", () => {
+  for (const base_url of ["http://ann:secret@localhost:8080", "https://secret@localhost"])
+    expect(() => createClient({ base_url })).toThrow(
+      new TypeError("base_url takes an address without user and password: give the key as api_key"),
+    );
 });
 
 test("a key that no header can hold is refused without being quoted; space around a key is none of it", async () => {

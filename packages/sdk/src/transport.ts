@@ -42,9 +42,7 @@ export type Transport = <T>(method: string, path: string, options?: CallOptions)
 
 /** Builds the function that every method of the client goes through. Throws a TypeError for a `base_url` that is no address. */
 export function createTransport(options: TransportOptions): Transport {
-  const base = `${options.base_url}`.trim().replace(/\/+$/, "");
-  if (!/^https?:\/\/[^\s?#]+$/i.test(base))
-    throw new TypeError("base_url takes an address such as http://127.0.0.1:8080");
+  const base = baseOf(options.base_url);
   const send = options.fetch ?? globalThis.fetch;
   const retriesMax = options.retries_max ?? 2;
   const waitSecondsMax = options.retry_wait_seconds_max ?? 60;
@@ -86,6 +84,16 @@ export function createTransport(options: TransportOptions): Transport {
       call.signal?.throwIfAborted();
     }
   };
+}
+
+/** Without the text in what it throws, where a password may stand: `fetch` refuses that, and quotes it. */
+function baseOf(base_url: string): string {
+  const base = `${base_url}`.trim().replace(/\/+$/, "");
+  const url = /^https?:\/\/[^\s?#]+$/i.test(base) && URL.canParse(base) ? new URL(base) : null;
+  if (url === null) throw new TypeError("base_url takes an address such as http://127.0.0.1:8080");
+  if (url.username !== "" || url.password !== "")
+    throw new TypeError("base_url takes an address without user and password: give the key as api_key");
+  return base;
 }
 
 /** `fetch` folds `.` and `..` out of a path, escaped or not: the request would go to another operation than it names. */
