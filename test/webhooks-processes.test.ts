@@ -311,6 +311,19 @@ test("`countersign webhooks listen` prints no character of an event that control
   await listener.finished;
 });
 
+test("`countersign webhooks listen` ends with whoever reads what it prints", async () => {
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const listener = startCli(["webhooks", "listen", "--secret", secret]);
+  onTestFinished(() => void listener.process.kill("SIGKILL"));
+  const [, address = ""] = await listener.printed(/listening on (\S+);/);
+  listener.process.stdout?.destroy();
+  const { deliveryHeaders } = await import("@countersign/core");
+  const body = JSON.stringify({ data: {}, event_type: "escalation.decided" });
+  const delivery = { delivery_id: "dlv_1", event_type: "escalation.decided", body, manual_retry: false };
+  await fetch(address, { method: "POST", headers: deliveryHeaders(delivery, secret, 1), body }).catch(() => undefined);
+  expect((await listener.finished).code).toBe(1);
+});
+
 test("the example receiver takes a genuine delivery once, refuses a forged one, and outlives work that fails", async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   const { PATH = "" } = process.env;

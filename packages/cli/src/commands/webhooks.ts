@@ -93,9 +93,11 @@ async function listen(options: ListenOptions): Promise<void> {
       unregister = () => deleted(client, webhook.id);
       console.error(`registered ${webhook.id} with ${options.url}`);
     }
-    const ended = new Promise<void>((resolve) =>
-      process.once("SIGINT", resolve).once("SIGTERM", resolve).once("SIGHUP", resolve),
-    );
+    const ended = new Promise<void>((resolve) => {
+      process.once("SIGINT", resolve).once("SIGTERM", resolve).once("SIGHUP", resolve);
+      // Nobody sees any more what would be acknowledged.
+      process.stdout.once("error", () => resolve());
+    });
     // Whoever reads this may end it in the same moment, and the webhook has to go then, too.
     console.error(`listening on ${receiver_url}; Ctrl-C ends`);
     await ended;
