@@ -6,9 +6,8 @@ import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
-import { findingLine } from "../policy-finding.ts";
+import { readPolicyFiles } from "../policy-documents.ts";
 import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
-import { readTextFile } from "../text-file.ts";
 
 interface Options {
   readonly url: string;
@@ -127,7 +126,7 @@ async function inputOf(files: readonly string[], options: Options): Promise<Back
   const limit = options.limit === undefined ? undefined : Number(options.limit);
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0))
     throw new CommandFailed("--limit takes a whole number from 1");
-  const policies = await documentsOf(files);
+  const policies = (await readPolicyFiles(files)).map(({ document }) => ({ ...document }));
   const { without } = options;
   const packs = packsOf(options);
   const thresholds = thresholdsOf(options);
@@ -179,18 +178,4 @@ async function timeOf(option: string, text: string): Promise<string> {
   if (parseTimestampUs(whole) === null)
     throw new CommandFailed(`${option} takes a time like 2026-01-31T10:00:00Z or a date like 2026-01-31, not ${text}`);
   return whole;
-}
-
-/** The documents of all files. Throws CommandFailed with every error at its line and column. */
-async function documentsOf(files: readonly string[]): Promise<Record<string, unknown>[]> {
-  const { checkPolicy } = await import("@countersign/server");
-  const documents: Record<string, unknown>[] = [];
-  const wrong: string[] = [];
-  for (const file of files) {
-    const { document, diagnostics } = checkPolicy(await readTextFile(file));
-    if (document !== null) documents.push({ ...document });
-    wrong.push(...diagnostics.map((each) => findingLine(file, "error", each)));
-  }
-  if (wrong.length > 0) throw new CommandFailed(`the documents have errors\n${wrong.join("\n")}`);
-  return documents;
 }

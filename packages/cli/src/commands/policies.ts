@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { findingLine } from "../policy-finding.ts";
 import { readTextFile } from "../text-file.ts";
 import { visibleJson } from "../visible.ts";
+import { addApply } from "./apply-policies.ts";
 import { addBacktest } from "./backtest.ts";
 
 const note = `
@@ -45,9 +46,9 @@ interface Mismatch {
   readonly actual: unknown;
 }
 
-/** Adds `policies check|test|backtest`. */
+/** Adds `policies check|test|backtest|apply`. */
 export function addPolicies(program: Command): void {
-  const policies = program.command("policies").description("check, test and try out policy documents");
+  const policies = program.command("policies").description("check, test, try out and save policy documents");
   policies
     .command("check")
     .description("check policy documents and print everything that is wrong")
@@ -63,6 +64,7 @@ export function addPolicies(program: Command): void {
     .addHelpText("after", testHelp)
     .action((files: string[], { json }: { json: boolean }) => check(files, json, true));
   addBacktest(policies);
+  addApply(policies);
 }
 
 async function check(files: readonly string[], json: boolean, runTests: boolean): Promise<void> {

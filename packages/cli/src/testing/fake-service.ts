@@ -4,8 +4,10 @@ import type { AddressInfo } from "node:net";
 
 /** One request as it came in. */
 export interface SeenRequest {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** Empty where none was sent. */
   readonly body: { intents?: { intent: { action: { verb: string } }; idempotency_key: string }[] };
 }
 
@@ -38,7 +40,8 @@ export async function startFakeService(
   const server = createServer(async (incoming, outgoing) => {
     let text = "";
     for await (const chunk of incoming) text += chunk;
-    const request = { path: incoming.url ?? "", headers: incoming.headers, body: JSON.parse(text) };
+    const { method = "", url: path = "", headers } = incoming;
+    const request = { method, path, headers, body: JSON.parse(text === "" ? "{}" : text) };
     seen.push(request);
     const answered = await answer(request, seen.length);
     if (answered === null) return outgoing.destroy();

@@ -1,0 +1,139 @@
+import type { Policy } from "@countersign/contract";
+import { type Client, pagesOf } from "@countersign/sdk";
+import { type Command, Option } from "commander";
+import { CommandFailed } from "../command-failed.ts";
+import { type PolicyFile, readPolicyFiles } from "../policy-documents.ts";
+import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
+import { visible } from "../visible.ts";
+
+type Mode = "live" | "shadow";
+
+interface Options {
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly activate?: Mode;
+  readonly dryRun: boolean;
+}
+
+const help = `
+FILE is a policy document in YAML or JSON, and stands for the policy of its name: saved as a new policy where there is none of
+that name, as a new version where it says something else, and left alone where it says the same. Nothing is saved when any
+document has errors or a red test. What is in force stays in force until it is activated. It takes a key of role admin; a dry
+run takes one that may read policies.
+
+Examples:
+  $ countersign policies apply wires.yaml
+  $ countersign policies apply policies/*.yaml --dry-run
+  $ countersign policies apply policies/*.yaml --activate shadow
+
+Exit code: 0 when all of them are as the files say, 1 otherwise. What was done until then is printed, and the same command
+goes on from there.`;
+
+/** Adds `policies apply`. */
+export function addApply(policies: Command): void {
+  policies
+    .command("apply")
+    .description("save policy documents in a running service, and put them in force")
+    .argument("<file...>")
+    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
+    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .addOption(new Option("--activate <mode>", "put what the files say in force").choices(["live", "shadow"]))
+    .option("--dry-run", "say what would be done, and do nothing", false)
+    .addHelpText("after", help)
+    .action(apply);
+}
+
+async function apply(files: readonly string[], options: Options): Promise<void> {
+  const documents = await readPolicyFiles(files, { tests: true });
+  refuseSameNames(documents);
+  for (const line of documents.flatMap(({ warnings }) => warnings)) console.error(line);
+  const client = serviceClient(options);
+  const steps = await answered(() => plan(client, documents, options.activate ?? null));
+  for (const step of steps) {
+    if (!options.dryRun) await answered(() => carryOut(client, step), step.file);
+    console.log(visible(`${step.file}: ${step.name} ${toldOf(step, options.dryRun)}`));
+  }
+  const count = (save: Step["save"]) => steps.filter((step) => step.save === save).length;
+  const changes = `${count("create")} new, ${count("replace")} changed, ${count("none")} unchanged`;
+  console.log(`${steps.length} ${steps.length === 1 ? "policy" : "policies"}: ${changes}`);
+}
+
+/** What one file asks for. */
+interface Step extends Pick<PolicyFile, "file" | "document"> {
+  readonly name: string;
+  /** As it is in the service; null: there is none of that name. */
+  readonly policy: Policy | null;
+  readonly save: "create" | "replace" | "none";
+  /** The version that the file will be. */
+  readonly version: number;
+  /** How it is to be put in force; null: it is so already, or is not asked to be. */
+  readonly activate: Mode | null;
+}
+
+function refuseSameNames(documents: readonly PolicyFile[]): void {
+  const seen = new Map<string, string>();
+  for (const { file, document } of documents) {
+    const { name } = document.metadata;
+    const other = seen.get(name);
+    if (other !== undefined) throw new CommandFailed(`${other} and ${file} are both the policy ${name}`);
+    seen.set(name, file);
+  }
+}
+
+async function plan(client: Client, documents: readonly PolicyFile[], mode: Mode | null): Promise<Step[]> {
+  const { policySha256 } = await import("@countersign/core");
+  const known = await policiesByName(client);
+  return documents.map(({ file, document }): Step => {
+    const { name } = document.metadata;
+    const policy = known.get(name) ?? null;
+    if (policy === null) return { file, document, name, policy, save: "create", version: 1, activate: mode };
+    if (policy.status === "retired")
+      throw new CommandFailed(`${file}: the policy ${name} is retired for good: give this one another name`);
+    const same = policy.sha256 === policySha256(document);
+    const version = same ? policy.version : policy.version + 1;
+    const inForce = policy.status === mode && policy.active_version === version;
+    return { file, document, name, policy, save: same ? "none" : "replace", version, activate: inForce ? null : mode };
+  });
+}
+
+async function policiesByName(client: Client): Promise<Map<string, Policy>> {
+  const known = new Map<string, Policy>();
+  for await (const page of pagesOf((place) => client.listPolicies({ limit: 200, ...place }))) {
+    if (!Array.isArray(page?.policies)) throw new CommandFailed(strangerText(""));
+    for (const policy of page.policies) known.set(policy.name, policy);
+  }
+  return known;
+}
+
+/** The version is named where it is put in force: nobody else's, who saved another meanwhile. */
+async function carryOut(client: Client, { policy, document, save, version, activate }: Step): Promise<void> {
+  const input = { policy: { ...document } };
+  let policy_id = policy?.policy_id;
+  if (policy_id === undefined) policy_id = (await client.createPolicy(input)).policy_id;
+  else if (save === "replace") await client.replacePolicy(policy_id, input);
+  if (activate !== null) await client.activatePolicy(policy_id, activate, version);
+}
+
+function toldOf({ policy, save, version, activate }: Step, dryRun: boolean): string {
+  const [be, is] = dryRun ? ["would be ", "would be"] : ["", "is"];
+  const saved = {
+    create: `${be}created as version ${version}`,
+    replace: `${be}saved as version ${version}`,
+    none: `unchanged, version ${version}`,
+  }[save];
+  const how = (mode: Mode) => (mode === "live" ? "live" : "in shadow");
+  if (activate !== null) return `${saved}, and ${is} ${how(activate)}`;
+  if (policy === null || policy.active_version === null) return `${saved}, a draft`;
+  const inForce = how(policy.status === "live" ? "live" : "shadow");
+  return `${saved}, ${policy.active_version === version ? "" : `version ${policy.active_version} `}${inForce}`;
+}
+
+/** What the service refuses, told with the file that it is about. */
+async function answered<T>(ask: () => Promise<T>, file?: string): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    const text = refusalText(error);
+    throw text === null ? error : new CommandFailed(file === undefined ? text : `${file}: ${text}`);
+  }
+}
