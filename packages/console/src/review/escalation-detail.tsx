@@ -14,6 +14,7 @@ import { IntentFields, Wants } from "../parts/wants.tsx";
 import { InOtherHands, Reviewers, useInHands, Who } from "../parts/who.tsx";
 import { CaseLine, ChangesOf, Ending } from "./case.tsx";
 import { similar_among, useEscalation, useIntent, useSimilar } from "./escalation-data.ts";
+import { RuleBar } from "./rule-bar.tsx";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
 
@@ -162,7 +163,7 @@ function Detail({
         )}
       </Loaded>
       {open && reviews && (
-        <div className="rulebar">
+        <RuleBar>
           {mine ? (
             <>
               <button
@@ -195,7 +196,7 @@ function Detail({
               </button>
             </span>
           )}
-        </div>
+        </RuleBar>
       )}
     </article>
   );

@@ -1,0 +1,21 @@
+/** The buttons of an open case, which stand at the edge of the screen. */
+import { type ReactNode, useEffect, useRef } from "react";
+
+/** Says how high it is, in as many lines as its buttons take: messages stand above it. */
+export function RuleBar({ children }: { readonly children: ReactNode }) {
+  const bar = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const { style } = document.documentElement;
+    const observer = new ResizeObserver(() => style.setProperty("--rule-bar", `${bar.current?.offsetHeight ?? 0}px`));
+    if (bar.current !== null) observer.observe(bar.current);
+    return () => {
+      observer.disconnect();
+      style.removeProperty("--rule-bar");
+    };
+  }, []);
+  return (
+    <div className="rulebar" ref={bar}>
+      {children}
+    </div>
+  );
+}
