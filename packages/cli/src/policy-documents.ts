@@ -1,8 +1,47 @@
-/** Policy documents in files, for commands that send them to a service. */
+/** Policy documents in files. */
 import type { PolicyDocument } from "@countersign/core";
+import type { PolicyDiagnostic } from "@countersign/server";
 import { CommandFailed } from "./command-failed.ts";
 import { findingLine } from "./policy-finding.ts";
 import { readTextFile } from "./text-file.ts";
+
+/** What was found about one file. */
+export interface CheckedFile {
+  readonly file: string;
+  readonly valid: boolean;
+  /** Of form and expressions; where its tests were run, one for each red case too. */
+  readonly diagnostics: readonly PolicyDiagnostic[];
+  readonly warnings: readonly PolicyDiagnostic[];
+  /** Cases that ran, where they were to: none ran in a document with errors. */
+  readonly tests?: readonly {
+    readonly name: string;
+    readonly passed: boolean;
+    readonly mismatches: readonly Mismatch[];
+  }[];
+}
+
+interface Mismatch {
+  readonly field: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+/** Checks one file, and with `runTests` runs the tests in it. `document` is null where it has errors of form or expressions. */
+export async function checkPolicyFile(
+  file: string,
+  runTests: boolean,
+): Promise<{ readonly checked: CheckedFile; readonly document: PolicyDocument | null }> {
+  // Loaded here, so that the help needs none of it.
+  const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/server");
+  const text = await readTextFile(file);
+  const { document, diagnostics, warnings } = checkPolicy(text);
+  const checked = { file, valid: document !== null, diagnostics, warnings };
+  if (!runTests) return { checked, document };
+  const tests = document === null ? [] : runPolicyTests(document);
+  const red = redTestDiagnostics(tests, text);
+  const valid = checked.valid && red.length === 0;
+  return { checked: { ...checked, valid, diagnostics: [...diagnostics, ...red], tests }, document };
+}
 
 /** A document without errors, and where it stands. */
 export interface PolicyFile {
@@ -13,24 +52,17 @@ export interface PolicyFile {
 }
 
 /**
- * The documents of all files; with `tests`, the cases beside each have to be green. Throws CommandFailed with every error at
+ * The documents of all files; with `runTests`, the tests in each have to be green. Throws CommandFailed with every error at
  * its line and column.
  */
-export async function readPolicyFiles(
-  files: readonly string[],
-  { tests = false }: { readonly tests?: boolean } = {},
-): Promise<PolicyFile[]> {
-  // Loaded here, so that the help needs none of it.
-  const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/server");
+export async function readPolicyFiles(files: readonly string[], runTests = false): Promise<PolicyFile[]> {
   const found: PolicyFile[] = [];
   const wrong: string[] = [];
   for (const file of files) {
-    const text = await readTextFile(file);
-    const { document, diagnostics, warnings } = checkPolicy(text);
+    const { checked, document } = await checkPolicyFile(file, runTests);
+    wrong.push(...checked.diagnostics.map((each) => findingLine(file, "error", each)));
     if (document !== null)
-      found.push({ file, document, warnings: warnings.map((each) => findingLine(file, "warning", each)) });
-    const red = document === null || !tests ? [] : redTestDiagnostics(runPolicyTests(document), text);
-    wrong.push(...[...diagnostics, ...red].map((each) => findingLine(file, "error", each)));
+      found.push({ file, document, warnings: checked.warnings.map((each) => findingLine(file, "warning", each)) });
   }
   if (wrong.length > 0) throw new CommandFailed(`the documents have errors\n${wrong.join("\n")}`);
   return found;

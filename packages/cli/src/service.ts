@@ -1,6 +1,6 @@
 /** The running service that a command talks to. */
 import { ApiError, type Client, ConnectionError, createClient, type TransportOptions } from "@countersign/sdk";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 
 /** How a key reaches a command, for whoever gave none or one that is not good enough. */
 const keyHint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
@@ -17,8 +17,23 @@ export function strangerText(answer: string): string {
 /** Of proxies before a service that is away. */
 const outages: readonly number[] = [502, 503, 504];
 
-/** The value of `--url`: where a service answers. */
-export function serviceUrl(text: string): string {
+/** What commands that talk to a service are given: the values of the two options below. */
+export interface ServiceOptions {
+  readonly url: string;
+  readonly apiKey?: string;
+}
+
+/** `--url`: where a service answers. */
+export function urlOption(description = "the service"): Option {
+  return new Option("--url <url>", description).argParser(serviceUrl).default("http://127.0.0.1:8080");
+}
+
+/** `--api-key`, and where it is left out the environment. */
+export function keyOption(key = "API key"): Option {
+  return new Option("--api-key <key>", `${key} (default: COUNTERSIGN_API_KEY; none in open mode)`);
+}
+
+function serviceUrl(text: string): string {
   try {
     createClient({ base_url: text });
   } catch {
@@ -29,7 +44,7 @@ export function serviceUrl(text: string): string {
 
 /** A client with the key of `--api-key`, else of COUNTERSIGN_API_KEY; where both are empty without any, as in open mode. */
 export function serviceClient(
-  { url, apiKey }: { readonly url: string; readonly apiKey?: string },
+  { url, apiKey }: ServiceOptions,
   options: Pick<TransportOptions, "retries_max" | "fetch" | "wait"> = {},
 ): Client {
   const api_key = apiKey ?? process.env["COUNTERSIGN_API_KEY"];

@@ -3,14 +3,12 @@ import { type Client, pagesOf } from "@countersign/sdk";
 import { type Command, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { type PolicyFile, readPolicyFiles } from "../policy-documents.ts";
-import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
+import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
 import { visible } from "../visible.ts";
 
 type Mode = "live" | "shadow";
 
-interface Options {
-  readonly url: string;
-  readonly apiKey?: string;
+interface Options extends ServiceOptions {
   readonly activate?: Mode;
   readonly dryRun: boolean;
 }
@@ -35,8 +33,8 @@ export function addApply(policies: Command): void {
     .command("apply")
     .description("save policy documents in a running service, and put them in force")
     .argument("<file...>")
-    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
-    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .addOption(urlOption())
+    .addOption(keyOption())
     .addOption(new Option("--activate <mode>", "put what the files say in force").choices(["live", "shadow"]))
     .option("--dry-run", "say what would be done, and do nothing", false)
     .addHelpText("after", help)
@@ -44,7 +42,7 @@ export function addApply(policies: Command): void {
 }
 
 async function apply(files: readonly string[], options: Options): Promise<void> {
-  const documents = await readPolicyFiles(files, { tests: true });
+  const documents = await readPolicyFiles(files, true);
   refuseSameNames(documents);
   for (const line of documents.flatMap(({ warnings }) => warnings)) console.error(line);
   const client = serviceClient(options);

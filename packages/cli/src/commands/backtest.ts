@@ -7,11 +7,9 @@ import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { readPolicyFiles } from "../policy-documents.ts";
-import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
+import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
 
-interface Options {
-  readonly url: string;
-  readonly apiKey?: string;
+interface Options extends ServiceOptions {
   readonly from?: string;
   readonly to?: string;
   readonly membrane?: string;
@@ -53,8 +51,8 @@ export function addBacktest(policies: Command): void {
     .command("backtest")
     .description("try policies on what a running service has recorded")
     .argument("[file...]")
-    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
-    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .addOption(urlOption())
+    .addOption(keyOption())
     .option("--from <time>", `RFC 3339, or a date (default: ${days_default} days ago)`)
     .option("--to <time>", "RFC 3339, or a date; not included (default: now)")
     .option("--membrane <id>", "only what this membrane decided")

@@ -4,14 +4,12 @@ import { governProcess, LineTooLong } from "@countersign/mcp";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
-import { serviceClient, serviceUrl } from "../service.ts";
+import { keyOption, type ServiceOptions, serviceClient, urlOption } from "../service.ts";
 import { readTextFile } from "../text-file.ts";
 import { visible } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
 
-interface McpOptions {
-  readonly url: string;
-  readonly apiKey?: string;
+interface McpOptions extends ServiceOptions {
   readonly agent?: string;
   readonly membrane?: string;
   readonly mode?: string;
@@ -44,8 +42,8 @@ export function addMcp(program: Command): void {
     .description("stand between an MCP client and a server: each call of a tool is decided first")
     .argument("<command>", "the server to start; put -- before it")
     .argument("[args...]", "its arguments")
-    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
-    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .addOption(urlOption())
+    .addOption(keyOption())
     .option("--agent <id>", "who asks (default: what the client calls itself)")
     .option("--membrane <mem_id>", "whose rules decide (default: the organization's default membrane)")
     .option("--mode <mode>", "`shadow`: decide without enforcing, whatever the membrane says")

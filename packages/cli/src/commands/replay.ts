@@ -11,12 +11,10 @@ import { startProgress } from "../replay/progress.ts";
 import { checkRecording, type RecordedCall, readRecording } from "../replay/recording.ts";
 import { type ReplayResult, replay } from "../replay/replay.ts";
 import { summaryText } from "../replay/summary.ts";
-import { serviceClient, serviceUrl } from "../service.ts";
+import { keyOption, type ServiceOptions, serviceClient, urlOption } from "../service.ts";
 import { wholeFrom } from "../whole-number.ts";
 
-interface ReplayOptions {
-  readonly url: string;
-  readonly apiKey?: string;
+interface ReplayOptions extends ServiceOptions {
   readonly batch: number;
   readonly concurrency: number;
   readonly mode?: string;
@@ -42,8 +40,8 @@ export function addReplay(program: Command): void {
     .command("replay")
     .description("post recorded intents to a running service and count the verdicts")
     .argument("<file>", "JSON lines, plain or gzip")
-    .option("--url <url>", "the service", serviceUrl, "http://127.0.0.1:8080")
-    .option("--api-key <key>", "API key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .addOption(urlOption())
+    .addOption(keyOption())
     .option(
       "--batch <n>",
       "calls in one request, 1 to 50; a request counts once against the rate limit",

@@ -3,15 +3,13 @@ import type { AddressInfo } from "node:net";
 import { ApiError, type Client, ConnectionError, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { refusalText, serviceClient, serviceUrl, strangerText } from "../service.ts";
+import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
 import { visibleJson } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
 
-interface ListenOptions {
+interface ListenOptions extends ServiceOptions {
   readonly port: number;
   readonly secret?: string;
-  readonly url: string;
-  readonly apiKey?: string;
   readonly status: number;
 }
 
@@ -42,8 +40,8 @@ export function addWebhooks(program: Command): void {
       "--secret <whsec>",
       "secret of a webhook that you registered yourself (default: COUNTERSIGN_WEBHOOK_SECRET)",
     )
-    .option("--url <url>", "the service to register with", serviceUrl, "http://127.0.0.1:8080")
-    .option("--api-key <key>", "admin key (default: COUNTERSIGN_API_KEY; none in open mode)")
+    .addOption(urlOption("the service to register with"))
+    .addOption(keyOption("admin key"))
     .option("--status <n>", "what genuine deliveries are answered with", wholeFrom(200, 599), 200)
     .addHelpText("after", help)
     .action((options: ListenOptions) => listen(options));

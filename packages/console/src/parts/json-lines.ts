@@ -12,7 +12,8 @@ export interface JsonLine {
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const pointerPart = (key: string | number) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
-const isObject = (value: unknown): value is { readonly [key: string]: Json } =>
+/** Whether it is an object of JSON, no list and not null. */
+export const isObject = (value: unknown): value is { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const entriesOf = (value: Json): [string, Json][] =>
   Array.isArray(value) ? value.map((each, index) => [String(index), each]) : Object.entries(value as object);

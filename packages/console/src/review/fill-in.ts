@@ -1,10 +1,8 @@
 /** What a reviewer may take over from a decision's `would_approve_if`. */
 import type { ApprovalChange } from "@countersign/contract";
+import { isObject } from "../parts/json-lines.ts";
 
 type Content = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Content =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * The parameters with the changes made. Null where reviewers cannot make them: facts are not theirs to change, of `present`

@@ -6,6 +6,7 @@ import type { AuditType, Decision, Escalation, EventType } from "@countersign/co
 import {
   Fault,
   faultAt,
+  type MergedFacts,
   parseTimestampUs,
   type Review,
   type ReviewStep,
@@ -17,6 +18,7 @@ import { type AuditRow, auditRow, recordHash } from "../store/audit.ts";
 import type { EventRow } from "../store/commit-writer-rows.ts";
 import { databaseNow, moveReview, readReview, settleIntent } from "../store/escalations.ts";
 import { type Head, type StateEpochs, withHead } from "../store/heads.ts";
+import type { readIntent } from "../store/intents.ts";
 import type { Caller } from "./caller.ts";
 import { eventRow } from "./event-row.ts";
 import type { OrgState } from "./org-state.ts";
@@ -84,6 +86,21 @@ export async function demandInForce(
   if (now.policy_epoch === state.policy_epoch && now.context_epoch === state.context_epoch) return;
   runtime.orgStates.forget(org_id, state);
   if (!(await state.isInForce(query))) throw new Outdated("policies");
+}
+
+/** An intent whose action waits. */
+export type IntentInReview = NonNullable<Awaited<ReturnType<typeof readIntent>>>;
+
+/**
+ * What it is decided on again: the rules of now, on the facts and at the time of its decision. The change since then is in
+ * question, not how old the facts have become while the action waited.
+ */
+export function inputAgain(state: OrgState, row: IntentInReview) {
+  const { intent_id, membrane_id, facts, mode, created_at } = row;
+  const deciding = state.membrane(membrane_id);
+  if (deciding === undefined) throw new Error(`${intent_id} has no membrane ${membrane_id}`);
+  const { policySet, membrane } = deciding;
+  return { facts: facts as MergedFacts, mode, now_us: parseTimestampUs(created_at) ?? 0, policySet, membrane };
 }
 
 /** What an approval lets through when nobody changes more than the policies asked for. */

@@ -9,7 +9,6 @@ import {
   default_verdict_name,
   Fault,
   faultAt,
-  type MergedFacts,
   parseTimestampUs,
   type Review,
   type ReviewDemand,
@@ -25,14 +24,20 @@ import type { OnceAnswer } from "../store/idempotency.ts";
 import { readIntent } from "../store/intents.ts";
 import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
-import { changeEscalation, demandCurrent, demandInForce, rulingOf, withCurrentCaller } from "./change-escalation.ts";
+import {
+  changeEscalation,
+  demandCurrent,
+  demandInForce,
+  type IntentInReview,
+  inputAgain,
+  rulingOf,
+  withCurrentCaller,
+} from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
 import { identityOf, isAmong, isOwn } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 import { shownRemark, withheldInChange, withheldTexts } from "./shown-remark.ts";
-
-type IntentInReview = NonNullable<Awaited<ReturnType<typeof readIntent>>>;
 
 /**
  * Votes. One rejection closes the review as block; approvals close it when enough different people gave them. An
@@ -274,10 +279,8 @@ function changedBy(ruling: Ruling | null) {
 }
 
 /**
- * The modified action under the policies of now, on the facts and at the time of the first decision: the reviewer's
- * change is in question, not how old the facts have become while the action waited. What policies still modify is
- * modified on top; `hidden` are the texts of the change that they keep from people. Faults: modified_action_blocked naming
- * the policies.
+ * The modified action, decided again. What policies still modify is modified on top; `hidden` are the texts of the change
+ * that they keep from people. Faults: modified_action_blocked naming the policies.
  */
 function evaluateAgain(
   state: OrgState,
@@ -285,15 +288,10 @@ function evaluateAgain(
   submitted: DecidableIntent,
   content: Readonly<Record<string, unknown>>,
 ) {
-  const deciding = state.membrane(row.membrane_id);
-  if (deciding === undefined) throw new Error(`no membrane ${row.membrane_id}`);
+  const input = inputAgain(state, row);
   const { content: again, shown_content } = decide({
+    ...input,
     intent: { ...submitted, payload: { ...submitted.payload, content } },
-    facts: row.facts as MergedFacts,
-    policySet: deciding.policySet,
-    membrane: deciding.membrane,
-    mode: row.mode,
-    now_us: parseTimestampUs(row.created_at) ?? 0,
     // People decide in the membrane's stead; what it would block has no modifications.
     overrides: [default_verdict_name, risk_threshold_name],
     human_reviewed: true,
@@ -315,7 +313,7 @@ function evaluateAgain(
   const modified = applyPatch(content, policyMade);
   if (!modified.ok) throw invalid("/modifications", "What policies modify cannot be applied to the modified action.");
   const { reasons } = row.decision as unknown as Decision;
-  const demands = addedDemands(again.reasons, reasons, deciding.policySet);
+  const demands = addedDemands(again.reasons, reasons, input.policySet);
   return { policyMade, modified_content: modified.document, hidden: hiddenTexts(content, shown_content), demands };
 }
 

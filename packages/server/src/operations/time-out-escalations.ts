@@ -1,20 +1,11 @@
 import type { Decision, Escalation } from "@countersign/contract";
-import {
-  canonicalJson,
-  type DecidableIntent,
-  decide,
-  Fault,
-  type MergedFacts,
-  parseTimestampUs,
-  type ReviewStep,
-  type Ruling,
-} from "@countersign/core";
+import { canonicalJson, type DecidableIntent, decide, Fault, type ReviewStep, type Ruling } from "@countersign/core";
 import type { Query } from "../ports.ts";
 import { isUnanswered } from "../store/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../store/escalations.ts";
 import type { Head } from "../store/heads.ts";
 import { readIntent } from "../store/intents.ts";
-import { changeEscalation, demandInForce, rulingOf, untilCurrent } from "./change-escalation.ts";
+import { changeEscalation, demandInForce, inputAgain, rulingOf, untilCurrent } from "./change-escalation.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -87,20 +78,11 @@ async function timeOut(runtime: Needed, { org_id, escalation_id, approves }: Due
  */
 async function letThrough(query: Query, org_id: string, state: OrgState, intent_id: string): Promise<Ruling | null> {
   const row = await readIntent(query, org_id, intent_id);
-  const deciding = row === undefined ? undefined : state.membrane(row.membrane_id);
-  if (row === undefined || deciding === undefined) throw new Error(`${intent_id} or its membrane is not stored`);
-  const { membrane, policySet } = deciding;
-  if (membrane.escalation.on_timeout !== "approve") return null;
+  if (row === undefined) throw new Error(`${intent_id} is not stored`);
+  const input = inputAgain(state, row);
+  if (input.membrane.escalation.on_timeout !== "approve") return null;
   const { submitted, attested } = row.intent as { submitted: DecidableIntent; attested?: boolean };
-  const { content, escalation } = decide({
-    intent: submitted,
-    facts: row.facts as MergedFacts,
-    policySet,
-    membrane,
-    mode: row.mode,
-    now_us: parseTimestampUs(row.created_at) ?? 0,
-    attested: attested === true,
-  });
+  const { content, escalation } = decide({ ...input, intent: submitted, attested: attested === true });
   if (content.verdict === "block" || escalation?.on_timeout === "block") return null;
   const ruling = rulingOf(row.decision as unknown as Decision);
   const again = rulingOf(content);
