@@ -1,12 +1,14 @@
 /** The commands on one instance with its embedded database, before, while and after it serves. */
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CliResult, type RunningCli, runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
+import { type CliResult, cliProgram, type RunningCli, runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
 
 let directory: string;
 let data_dir: string;
@@ -104,6 +106,17 @@ describe("keys create", () => {
     });
     expect(Math.round((Date.parse(key.expires_at) - Date.parse(key.created_at)) / 1000)).toBe(30 * 86_400);
     expect((await submit(key.api_key)).status).toBe(201);
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("revokes a key again that nobody has seen", async () => {
+    const { PATH = "", HOME = "" } = process.env;
+    const command = [process.execPath, ...cliProgram, "keys", "create", "--name", "unseen"];
+    const env = { PATH, HOME, ...settings() };
+    const { status, stderr } = spawnSync("sh", ["-c", '"$@" > /dev/full', "sh", ...command], { encoding: "utf8", env });
+    expect([status, stderr]).toEqual([1, expect.stringContaining("standard output: ENOSPC")]);
+    expect(stderr).toMatch(/nobody has seen key_\w{26}, so it was revoked again\n$/);
+    const keys: readonly { name: string | null; revoked_at: string | null }[] = await json("keys", "list");
+    expect(keys.filter(({ name }) => name === "unseen")).toMatchObject([{ revoked_at: expect.any(String) }]);
   });
 
   test("refuses what does not fit together, and an organization that does not exist", async () => {

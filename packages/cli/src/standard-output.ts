@@ -17,3 +17,10 @@ export function watchStandardOutput(): () => Promise<NodeJS.ErrnoException | nul
     return first;
   };
 }
+
+/** Whether standard output took the text: not where its disk is full, or nobody reads it any more. */
+export function written(text: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, (error) => resolve(!error));
+  });
+}

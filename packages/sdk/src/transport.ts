@@ -1,4 +1,5 @@
 import { lastLine, lines_type } from "./answer-lines.ts";
+import { bodyText } from "./body-text.ts";
 import { ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
 
 /** How to reach the service. */
@@ -143,7 +144,7 @@ function request(method: string, call: CallOptions, api_key: string | undefined)
     method,
     headers,
     redirect: "error", // the service never redirects; following one would hand the key to somebody else
-    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    ...(call.body === undefined ? {} : { body: bodyText(call.body) }),
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   };
 }

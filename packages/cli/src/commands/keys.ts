@@ -10,6 +10,7 @@ import type { Instance, KeyLimits, ListedOrganization } from "@countersign/serve
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { commandLineActor, organizationNamed, organizationOf, readOrganizations, withInstance } from "../instance.ts";
+import { written } from "../standard-output.ts";
 import { formatTable } from "../table.ts";
 import { visible, visibleJson } from "../visible.ts";
 
@@ -92,12 +93,17 @@ async function create(instance: Instance, options: CreateOptions): Promise<void>
   const { org_id } = organization;
   const caller = { org_id, key_id: null, user_id: null, session_id: null, lineage_id: null, actor: commandLineActor };
   const { response: created } = await createKey(instance, caller, input);
-  if (options.json) return console.log(JSON.stringify({ org_id, ...created }));
-  console.error(
-    `${created.key_id}, role ${created.role}, for ${org_id} (${visible(organization.name)}), until ${created.expires_at}`,
-  );
-  console.error("The key is shown now and never again:");
-  console.log(created.api_key);
+  if (!options.json) {
+    console.error(
+      `${created.key_id}, role ${created.role}, for ${org_id} (${visible(organization.name)}), until ${created.expires_at}`,
+    );
+    console.error("The key is shown now and never again:");
+  }
+  const shown = await written(`${options.json ? JSON.stringify({ org_id, ...created }) : created.api_key}\n`);
+  if (shown) return;
+  const { revokeKey } = await import("@countersign/server");
+  await revokeKey(instance, caller, created.key_id);
+  throw new CommandFailed(`nobody has seen ${created.key_id}, so it was revoked again`);
 }
 
 /** The options as the body of POST /v1/api-keys, checked as the API checks it. */

@@ -3,7 +3,7 @@ import type { Instance, Plan } from "@countersign/server";
 import { type Command, InvalidArgumentError } from "commander";
 import { commandLineActor, organizationNamed, readOrganizations, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
-import { visibleJson } from "../visible.ts";
+import { visible, visibleJson } from "../visible.ts";
 
 const planHelp = `
 Live decisions count, by calendar month in UTC. At the hard limit new intents are refused with 402 quota_exceeded. What was
@@ -84,5 +84,7 @@ async function setPlan(instance: Instance, org_id: string, plan: Plan): Promise<
   await organizationNamed(instance, org_id);
   await changePlan(instance, { org_id, actor: commandLineActor }, plan);
   const { plan_id, included_actions, hard_limit } = plan;
-  console.log(`${org_id} is on plan ${plan_id}: ${shown(included_actions)} included, hard limit ${shown(hard_limit)}`);
+  console.log(
+    `${org_id} is on plan ${visible(plan_id)}: ${shown(included_actions)} included, hard limit ${shown(hard_limit)}`,
+  );
 }

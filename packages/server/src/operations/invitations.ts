@@ -69,7 +69,7 @@ export async function invitePerson(
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
       await refuseTooMany(query, org_id);
-      await voidInvitations(query, org_id, { email });
+      const replaced = await withdrawn(runtime, query, caller, { email });
       if ((await countInvitations(query, org_id, created_at)) >= limits.open_invitations_per_organization_max)
         throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
       await insertInvitation(query, org_id, invitation, actor);
@@ -78,7 +78,8 @@ export async function invitePerson(
       const org_name = await readOrganizationName(query, org_id);
       await writeMail(runtime, query, "invitation", { to: email, org_name, role, token });
       const data = { invitation_id: invitation.invitation_id, email, role };
-      return { audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor, type: "user_invited", data })] };
+      const invited = auditRow(runtime.ids, { intent_id: null, at: created_at, actor, type: "user_invited", data });
+      return { audit: [...replaced, invited] };
     });
     return shown(invitation);
   });

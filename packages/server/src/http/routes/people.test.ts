@@ -27,7 +27,10 @@ describe("invitations and roles", () => {
     expect(list.json.invitations).toMatchObject([
       { invitation_id: second.json.invitation.invitation_id, email, role: "reviewer" },
     ]);
-    expect(first.json.invitation.invitation_id).not.toBe(second.json.invitation.invitation_id);
+    const { invitation_id } = first.json.invitation;
+    expect(invitation_id).not.toBe(second.json.invitation.invitation_id);
+    const { audit } = (await nodes.send("GET", "/v1/audit?type=invitation_revoked", { cookie: admin.cookie })).json;
+    expect(audit).toMatchObject([{ data: { invitation_id, email } }]);
     const accept = (token: string) => nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
     expect((await accept(old)).code).toBe("not_found");
     const token = await nodes.mailed(email, /^Join/);

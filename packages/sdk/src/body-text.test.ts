@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+import { bodyText } from "./body-text.ts";
+
+it("writes what JSON can write, as JSON.stringify does", () => {
+  const body = { a: [1, -0.5, null, "é", true], left_out: undefined, at: new Date(0), nested: { list: [[]] } };
+  expect(bodyText(body)).toBe(JSON.stringify(body));
+});
+
+it.each([
+  [{ intent: { amount_usd: Number.NaN } }, '"amount_usd" is NaN'],
+  [{ list: [1, Number.POSITIVE_INFINITY] }, '"1" is Infinity'],
+  [{ content: new Map([["a", 1]]) }, '"content" is a Map'],
+  [{ content: new Set([1]) }, '"content" is a Set'],
+  [{ run: () => 1 }, '"run" is a function'],
+  [{ name: Symbol("x") }, '"name" is a symbol'],
+  [{ id: 10n }, '"id" is a bigint'],
+  [{ list: [undefined] }, '"0" is undefined'],
+])("refuses what JSON would change: %o", (body, told) => {
+  expect(() => bodyText(body)).toThrow(new TypeError(`nothing was sent: ${told}, which JSON cannot write`));
+});
