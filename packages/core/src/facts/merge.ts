@@ -92,7 +92,9 @@ function addMissing(
   let all: Record<string, unknown> | null = null;
   let origins: Record<string, FactOrigin> | null = null;
   for (const field of Object.keys(values)) {
-    if (isMissing(values[field]) || !isMissing(ownValue(facts.values, field))) continue;
+    if (values[field] === undefined || !isMissing(ownValue(facts.values, field))) continue;
+    // A null that nobody gives a value for stays one, as it would alone: `x == null` is definite then.
+    if (values[field] === null && Object.hasOwn(facts.values, field)) continue;
     all ??= { ...facts.values };
     origins ??= { ...facts.origins };
     all[field] = values[field];
