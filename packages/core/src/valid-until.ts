@@ -30,8 +30,8 @@ export function validUntilUs(
       const ages = prepared.limits[slot.profile] as FactLimits;
       const fields = slot.field === every_field ? Object.keys(facts[slot.category]?.values ?? {}) : [slot.field];
       for (const field of fields) {
-        const until_us = freshUntilUs(facts, ages, slot.category, field);
-        if (until_us !== null && until_us >= now_us && until_us < earliest) earliest = until_us;
+        const until_us = freshUntilUs(facts, ages, slot.category, field, now_us);
+        if (until_us !== null && until_us < earliest) earliest = until_us;
       }
     }
   };

@@ -134,10 +134,9 @@ function situationOf(
   const options = shown(0).options;
   const freshAt = (place: ChangePlace): boolean =>
     place.kind === "param" ||
-    prepared.limits.every((ages) => {
-      const until_us = freshUntilUs(trial.facts, ages, place.fact.category, place.fact.field);
-      return until_us !== null && until_us >= trial.now_us;
-    });
+    prepared.limits.every(
+      (ages) => freshUntilUs(trial.facts, ages, place.fact.category, place.fact.field, trial.now_us) !== null,
+    );
   return {
     now_us: trial.now_us,
     options,

@@ -31,7 +31,8 @@ describe("staleness", () => {
     expect(freshView(merged, raw, limits, seconds * 1e6 + 1, marker)[category][field]).toBe(
       `stale:facts.${category}.${field}`,
     );
-    expect(freshUntilUs(merged, limits, category, field)).toBe(seconds * 1e6);
+    expect(freshUntilUs(merged, limits, category, field, seconds * 1e6)).toBe(seconds * 1e6);
+    expect(freshUntilUs(merged, limits, category, field, seconds * 1e6 + 1)).toBeNull();
   });
 
   test("the recipient's local hour is good until the clock strikes, and no longer", () => {
@@ -42,14 +43,15 @@ describe("staleness", () => {
     );
   });
 
-  test("the local hour is fresh until the end of its hour", () => {
+  test("the local hour is fresh until the end of its hour, and no longer when that has struck", () => {
     const facts = { environmental: { recipient_local_hour: 19, tls_version: "1.3" } };
     const merged = mergeFacts([{ source: "inline", received_us: us("2026-11-18T19:59:00Z"), document: { facts } }]);
-    expect(freshUntilUs(merged, resolveLimits([]), "environmental", "recipient_local_hour")).toBe(
-      us("2026-11-18T20:00:00Z"),
-    );
-    expect(freshUntilUs(merged, resolveLimits([]), "environmental", "tls_version")).toBe(us("2026-11-18T20:14:00Z"));
-    expect(freshUntilUs(merged, resolveLimits([]), "environmental", "protocol")).toBeNull();
+    const until = (field: string, now_us: number) =>
+      freshUntilUs(merged, resolveLimits([]), "environmental", field, now_us);
+    const [before, end] = [us("2026-11-18T19:59:59.999999Z"), us("2026-11-18T20:00:00Z")];
+    expect([until("recipient_local_hour", before), until("recipient_local_hour", end)]).toEqual([end, null]);
+    expect(until("tls_version", end)).toBe(us("2026-11-18T20:14:00Z"));
+    expect(until("protocol", end)).toBeNull();
   });
 
   test("a limit of a membrane or policy also binds the local hour", () => {
@@ -121,7 +123,7 @@ describe("staleness", () => {
       expect.stringMatching(/^stale/),
     ]);
     const merged = mergeFacts([{ source: "org", received_us: us("2026-11-18T11:59:00Z"), document: { facts } }]);
-    expect(freshUntilUs(merged, resolveLimits([]), "security", "recipient_local_hour")).toBe(
+    expect(freshUntilUs(merged, resolveLimits([]), "security", "recipient_local_hour", us(noon))).toBe(
       us("2026-11-18T12:04:00Z"),
     );
   });

@@ -60,16 +60,17 @@ export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): F
 
 /**
  * Until when a fact counts as fresh, in microseconds: its as-of time plus its maximum age, or the end of the clock
- * hour. Null when the fact is missing.
+ * hour. Null when the fact is missing, or stale already.
  */
 export function freshUntilUs(
   facts: MergedFacts,
   limits: FactLimits,
   category: FactCategoryName,
   field: string,
+  now_us: number,
 ): number | null {
   const origin = originOf(facts, category, field);
-  if (origin === null) return null;
+  if (origin === null || isStale(limits[category], category, field, origin.as_of_us, now_us)) return null;
   const aged_us = origin.as_of_us + maxAgeUs(limits[category], field);
   return isClockHour(category, field) ? Math.min(aged_us, hourEndUs(origin.as_of_us)) : aged_us;
 }
