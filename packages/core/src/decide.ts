@@ -1,5 +1,5 @@
 import { hiddenTexts, type Reason, type Verdict } from "@countersign/contract";
-import { type Decided, type DecideInput, goesThrough } from "./decision.ts";
+import { type Decided, type DecideInput, type EscalationTerms, goesThrough } from "./decision.ts";
 import { mergeTerms } from "./escalation-terms.ts";
 import { fitReasons } from "./fit-reasons.ts";
 import { isLifted, type Judgement, judge, type MembraneVote, type Scenes, speaks } from "./judge.ts";
@@ -60,7 +60,7 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
       policy_set: { version: policySet.version, sha256: policySet.sha256 },
     },
     decided_as: action,
-    escalation: verdict === "escalate" ? mergeTerms(membrane.escalation, escalating(votes, lift)) : null,
+    escalation: verdict === "escalate" ? termsOf(membrane, votes, judgement) : null,
     shown_content: shown,
     withheld,
     shadow_reasons: shadowReasons(input, judgement, () => sceneFor(shown), hidden),
@@ -113,13 +113,16 @@ function decidingPolicies(verdict: Verdict, votes: readonly PlacedVote[]): Reado
   return deciding.size > 0 ? deciding : null;
 }
 
-function escalating(
+/** What the policies that escalate, and the membrane where it does itself, ask of a review. */
+function termsOf(
+  membrane: DecideInput["membrane"],
   votes: readonly PlacedVote[],
-  lift: ReadonlySet<string>,
-): PlacedVote["vote"]["policy"]["escalation"][] {
-  return votes
+  { lift, membrane_votes }: Judgement,
+): EscalationTerms {
+  const asked = votes
     .filter(({ vote }) => vote.effect === "escalate" && !isLifted(vote, lift))
     .map(({ vote }) => vote.policy.escalation);
+  return mergeTerms(membrane.escalation, asked, membrane_votes.length > 0);
 }
 
 /** Shadow policies run on a budget of their own, so that trying one out never changes what live ones say. */

@@ -20,15 +20,19 @@ const membrane = {
 
 test("without policies the membrane's terms hold", () => {
   const { reviewers, ...terms } = membrane;
-  expect(mergeTerms(membrane, [])).toEqual({ ...terms, panels: [reviewers] });
+  expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, panels: [reviewers] });
 });
 
 test("the strictest of all policies holds, each filled up from the membrane", () => {
-  const terms = mergeTerms(membrane, [
-    { quorum: 2, timeout: "8h" },
-    { reviewers: ["role:operator"], timeout: "30m" },
-    { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" },
-  ]);
+  const terms = mergeTerms(
+    membrane,
+    [
+      { quorum: 2, timeout: "8h" },
+      { reviewers: ["role:operator"], timeout: "30m" },
+      { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" },
+    ],
+    false,
+  );
   expect(terms).toEqual({
     quorum: 2,
     timeout_seconds: 1800,
@@ -38,8 +42,15 @@ test("the strictest of all policies holds, each filled up from the membrane", ()
   expect(commonReviewers(terms.panels, new Map())).toEqual(panel(["role:admin", "role:operator"]));
 });
 
+test("what the membrane holds by itself is decided by whom it names, and by as many, whatever a policy asks beside it", () => {
+  const strict = { ...membrane, reviewers: panel(["role:admin"]), quorum: 2 };
+  const terms = mergeTerms(strict, [{ reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" }], true);
+  expect(terms).toMatchObject({ quorum: 2, timeout_seconds: 28_800 });
+  expect(commonReviewers(terms.panels, new Map())).toEqual(panel(["role:admin"]));
+});
+
 test("a policy cannot approve on time-out where the membrane does not", () => {
-  expect(mergeTerms({ ...membrane, on_timeout: "block" }, [{ on_timeout: "approve" }]).on_timeout).toBe("block");
+  expect(mergeTerms({ ...membrane, on_timeout: "block" }, [{ on_timeout: "approve" }], false).on_timeout).toBe("block");
 });
 
 test("when nobody would do for all policies, everybody named is asked", () => {

@@ -16,11 +16,13 @@ export interface KnownReviewer {
 /**
  * The terms of an escalation that several policies ask for: the largest quorum, the shortest time limit, approval on
  * time-out only where the membrane allows it and no policy forbids it, and whom each of them names (`commonReviewers` makes
- * the reviewers of it). A policy takes what it leaves out from the membrane. Source: policies.md §2; api.md §6.
+ * the reviewers of it). A policy takes what it leaves out from the membrane. Where the membrane itself asks, too, by its risk
+ * threshold or default verdict, its reviewers and its quorum count beside theirs. Source: policies.md §2; api.md §6.
  */
 export function mergeTerms(
   membrane: MembraneSettings["escalation"],
   asked: readonly EscalationSettings[],
+  membrane_asks: boolean,
 ): EscalationTerms {
   let quorum = 0;
   let timeout_seconds = Infinity;
@@ -32,6 +34,12 @@ export function mergeTerms(
     timeout_seconds = Math.min(timeout_seconds, own ?? membrane.timeout_seconds);
     if (settings.on_timeout === "block") on_timeout = "block";
     panels.push(settings.reviewers?.map(reviewerOf) ?? membrane.reviewers);
+  }
+  // The time limit is the policies' where they name one. But who decides, and how many: a policy that escalates what the
+  // membrane holds by itself would else hand it to fewer, or to others.
+  if (membrane_asks && asked.length > 0) {
+    quorum = Math.max(quorum, membrane.quorum);
+    panels.push(membrane.reviewers);
   }
   return { panels, quorum, timeout_seconds, on_timeout };
 }
