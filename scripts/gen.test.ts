@@ -28,7 +28,7 @@ it("docs/facts.md says of every fact how long the core takes it as fresh", () =>
       said[`${name}.${field}`] = Number.isNaN(own) ? secondsOf(section) : own;
       const document = { facts: { [name]: { [field]: 1 } } };
       const merged = mergeFacts([{ source: "inline", received_us, document }]);
-      const until_us = freshUntilUs(merged, resolveLimits([]), name, field) ?? 0;
+      const until_us = freshUntilUs(merged, resolveLimits([]), name, field, received_us) ?? 0;
       taken[`${name}.${field}`] = (until_us - received_us) / 1_000_000;
     }
   }

@@ -17,6 +17,7 @@ describe("what is withheld", () => {
   test("is left out of summary and target as the service leaves it out of escalations", () => {
     const value = fc.oneof(
       fc.stringMatching(/^[a-c4 ]{0,8}$/),
+      fc.stringMatching(/^[44 .-]{6,9}$/),
       fc.integer(),
       fc.constantFrom<unknown>(true, null, [44_444, "abcab"], { "a b-4444": "abc", field: "4444", 'ab"c': 1 }),
     );

@@ -12,6 +12,7 @@ export { type OpenapiDocument, openapiDocument } from "./openapi/index.ts";
 export * from "./operations/index.ts";
 export * from "./problem-codes.ts";
 export * from "./pull-failures.ts";
+export * from "./regrouped.ts";
 export * from "./resources/index.ts";
 export * from "./roles.ts";
 export * from "./settings.ts";

@@ -103,3 +103,52 @@ test("tens of thousands of hidden texts are looked for in a long one at once: on
   const run = "a".repeat(100_000);
   expect(holdsHidden(run, [`${run.slice(0, 1_000)}b${run.slice(0, 50_000)}`])).toBe(false);
 });
+
+test.each([
+  ["4111111111111111", "card 4111 1111 1111 1111, please", "card [redacted], please"],
+  ["4111 1111 1111 1111", "card 4111-1111-1111-1111", "card [redacted]"],
+  ["4111-1111-1111-1111", "(4111111111111111)", "([redacted])"],
+  ["DE89370400440532013000", "to de89 3704 0044 0532 0130 00.", "to [redacted]."],
+  ["+1 415 555 0100", "call 1-415-555-0100 or (415) 555-0101", "call [redacted] or (415) 555-0101"],
+  ["4155550100", "call (415) 555-0100, or 415.555.0100", "call ([redacted], or [redacted]"],
+  ["123-45-6789", "1\u200b2\u200b3 45\u00a06789", "[redacted]"],
+  ["123-45-6789", "ssn123456789x", "ssn[redacted]x"],
+  ["123456", "code 123 456", "code [redacted]"],
+])("a hidden number is found in other groups: %s", (hidden, said, told) => {
+  expect(withoutTexts(said, [hidden])).toBe(told);
+});
+
+test.each([
+  ["250000", "an amount of 2500.00 is not 25,0000 or 2,500.00"],
+  ["2500.00", "250000"],
+  ["1234567", "123, 4567"],
+  ["1234567", "123 or 4567"],
+  ["1234567", "123    4567"],
+  ["1234567", "123 45 68"],
+  ["1234", "12 34"],
+  ["pay the rent", "paytherent"],
+  ["2026", "20 26"],
+])("what is another number, or no number at all, stays: %s", (hidden, said) => {
+  expect(withoutTexts(said, [hidden])).toBe(said);
+});
+
+test("a number that is hidden is found however it is grouped", () => {
+  const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 6, maxLength: 20 });
+  const between = fc.array(fc.constantFrom("", " ", "-", ") ", "\u2011", "\u200b", " – "), {
+    minLength: 20,
+    maxLength: 20,
+  });
+  fc.assert(
+    fc.property(digits, between, between, (number, one, other) => {
+      const grouped = (gaps: readonly string[]) =>
+        number.map((digit, i) => `${i === 0 ? "" : gaps[i]}${digit}`).join("");
+      expect(withoutTexts(`to ${grouped(other)}, today`, [grouped(one)])).toBe("to [redacted], today");
+    }),
+  );
+});
+
+test("numbers are looked for in other groups in a long text at once", () => {
+  const cards = Array.from({ length: 20_000 }, (_, i) => `4111-${String(i).padStart(8, "0")}`);
+  const long = "4111 0000 x. ".repeat(40_000);
+  expect(withoutTexts(long, cards)).toBe(long);
+});

@@ -1,8 +1,4 @@
-/** A part of a text: from `start` up to, not including, `end`. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
+import type { TextSpan } from "@countersign/contract";
 
 /**
  * Finds where any of many texts stands in another, in time that grows with all their lengths together (Aho and Corasick): an
@@ -83,9 +79,9 @@ export class TextFinder {
     return this.scan(text, () => true);
   }
 
-  /** This text with `by` in the place of each of the texts; of those that overlap, once in the place of all. */
-  replaceIn(text: string, by: string): string {
-    const spans: Span[] = [];
+  /** Where one of the texts stands in this one, in order; those that overlap as one. */
+  spansIn(text: string): TextSpan[] {
+    const spans: TextSpan[] = [];
     this.scan(text, (found) => {
       let { start } = found;
       for (let last = spans.at(-1); last !== undefined && last.end > start; last = spans.at(-1)) {
@@ -95,17 +91,11 @@ export class TextFinder {
       spans.push({ start, end: found.end });
       return false;
     });
-    let at = 0;
-    const kept = spans.map(({ start, end }) => {
-      const before = text.slice(at, start);
-      at = end;
-      return before + by;
-    });
-    return kept.join("") + text.slice(at);
+    return spans;
   }
 
   /** Tells of the longest of the texts at each place where one ends, until `seen` says that this will do. */
-  private scan(text: string, seen: (found: Span) => boolean): boolean {
+  private scan(text: string, seen: (found: TextSpan) => boolean): boolean {
     this.takeUpTo(text.length);
     if (this.taken === 0) return false;
     let node = 0;

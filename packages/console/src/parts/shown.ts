@@ -1,5 +1,15 @@
 /** Intents and decisions as people may see them: what a rule removes or redacts shows nowhere. Source: policies.md §3 rule 5. */
-import { type Decision, hiddenTexts, type IntentAnswer, type IntentRecord, textsOf } from "@countersign/contract";
+import {
+  compacted,
+  type Decision,
+  hiddenTexts,
+  type IntentAnswer,
+  type IntentRecord,
+  identifierOf,
+  type TextSpan,
+  textsOf,
+  wholeSpan,
+} from "@countersign/contract";
 import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
 const withheld_text = "(withheld: a rule removes or redacts this)";
@@ -78,12 +88,13 @@ function struckFrom(value: unknown, told: Told): unknown {
   );
 }
 
-/** The text with one mark for each of the hidden texts in it, and one for those that overlap. */
+/** The text with one mark for each of the hidden texts in it, also of numbers in other groups, and one for those that overlap. */
 function struckOut(text: string, hidden: readonly string[]): string {
-  const spans: { start: number; end: number }[] = [];
-  for (const each of hidden)
-    for (let start = text.indexOf(each); start >= 0; start = text.indexOf(each, start + 1))
-      spans.push({ start, end: start + each.length });
+  const compact = compacted(text);
+  const spans = hidden.flatMap((each) => [
+    ...spansOf(each, text),
+    ...spansOf(identifierOf(each), compact.text).map((span) => wholeSpan(compact, span)),
+  ]);
   spans.sort((a, b) => a.start - b.start);
   let shown = "";
   let at = 0;
@@ -92,6 +103,14 @@ function struckOut(text: string, hidden: readonly string[]): string {
     at = Math.max(at, end);
   }
   return shown + text.slice(at);
+}
+
+function spansOf(part: string | null, text: string): TextSpan[] {
+  const spans: TextSpan[] = [];
+  if (part === null) return spans;
+  for (let start = text.indexOf(part); start >= 0; start = text.indexOf(part, start + 1))
+    spans.push({ start, end: start + part.length });
+  return spans;
 }
 
 function without(value: unknown, places: readonly string[]): unknown {
