@@ -97,7 +97,8 @@ export const errorCodes = {
   },
   override_not_allowed: {
     status: 409,
-    meaning: "A policy that stopped the action (blocked or held it) forbids overrides, or the decision is not a block.",
+    meaning:
+      "A policy that stopped the action (blocked or held it) forbids overrides, or holds it for other reviewers; or the decision is not a block.",
     advice: "`details` names the policy; change the action or the policy.",
   },
   idempotency_conflict: {

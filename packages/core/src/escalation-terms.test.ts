@@ -1,8 +1,8 @@
 import type { Reason, Reviewer, Role } from "@countersign/contract";
 import { expect, test } from "vitest";
 import {
-  addedDemands,
   commonReviewers,
+  heldFor,
   type KnownReviewer,
   mergeTerms,
   reviewerOf,
@@ -110,7 +110,7 @@ test("of policies that hold only the changed action, what they ask of the review
     return { policy_id: `pol_${name}`, policy: name, version: 1, ...what };
   };
   const reasons = [because("before"), because("large"), because("plain"), because("quiet", "none")];
-  expect(addedDemands(reasons, [because("before"), because("large", "approve_modified")], policySet)).toEqual([
+  expect(heldFor(reasons, policySet, [because("before"), because("large", "approve_modified")])).toEqual([
     { policy: "large", reviewers: panel(["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"]), quorum: 2 },
     { policy: "plain", reviewers: [], quorum: 1 },
   ]);

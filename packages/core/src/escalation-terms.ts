@@ -52,13 +52,13 @@ export interface ReviewDemand {
 }
 
 /**
- * What the policies that hold an action by these reasons ask of whoever lets it through, but for those that held it `before`:
- * their terms are the review's.
+ * What the policies that hold an action by these reasons ask of whoever lets it through. Those that held it `before` are left
+ * out: their terms are the review's.
  */
-export function addedDemands(
+export function heldFor(
   reasons: readonly Reason[],
-  before: readonly Reason[],
   policySet: PolicySet,
+  before: readonly Reason[] = [],
 ): ReviewDemand[] {
   const holding = (those: readonly Reason[]) =>
     new Set(those.flatMap(({ effect, policy_id }) => (effect === "escalate" && policy_id !== null ? [policy_id] : [])));

@@ -32,8 +32,8 @@ export {
 } from "./delivery-failure.ts";
 export { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
 export {
-  addedDemands,
   commonReviewers,
+  heldFor,
   type KnownReviewer,
   type ReviewDemand,
   reviewersToKnow,

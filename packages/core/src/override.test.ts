@@ -18,6 +18,7 @@ describe("what an override takes", () => {
     expect(terms([rule("a", "block"), rule("b", "escalate", "reviewer")])).toEqual({
       kind: "allowed",
       people: 1,
+      demands: [{ policy: "b", reviewers: [], quorum: 1 }],
       policies: ["a", "b"],
       lifts: ["pol_a", "pol_b"],
     });
@@ -29,6 +30,24 @@ describe("what an override takes", () => {
       kind: "forbidden",
       policies: ["b"],
     });
+  });
+
+  test("is for those whom a policy that holds the action names, and for two of them where it asks for several", () => {
+    const held = (escalation: object): TestPolicy => ({
+      name: "h",
+      spec: { when: "true", effect: "escalate", escalation },
+    });
+    const admins = [{ type: "role", id: "admin" }];
+    expect(terms([rule("a", "block"), held({ reviewers: ["role:admin"] })])).toMatchObject({
+      people: 1,
+      demands: [{ policy: "h", reviewers: admins, quorum: 1 }],
+    });
+    expect(terms([rule("a", "block"), held({ quorum: 2 })])).toMatchObject({
+      people: 2,
+      demands: [{ policy: "h", reviewers: [], quorum: 2 }],
+    });
+    const blocking = { name: "h", spec: { when: "true", effect: "block", escalation: { quorum: 2 } } };
+    expect(terms([rule("a", "block"), blocking])).toMatchObject({ people: 1, demands: [] });
   });
 
   test("what it lifts makes the next retry approved, the membrane's own say included", () => {
@@ -68,7 +87,7 @@ describe("what an override takes", () => {
     ])("lifts %s", (_, lifts, spec, given = {}) => {
       const policies = [rule("b", "block"), modifying, { name: "c", spec }];
       const names = lifts.map((each) => each.replace("pol_", "")).sort();
-      expect(terms(policies, given)).toEqual({ kind: "allowed", people: 1, policies: names, lifts });
+      expect(terms(policies, given)).toMatchObject({ kind: "allowed", people: 1, policies: names, lifts });
       const { content } = decide(inputOf(policies, { ...given, overrides: lifts }));
       expect(content).toMatchObject({ verdict: "approve_modified", modified_content: { channel: expect.anything() } });
     });

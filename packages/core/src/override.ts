@@ -1,14 +1,19 @@
 import type { Reason } from "@countersign/contract";
+import { heldFor, type ReviewDemand } from "./escalation-terms.ts";
 import type { PolicySet } from "./policy-set.ts";
 
 /** What overriding one blocked decision takes, and what the override then lifts. */
 export type OverrideTerms =
   /** These policies (by name) may not be overridden by anybody. */
   | { readonly kind: "forbidden"; readonly policies: readonly string[] }
-  /** `policies` (by name) stop it; `lifts` goes into the override and from there into `DecideInput.overrides`. */
+  /**
+   * `policies` (by name) stop it; `lifts` goes into the override and from there into `DecideInput.overrides`; each of the
+   * people has to be among those whom `demands` name.
+   */
   | {
       readonly kind: "allowed";
       readonly people: 1 | 2;
+      readonly demands: readonly ReviewDemand[];
       readonly policies: readonly string[];
       readonly lifts: readonly string[];
     };
@@ -16,7 +21,8 @@ export type OverrideTerms =
 /**
  * What it takes to override a blocked decision: nobody may when one policy in its reasons says `never`, two people must
  * when one says `two_person`. It lifts everything that blocks or escalates there (policy ids; names for the membrane's
- * own say): the next retry shall be approved, not held. A policy that is no longer in the set asks for one person.
+ * own say): the next retry shall be approved, not held. So it is for those whom a policy that holds it names as reviewers, and for
+ * two of them where it asks for more than one. A policy that is no longer in the set asks for one person.
  * Source: api.md §6; policies.md §3 rule 8.
  */
 export function overrideTerms(reasons: readonly Reason[], policySet: PolicySet): OverrideTerms {
@@ -26,8 +32,10 @@ export function overrideTerms(reasons: readonly Reason[], policySet: PolicySet):
   const forbidden = stopping.filter((reason) => classOf(reason) === "never");
   if (forbidden.length > 0) return { kind: "forbidden", policies: namesIn(forbidden) };
   const lifts = sorted(stopping.map((reason) => reason.policy_id ?? reason.policy));
-  const people = stopping.some((reason) => classOf(reason) === "two_person") ? 2 : 1;
-  return { kind: "allowed", people, policies: namesIn(stopping), lifts };
+  const demands = heldFor(reasons, policySet);
+  const several =
+    stopping.some((reason) => classOf(reason) === "two_person") || demands.some(({ quorum }) => quorum > 1);
+  return { kind: "allowed", people: several ? 2 : 1, demands, policies: namesIn(stopping), lifts };
 }
 
 const namesIn = (reasons: readonly Reason[]): string[] => sorted(reasons.map(({ policy }) => policy));

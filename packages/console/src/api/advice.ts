@@ -28,7 +28,10 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   signup_closed: ["Sign-up is closed on this service", "Ask its operator for an invitation or a key."],
   not_found: ["There is no such thing (any more)", "Check the address, or go back to the list."],
   escalation_closed: ["Somebody was faster, or the time was over", "The page shows how it ended. Nothing was changed."],
-  override_not_allowed: ["A policy forbids overriding this block", "The action has to be changed to comply."],
+  override_not_allowed: [
+    "A policy forbids overriding this block, or holds the action for other reviewers",
+    "Ask one of them, or change the action to comply.",
+  ],
   modified_action_blocked: [
     "The changed action would break a rule, or need other reviewers",
     "Change it further, or block it. The rule is named below.",

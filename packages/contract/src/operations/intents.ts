@@ -148,7 +148,8 @@ export const intentOperations = {
       "A retry is the same action by the same agent in the same membrane: action type (after the membrane's action catalogue), " +
       "verb, target and payload.content are equal as JSON, in whatever order of keys and spelling of numbers. All else may " +
       "differ: payload.summary, framework, session_id, on_behalf_of, estimated_impact, data_classes, context, Idempotency-Key. " +
-      "A retry in shadow mode spends no override, and only test mode spends what was given in test mode.",
+      "A retry in shadow mode spends no override, and only test mode spends what was given in test mode. Where a policy holds " +
+      "the action, too, and names reviewers, one of them has to override; where it asks for two approvals, two people have to.",
     auth: ["operator"],
     rate: "general",
     idempotent: true,

@@ -1,7 +1,6 @@
 /** A person's vote on a held action. Source: api.md §6. */
 import { type Decision, type Escalation, hiddenTexts, type Reviewer, type RulingInput } from "@countersign/contract";
 import {
-  addedDemands,
   applyPatch,
   canonicalJson,
   type DecidableIntent,
@@ -9,6 +8,7 @@ import {
   default_verdict_name,
   Fault,
   faultAt,
+  heldFor,
   parseTimestampUs,
   type Review,
   type ReviewDemand,
@@ -22,7 +22,6 @@ import { databaseNow, readReview } from "../store/escalations.ts";
 import { readStateEpochs } from "../store/heads.ts";
 import type { OnceAnswer } from "../store/idempotency.ts";
 import { readIntent } from "../store/intents.ts";
-import { isRotationOf } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import {
   changeEscalation,
@@ -34,8 +33,9 @@ import {
   withCurrentCaller,
 } from "./change-escalation.ts";
 import { idempotent } from "./idempotent.ts";
-import { identityOf, isAmong, isOwn } from "./identity.ts";
+import { identityOf, isOwn } from "./identity.ts";
 import type { OrgState } from "./org-state.ts";
+import { isReviewer, unmetDemands } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 import { shownRemark, withheldInChange, withheldTexts } from "./shown-remark.ts";
 
@@ -132,21 +132,6 @@ async function demandReviewer(
 }
 
 /**
- * Whether one of the reviewers named is this person, a role that the caller's includes, or the caller's key: whichever of its
- * rotations was named, and whichever decides.
- */
-async function isReviewer(
-  query: Query,
-  reviewers: readonly Reviewer[],
-  caller: Caller,
-  person: string,
-): Promise<boolean> {
-  if (isAmong(reviewers, person, caller.role)) return true;
-  const named = reviewers.map(({ id }) => id);
-  return isRotationOf(query, caller.org_id, named, caller.lineage_id);
-}
-
-/**
  * A change may make the action one that further policies hold. Where they name reviewers or a quorum of their own, it is not
  * for this review to let it through unless it does for them, too. Faults: modified_action_blocked naming the policies.
  */
@@ -157,15 +142,14 @@ async function refuseHeldForOthers(
   caller: Caller,
   person: string,
 ): Promise<void> {
-  const details = [];
-  for (const { policy, reviewers, quorum } of demands) {
-    const few = quorum > required;
-    if (!few && (await isReviewer(query, reviewers, caller, person))) continue;
-    const message = few
+  const details = (await unmetDemands(query, demands, required, caller, person)).map(({ policy, quorum, few }) => ({
+    path: "/modifications",
+    code: "not_allowed",
+    policy,
+    message: few
       ? `The policy ${policy} asks for ${quorum} approvals of the modified action; this review takes ${required}.`
-      : `The policy ${policy} holds the modified action for other reviewers.`;
-    details.push({ path: "/modifications", code: "not_allowed", policy, message });
-  }
+      : `The policy ${policy} holds the modified action for other reviewers.`,
+  }));
   if (details.length > 0) throw new Fault("modified_action_blocked", { details });
 }
 
@@ -313,7 +297,7 @@ function evaluateAgain(
   const modified = applyPatch(content, policyMade);
   if (!modified.ok) throw invalid("/modifications", "What policies modify cannot be applied to the modified action.");
   const { reasons } = row.decision as unknown as Decision;
-  const demands = addedDemands(again.reasons, reasons, input.policySet);
+  const demands = heldFor(again.reasons, input.policySet, reasons);
   return { policyMade, modified_content: modified.document, hidden: hiddenTexts(content, shown_content), demands };
 }
 

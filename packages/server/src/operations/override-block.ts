@@ -1,6 +1,6 @@
 /** A person's approval of a blocked action. Source: contract §1 and §2.7, api.md §6. */
 import type { Decision, Override, OverrideInput } from "@countersign/contract";
-import { Fault, faultAt, overrideTerms, parseTimestampUs } from "@countersign/core";
+import { Fault, faultAt, overrideTerms, parseTimestampUs, type ReviewDemand } from "@countersign/core";
 import type { Ids, Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import type { EventRow } from "../store/commit-writer-rows.ts";
@@ -14,13 +14,18 @@ import { demandCurrent, demandInForce, withCurrentCaller } from "./change-escala
 import { eventRow } from "./event-row.ts";
 import { idempotent } from "./idempotent.ts";
 import { identityOf } from "./identity.ts";
+import { unmetDemands } from "./reviewers.ts";
 import type { Runtime } from "./runtime.ts";
 import { shownRemark } from "./shown-remark.ts";
 
+/** Who may have to override at most: where a policy asks for more approvals, nobody may. */
+const people_max = 2;
+
 /**
  * Overrides a block: the next retry of the same action within 24 hours is approved, once. Where a policy asks for two
- * people the first call leaves it `pending_second` and a different person's call completes it. Whoever submitted the
- * intent cannot. Faults: not_found, self_review, override_not_allowed (naming the policies, or not an enforced block),
+ * people, or holds it for several, the first call leaves it `pending_second` and a different person's call completes it.
+ * Whoever submitted the intent cannot, nor who is no reviewer of a policy that holds it, too. Faults: not_found, self_review,
+ * override_not_allowed (naming the policies, or not an enforced block),
  * state_conflict (overridden already, or the same person again), idempotency_conflict.
  */
 export async function overrideBlock(
@@ -48,6 +53,7 @@ export async function overrideBlock(
         if (policySet === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
         const allowed = overrideTerms(decision.reasons, policySet);
         if (allowed.kind === "forbidden") throw notAllowed(allowed.policies);
+        await refuseHeldForOthers(query, allowed.demands, current, person);
         const at = await databaseNow(query);
         await dropLapsed(query, org_id, intent_id);
         const known = await readOverrideOf(query, org_id, intent_id);
@@ -101,6 +107,28 @@ function enforcedBlock(intent: StoredIntent): { decision: Decision; mode: "live"
     throw faultAt("override_not_allowed", "", "not_allowed", message);
   }
   return { decision, mode: intent.mode };
+}
+
+/**
+ * What is overridden is approved, not held. So it is for those whom policies that hold the action, too, name as reviewers.
+ * Faults: override_not_allowed naming the policies.
+ */
+async function refuseHeldForOthers(
+  query: Query,
+  demands: readonly ReviewDemand[],
+  caller: Caller,
+  person: string,
+): Promise<void> {
+  const unmet = await unmetDemands(query, demands, people_max, caller, person);
+  const details = unmet.map(({ policy, quorum, few }) => ({
+    path: "",
+    code: "not_allowed",
+    policy,
+    message: few
+      ? `The policy ${policy} asks for ${quorum} approvals of this action; an override takes ${people_max} people at most.`
+      : `The policy ${policy} holds this action for other reviewers.`,
+  }));
+  if (details.length > 0) throw new Fault("override_not_allowed", { details });
 }
 
 function overriddenEvent(ids: Ids, organization_id: string, override: Override, at: string): EventRow {

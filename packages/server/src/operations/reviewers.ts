@@ -1,8 +1,17 @@
 import { type Reviewer, roleMeets } from "@countersign/contract";
-import { commonReviewers, Fault, faultAt, type KnownReviewer, reviewersToKnow } from "@countersign/core";
+import {
+  commonReviewers,
+  Fault,
+  faultAt,
+  type KnownReviewer,
+  type ReviewDemand,
+  reviewersToKnow,
+} from "@countersign/core";
 import type { Db, Query } from "../ports.ts";
+import { isRotationOf } from "../store/keys.ts";
 import { type NamedReviewer, readNamedReviewers } from "../store/people.ts";
-import { type Identity, identityOf, isOwn } from "./identity.ts";
+import type { Caller } from "./caller.ts";
+import { type Identity, identityOf, isAmong, isOwn } from "./identity.ts";
 
 /**
  * Refuses reviewers who could never decide: who is nobody in the organization or below reviewer, keys that are over, and
@@ -59,6 +68,37 @@ export async function reviewersOf(
         known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
     });
   return commonReviewers(panels, known);
+}
+
+/**
+ * Whether one of the reviewers named is this person, a role that the caller's includes, or the caller's key: whichever of its
+ * rotations was named, and whichever decides.
+ */
+export async function isReviewer(
+  query: Query,
+  reviewers: readonly Reviewer[],
+  caller: Caller,
+  person: string,
+): Promise<boolean> {
+  if (isAmong(reviewers, person, caller.role)) return true;
+  const named = reviewers.map(({ id }) => id);
+  return isRotationOf(query, caller.org_id, named, caller.lineage_id);
+}
+
+/** What of these is asked for in vain where so many `approvals` let an action through, and this is one; `few`: more are asked for. */
+export async function unmetDemands(
+  query: Query,
+  demands: readonly ReviewDemand[],
+  approvals: number,
+  caller: Caller,
+  person: string,
+): Promise<(ReviewDemand & { readonly few: boolean })[]> {
+  const unmet = [];
+  for (const demand of demands) {
+    const few = demand.quorum > approvals;
+    if (few || !(await isReviewer(query, demand.reviewers, caller, person))) unmet.push({ ...demand, few });
+  }
+  return unmet;
 }
 
 /**
