@@ -2,6 +2,7 @@ import { hiddenTexts, type Reason, type Verdict } from "@countersign/contract";
 import { type Decided, type DecideInput, type EscalationTerms, goesThrough } from "./decision.ts";
 import { mergeTerms } from "./escalation-terms.ts";
 import { fitReasons } from "./fit-reasons.ts";
+import { applyPatch } from "./json-patch.ts";
 import { isLifted, type Judgement, judge, type MembraneVote, type Scenes, speaks } from "./judge.ts";
 import { hideContent } from "./modify.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
@@ -55,7 +56,7 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
       risk_contributions: risk.contributions as RiskContribution[],
       reasons: reasons.length > 1 ? fitReasons(reasons.sort(byEffect)) : reasons,
       modifications: isModified ? plan.modifications : [],
-      modified_content: isModified ? (plan.content as Record<string, unknown>) : null,
+      modified_content: isModified ? modifiedContent(input, judgement) : null,
       valid_until: until_us === null ? null : formatTimestampUs(until_us),
       policy_set: { version: policySet.version, sha256: policySet.sha256 },
     },
@@ -65,6 +66,16 @@ export function inWords(input: DecideInput, judgement: Judgement): Decided {
     withheld,
     shadow_reasons: shadowReasons(input, judgement, () => sceneFor(shown), hidden),
   };
+}
+
+/**
+ * What the modifications make of payload.content as it was submitted. Policies see a claim of review otherwise than it was
+ * made; what an agent may carry out is not what they see, but what it sent, and their modifications on it.
+ */
+function modifiedContent({ intent }: DecideInput, { content, plan }: Judgement): Record<string, unknown> {
+  const submitted = intent.payload?.content ?? null;
+  const patched = submitted === content ? null : applyPatch(submitted ?? {}, plan.modifications);
+  return (patched?.ok ? patched.document : plan.content) as Record<string, unknown>;
 }
 
 function membraneReason({ policy, effect, at, modified_risk }: MembraneVote, risk: Risk): Reason {
