@@ -42,9 +42,12 @@ export async function cancelDeliveries(query: Query, org_id: string, webhook_id:
   );
 }
 
-/** Retries of one chain all name its start; those after this one are of this one, too: they send the same. */
+/**
+ * Retries of one chain all name its start; those after this one are of this one, too: they send the same. Row-level security
+ * has no index asked for a `coalesce`: with it each failed delivery of a page read all retries of the organization.
+ */
 const latestRetry = `select json_build_object('delivery_id', r.delivery_id, 'status', r.status) from deliveries r
-  where r.org_id = d.org_id and r.original_delivery_id = coalesce(d.original_delivery_id, d.delivery_id)
+  where r.org_id = d.org_id and r.original_delivery_id = case when d.original_delivery_id is null then d.delivery_id else d.original_delivery_id end
     and r.delivery_id > d.delivery_id
   order by r.delivery_id desc limit 1`;
 

@@ -197,9 +197,8 @@ const goneStatement: QueueStatement = {
   name: "deliveries-gone",
   text: `select s.delivery_id from json_to_recordset($1::json) as s(org_id text, delivery_id text, number integer)
     left join lateral (
-      select true as leased from deliveries d where d.org_id = s.org_id and d.delivery_id = s.delivery_id
-        and d.status = 'pending' and d.attempts = least(s.number, 3) limit 1) l on true
-    where l.leased is null`,
+      select d.status, d.attempts from deliveries d where d.org_id = s.org_id and d.delivery_id = s.delivery_id limit 1) l on true
+    where (l.status = 'pending' and l.attempts = least(s.number, 3)) is not true`,
 };
 
 /** The ids of those that are not theirs to send any more who leased them: their webhook is gone, or their lease was over. */

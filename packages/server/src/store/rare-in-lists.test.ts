@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
-import { type Plan, planOf } from "../testing/plan.ts";
+import { mostRows, type Plan, planOf } from "../testing/plan.ts";
 import { readTrailPage } from "./audit.ts";
 import { listEscalations } from "./escalations.ts";
 import { firstIdAt } from "./first-id-at.ts";
@@ -38,9 +38,7 @@ beforeAll(async () => {
 
 /** The most rows that a step of the statement gave or left out. */
 async function rowsRead(list: (query: Query) => Promise<unknown>, of = org_id): Promise<number> {
-  const most = (plan: Plan): number =>
-    Math.max(plan["Actual Rows"], plan["Rows Removed by Filter"] ?? 0, ...(plan.Plans ?? []).map(most));
-  return most(await planOf(db, of, list));
+  return mostRows(await planOf(db, of, list));
 }
 
 test.each(["user_removed", "delivery_failed", "key_created"] as const)("audit rows of type %s", async (type) => {
