@@ -2,8 +2,10 @@
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
+import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
+import { mostRows, planOf } from "../testing/plan.ts";
 import {
   insertPolicy,
   insertPolicyVersion,
@@ -117,4 +119,32 @@ test("a change is of one policy", async () => {
     expect(await readPolicy(query, own, row.policy_id)).toEqual(changed);
     expect(await readPolicy(query, own, neighbour.policy_id)).toEqual(neighbour);
   });
+});
+
+test("what is in force, and who has a name, is read without the versions that are kept of everything else", async () => {
+  const [own] = await organizations();
+  const live = await policy(own, ["a.one", "a.two"], 1);
+  await db.query(
+    `insert into policies (org_id, policy_id, name, status, version, active_version, created_at, updated_at)
+     select $1, 'pol_' || n, 'gone.' || n, 'retired', 40, null, now(), now() from generate_series(1, 500) as n`,
+    [own],
+  );
+  await db.query(
+    `insert into policy_versions (org_id, policy_id, version, sha256, document, created_at, created_by)
+     select $1, 'pol_' || n, v, '', '{"metadata":{"name":"gone"}}', now(), 'key' from generate_series(1, 500) as n, generate_series(1, 40) as v`,
+    [own],
+  );
+  await db.query("analyze policies, policy_versions");
+  const reads: ((query: Query) => Promise<unknown>)[] = [
+    (query) => readPoliciesInForce(query, own),
+    (query) => readDocumentsInForce(query, own),
+    (query) => readPolicyName(query, own, "a.one", "pol_1"),
+  ];
+  for (const read of reads) expect(mostRows(await planOf(db, own, read))).toBeLessThan(600);
+  const read = await db.tenant(own, (query) => Promise.all(reads.map((each) => each(query))));
+  expect(read).toMatchObject([
+    [{ policy_id: live.policy_id, version: 1, mode: "live", sha256: "sha of a.one" }],
+    [{ policy_id: live.policy_id, document: { metadata: { name: "a.one" } } }],
+    { count: 1, holder: live.policy_id },
+  ]);
 });

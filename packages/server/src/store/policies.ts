@@ -70,8 +70,8 @@ export async function readPolicyName(
   const [row] = await query<{ count: number; holder: string | null }>(
     `select (count(*) filter (where p.status <> 'retired'))::int as count, max(p.policy_id) filter (where p.policy_id <> $3
        and (p.name = $2 or v.document #>> '{metadata,name}' = $2)) as holder
-     from policies p left join policy_versions v on v.org_id = p.org_id and v.policy_id = p.policy_id
-       and v.version = p.active_version and p.active_version <> p.version
+     from policies p left join lateral (select document from policy_versions where p.active_version <> p.version
+       and org_id = p.org_id and policy_id = p.policy_id and version = p.active_version limit 1) v on true
      where p.org_id = $1`,
     [org_id, name, policy_id],
   );
@@ -124,13 +124,19 @@ export async function insertPolicyVersion(query: Query, org_id: string, version:
   );
 }
 
+/**
+ * Versions are looked up one by one: they are kept for ever, and a join was planned as a hash of all that there are. It is read
+ * again with every fact that is pushed while actions are decided.
+ */
+const inForce = (columns: string) => `from policies p cross join lateral (
+       select ${columns} from policy_versions where org_id = p.org_id and policy_id = p.policy_id and version = p.active_version limit 1) v
+     where p.org_id = $1 and p.active_version is not null order by p.policy_id`;
+
 /** What is in force, by id. */
 export function readPoliciesInForce(query: Query, org_id: string): Promise<PolicyInForce[]> {
   return query<PolicyInForce>(
     `select p.policy_id, p.active_version as version, p.status as mode, v.sha256
-     from policies p join policy_versions v
-       on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.active_version
-     where p.org_id = $1 order by p.policy_id`,
+     ${inForce("sha256")}`,
     [org_id],
   );
 }
@@ -142,9 +148,7 @@ export function readDocumentsInForce(
 ): Promise<(PolicyInForce & { readonly document: PolicyDocument })[]> {
   return query(
     `select p.policy_id, p.active_version as version, p.status as mode, v.sha256, v.document
-     from policies p join policy_versions v
-       on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.active_version
-     where p.org_id = $1 order by p.policy_id`,
+     ${inForce("sha256, document")}`,
     [org_id],
   );
 }
