@@ -4,7 +4,7 @@ import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contra
 import { canonicalJson, settings_change_types } from "@countersign/core";
 import type { Ids, Query } from "../ports.ts";
 import { type BoundedPage, readBounded } from "./bounded-page.ts";
-import { clock_slack_ms } from "./first-id-at.ts";
+import { clock_slack_ms, idTime_ms } from "./first-id-at.ts";
 
 /** One state change, ready to be appended. The sequence number is given at commit, under the organization's lock. */
 export interface AuditRow {
@@ -127,6 +127,13 @@ function seqNear(time: string, side: -1 | 1): string {
     ) select low from halving where low = high)`;
 }
 
+/**
+ * When the key `$3` was made, by its id (`$8`, milliseconds), and when it ended, as SQL; null, and all of the trail lies before
+ * it: there is none such. Its rows stand between the two: to find those of a new key, or of a former one, the whole trail was read.
+ */
+const key_made = "to_timestamp($8::float8 / 1000)";
+const key_ended = "(select least(revoked_at, expires_at) from api_keys where org_id = $1 and key_id = $3)";
+
 /** One page of an organization's trail, newest first, before the row `before_seq` (null: from the newest). */
 export function readTrailPage(
   query: Query,
@@ -135,7 +142,9 @@ export function readTrailPage(
   before_seq: number | null,
   limit: number,
 ): Promise<BoundedPage<StoredAudit<OrgAuditRecord>>> {
-  const rest = filter.actor !== undefined && isOfTheRest(filter.actor) ? ` and ${of_the_rest}` : "";
+  const { actor } = filter;
+  const rest = actor !== undefined && isOfTheRest(actor) ? ` and ${of_the_rest}` : "";
+  const made_ms = actor?.startsWith("key_") ? idTime_ms(actor) : null;
   return readBounded<StoredAudit<OrgAuditRecord>>(
     query,
     {
@@ -144,11 +153,15 @@ export function readTrailPage(
       from: `from audit where org_id = $1 and ($2::text is null or type = $2) and ($3::text is null or actor = $3)
         and ($4::bigint is null or seq < $4)
         and ($5::timestamptz is null or (at >= $5 and seq >= ${seqNear("$5::timestamptz", -1)}))
-        and ($6::timestamptz is null or (at < $6 and seq < ${seqNear("$6::timestamptz", 1)}))${rest}`,
+        and ($6::timestamptz is null or (at < $6 and seq < ${seqNear("$6::timestamptz", 1)}))
+        and ($8::float8 is null or (seq >= ${seqNear(key_made, -1)} and seq < ${seqNear(key_ended, 1)}))${rest}`,
       order: "seq desc",
       limit: "$7::integer",
     },
-    [org_id, filter.type ?? null, filter.actor ?? null, before_seq, filter.from ?? null, filter.to ?? null, limit],
+    [
+      ...[org_id, filter.type ?? null, actor ?? null, before_seq, filter.from ?? null, filter.to ?? null, limit],
+      made_ms,
+    ],
   );
 }
 

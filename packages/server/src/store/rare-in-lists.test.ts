@@ -117,6 +117,49 @@ test("audit rows of a time, wherever in the trail it is", async () => {
   expect((await empty).rows).toEqual([]);
 });
 
+test("audit rows of a key, from when it was made until it ended", async () => {
+  const own = "org_00000000000000000000000004";
+  const begun_ms = Date.UTC(2026, 0, 1);
+  const key = (second: number) => firstIdAt("api_key", begun_ms + second * 1_000).padEnd(30, "0");
+  await db.query(
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period, usage_used)
+     values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`,
+    [own, many],
+  );
+  const [former, recent] = [key(1_000), key(4_900)];
+  // A row each second: the former key was revoked three minutes after it was made.
+  await db.query(
+    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
+     select $1, n, 'aud_' || n, 'submitted', case n when 1001 then $3 when 4990 then $4 else 'key_1' end, $5::timestamptz + n * interval '1 second',
+       '{}', '' from generate_series(1, $2::integer) as n`,
+    [own, many, former, recent, new Date(begun_ms).toISOString()],
+  );
+  await db.query(
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds,
+       revoked_at)
+     select $1, key_id, '', key_id, 'live', 'org', 'agent', now(), '2027-01-01', 1, revoked_at
+     from unnest($2::text[], $3::timestamptz[]) as k(key_id, revoked_at)`,
+    [own, [former, recent], [new Date(begun_ms + 1_180_000).toISOString(), null]],
+  );
+  await db.query("analyze audit");
+  const unknown = key(4_950);
+  for (const [actor, seqs, most] of [
+    [former, [1_001], 1_400],
+    [recent, [4_990], 720],
+    [unknown, [], 670],
+    ["key_ZZZZZZZZZZZZZZZZZZZZZZZZZZ", [], 50],
+  ] as const) {
+    const list = (query: Query) => readTrailPage(query, own, { actor }, null, 51);
+    expect(await rowsRead(list, own), actor).toBeLessThan(most);
+    expect((await db.tenant(own, list)).rows.map(({ seq }) => seq)).toEqual(seqs);
+  }
+});
+
+test("intents that were decided in a membrane that is new", async () => {
+  const membrane_id = firstIdAt("membrane", Date.UTC(2026, 0, 1)).padEnd(30, "0");
+  expect(await rowsRead((query) => listIntents(query, org_id, { membrane_id }, null, 51))).toBeLessThan(10);
+});
+
 test("intents that were decided in shadow, or in test mode", async () => {
   for (const mode of ["shadow", "test"] as const)
     expect(await rowsRead((query) => listIntents(query, org_id, { mode }, null, 51)), mode).toBeLessThan(10);
