@@ -1,7 +1,15 @@
 /** What was decided in a window of time, counted. */
 import type { Overview, PipelineMode } from "@countersign/contract";
 import { faultAt, formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "@countersign/core";
-import { countDecisions, maybeCut, type OverviewWindow, readQueue, topAgents, topPolicies } from "../store/overview.ts";
+import {
+  countDecisions,
+  maybeCut,
+  type OverviewWindow,
+  readAlongIndexes,
+  readQueue,
+  topAgents,
+  topPolicies,
+} from "../store/overview.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 import { storableUs } from "./storable-time.ts";
@@ -28,6 +36,7 @@ export async function readOverview(
   const window = windowOf(request, runtime.clock.now_us());
   const from_us = parseTimestampUs(window.from) as number;
   return runtime.db.tenant(org_id, async (query) => {
+    await readAlongIndexes(query);
     const counted = await countDecisions(query, org_id, window);
     const policies = await topPolicies(query, org_id, window);
     const agents = await topAgents(query, org_id, window);

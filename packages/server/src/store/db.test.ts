@@ -313,6 +313,13 @@ describe("the pool", () => {
     }
   });
 
+  test("no session has a statement compiled before it is run: that took longer than what it was meant to shorten", async () => {
+    const shown = [db.tenant("org_1", (query) => query("show jit")), db.query("show jit")];
+    expect(await Promise.all([...shown, db.queued({ name: "show-jit", text: "show jit" }, [])])).toEqual(
+      Array.from({ length: 3 }, () => [{ jit: "off" }]),
+    );
+  });
+
   test("sessions say who they are and keep UTC", async () => {
     expect(
       await db.query("select current_setting('application_name') as name, current_setting('timezone') as zone"),

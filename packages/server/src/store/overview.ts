@@ -39,6 +39,15 @@ function windowValues(org_id: string, { from, to, membrane_id, mode }: OverviewW
   return [org_id, from, to, idNear(from, -1), idNear(to, 1), membrane_id, mode];
 }
 
+/**
+ * Has what the rest of the transaction reads read along the indexes. Of a window's decisions PostgreSQL guesses a share of the
+ * share that there are (ids and times say the same twice), so it read 660,000 of all organizations for the newest 50,000 of a
+ * month: 2.2 s in place of 0.2.
+ */
+export async function readAlongIndexes(query: Query): Promise<void> {
+  await query("select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) as name");
+}
+
 /** The newest decisions of the window, grouped. Their sum reaches `decisions_max` where there are more. */
 export function countDecisions(query: Query, org_id: string, window: OverviewWindow): Promise<CountedDecisions[]> {
   return query<CountedDecisions>(

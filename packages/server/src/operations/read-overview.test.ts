@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { createClock } from "../edge/clock.ts";
+import type { Query } from "../ports.ts";
+import { firstIdAt } from "../store/first-id-at.ts";
+import { testDatabase } from "../testing/database.ts";
+import { mostRows, type Plan } from "../testing/plan.ts";
+import { createDecisionLatencies } from "./decision-latencies.ts";
+import { readOverview } from "./read-overview.ts";
+
+const { db } = await testDatabase();
+const org_id = "org_00000000000000000000000001";
+
+test("an overview reads the decisions of its window, and not the history before it", async () => {
+  const begun_ms = Date.UTC(2026, 0, 1);
+  const [before, within] = [20_000, 12_000];
+  // One a minute; not in the order of their times, as where many organizations' stand between each other.
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
+       decision, created_at)
+     select $1, id, 'dec', 'mem', 'agent', 'live', case when n % 20 = 0 then 'block' else 'approve' end, 'final', '', '{}', '{}',
+       '{"risk_score":0.5,"reasons":[]}', $3::timestamptz + n * interval '1 minute' from unnest($2::text[]) with ordinality as t(id, n)
+     order by md5(id)`,
+    [
+      org_id,
+      Array.from({ length: before + within }, (_, n) =>
+        firstIdAt("intent", begun_ms + (n + 1) * 60_000).padEnd(30, "0"),
+      ),
+      new Date(begun_ms).toISOString(),
+    ],
+  );
+  await db.query("analyze intents");
+  const plans: Plan[] = [];
+  const explained = (query: Query) =>
+    (async (text, params) => {
+      if (text.includes("from intents")) {
+        const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+          `explain (analyze, timing off, format json) ${text}`,
+          params,
+        );
+        if (row !== undefined) plans.push(row["QUERY PLAN"][0].Plan);
+      }
+      return query(text, params);
+    }) as Query;
+  const watched = {
+    ...db,
+    tenant: ((of, work) => db.tenant(of, (query) => work(explained(query)))) as typeof db.tenant,
+  };
+  const overview = await readOverview(
+    { db: watched, clock: createClock(), latencies: createDecisionLatencies() },
+    { org_id },
+    {
+      from: new Date(begun_ms + (before + 1) * 60_000).toISOString(),
+      to: new Date(begun_ms + (before + within + 1) * 60_000).toISOString(),
+    },
+  );
+  expect(overview.decisions).toBe(within);
+  expect(plans).toHaveLength(3);
+  for (const plan of plans) expect(mostRows(plan)).toBeLessThan(within + 20);
+});
