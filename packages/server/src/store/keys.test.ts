@@ -5,8 +5,18 @@ import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
+import { mostRows, planOf } from "../testing/plan.ts";
 import { organizationOfKey } from "./key-organization.ts";
-import { countOtherAdmins, insertKey, isRotationOf, keyStands, lockKey, markRevoked, type NewKey } from "./keys.ts";
+import {
+  countOtherAdmins,
+  insertKey,
+  isRotationOf,
+  keyStands,
+  lockKey,
+  markRevoked,
+  type NewKey,
+  readRotations,
+} from "./keys.ts";
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
@@ -90,4 +100,19 @@ test("a key that is locked is nobody else's to change until the transaction ends
     const locked = db.system((other) => other("select from api_keys where key_id = $1 for update nowait", [own]));
     await expect(locked).rejects.toThrow(/could not obtain lock/);
   });
+});
+
+test("the keys of a chain of rotations are found among thousands of others", async () => {
+  const org_id = await organization();
+  const first = await key(org_id);
+  const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
+  await db.query(
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds)
+     select $1, 'key_' || n, '', 'key_' || n % 100, 'live', 'org', 'agent', now(), now(), 1 from generate_series(1, 10000) as n`,
+    [org_id],
+  );
+  await db.query("analyze api_keys");
+  expect(mostRows(await planOf(db, org_id, (query) => readRotations(query, org_id, first)))).toBeLessThan(10);
+  expect(await db.tenant(org_id, (query) => readRotations(query, org_id, first))).toEqual([rotated, first]);
+  expect(mostRows(await planOf(db, org_id, (query) => readRotations(query, org_id, "key_7")))).toBeLessThan(110);
 });

@@ -102,7 +102,7 @@ export async function deleteOldIntakes(query: Query, before: string, rows: numbe
   const deleted = await query(
     `delete from onboarding_intakes where intake_id in (
        select intake_id from onboarding_intakes where org_id is null and created_at < $1::timestamptz
-       order by intake_id limit $2::integer for update skip locked)
+       order by created_at limit $2::integer for update skip locked)
      returning true as deleted`,
     [before, rows],
   );
