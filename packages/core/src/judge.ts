@@ -96,14 +96,17 @@ export function judge(input: DecideInput): Judgement {
     };
     modified = again(plan);
     const asked = { content, votes: plan.votes };
-    stoppers = stoppersOf(asked, plan.votes, plan.content, modified.round.votes, lift);
-    const hides = stoppers.flatMap(({ placed, vote }) => (isPlanned(plan.votes, placed) ? none : vote.requests));
-    if (hides.length > 0) {
+    const hides: ChangeRequest[] = [];
+    for (let said: readonly PlacedVote[] = plan.votes; ; said = [...plan.votes, ...stoppers]) {
+      const more = stoppersOf(asked, said, plan.content, modified.round.votes, lift);
+      stoppers = [...stoppers, ...more];
+      // This ends: whatever a policy hides is hidden from then on.
+      const hidden = more.flatMap(({ placed, vote }) => (isPlanned(said, placed) ? none : vote.requests));
+      if (hidden.length === 0) break;
+      hides.push(...hidden);
       plan = planOf(round.votes, content, hides);
       verdict = verdictOf(plan, membrane_votes, lift);
       modified = again(plan);
-      const said = [...plan.votes, ...stoppers];
-      stoppers = [...stoppers, ...stoppersOf(asked, said, plan.content, modified.round.votes, lift)];
     }
     for (const { vote } of stoppers) if (stops(vote, lift)) verdict = stricter(verdict, vote.effect as Verdict);
     const reached = reachedAgain(input, membrane_votes, contributionsOf(modified.round.votes), lift);
