@@ -209,3 +209,13 @@ describe("a shared evaluation", () => {
     expect(program.evaluateIn(evaluation)).toEqual(because(["", "cost"]));
   });
 });
+
+describe("an unknown of no path", () => {
+  const env = environment({ variables: { x: DYN }, result: BOOL });
+  it.each(["(x.a) + (1)", "(x.a + 1) * (x.a)", "(x.a == 1) ? 1 * x.a : (x.b)"])(
+    "is called by its whole expression, brackets included: %s",
+    (source) => {
+      expect(env.compile(source).evaluate({ x: { a: 1 } })).toEqual(because([source, "type"]));
+    },
+  );
+});

@@ -52,6 +52,11 @@ export class Cursor {
     return this.tokens[this.at] as Token;
   }
 
+  /** Where the last token that was taken ends. */
+  protected get end(): number {
+    return (this.tokens[this.at - 1] as Token).end;
+  }
+
   protected next(): Token {
     const token = this.peek();
     if (token.kind !== "end") this.at++;

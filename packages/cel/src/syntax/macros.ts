@@ -34,8 +34,14 @@ export function globalMacro(p: Parser, name: Token, args: readonly Expr[], end: 
 }
 
 /** The macros called on a value, and `cel.bind`; null when the call is a plain one. */
-export function memberMacro(p: Parser, target: Expr, name: Token, args: readonly Expr[], end: number): Expr | null {
-  const place = { start: target.start, end };
+export function memberMacro(
+  p: Parser,
+  target: Expr,
+  name: Token,
+  args: readonly Expr[],
+  place: { readonly start: number; readonly end: number },
+): Expr | null {
+  const { end } = place;
   if (name.text === "bind" && dottedName(target) === "cel") {
     const [variable, value, body] = args;
     if (args.length !== 3 || !variable || !value || !body) return misuse(p, name, end, "cel.bind(name, value, body)");

@@ -57,20 +57,23 @@ export class Parser extends Cursor {
   }
 
   expression(): Expr {
-    this.enter(this.peek().start);
+    const { start } = this.peek();
+    this.enter(start);
     const test = this.binary(0);
     let result = test;
     if (this.take("?")) {
       const yes = this.binary(0);
       if (!this.take(":")) this.unexpected(["`:`", "an operator"], "a conditional is written `test ? yes : no`");
       const no = this.expression();
-      result = this.node({ kind: "conditional", test, yes, no, start: test.start, end: no.end });
+      result = this.node({ kind: "conditional", test, yes, no, start, end: this.end });
     }
     this.depth--;
     return result;
   }
 
   private binary(power: number): Expr {
+    // Of its first and last token, not of its operands: theirs leave out the brackets around them.
+    const { start } = this.peek();
     let left = this.unary();
     for (;;) {
       const op = this.peek();
@@ -80,7 +83,7 @@ export class Parser extends Cursor {
       if (op.text === "&&" || op.text === "||") {
         const args = [left];
         while (this.take(op.text)) args.push(this.binary(own));
-        left = this.node({ kind: "logic", op: op.text, args, start: left.start, end: (args.at(-1) as Expr).end });
+        left = this.node({ kind: "logic", op: op.text, args, start, end: this.end });
         continue;
       }
       this.at++;
@@ -91,8 +94,8 @@ export class Parser extends Cursor {
         opStart: op.start,
         left,
         right,
-        start: left.start,
-        end: right.end,
+        start,
+        end: this.end,
       });
     }
   }
@@ -105,14 +108,15 @@ export class Parser extends Cursor {
       const number = this.peek();
       if (sign.text === "-" && number.kind === "literal" && (number.type === "int" || number.type === "double")) {
         this.at++;
-        const operand = this.member(this.numeric(number, sign));
+        const operand = this.member(this.numeric(number, sign), sign.start);
         this.depth -= signs.length;
         return this.wrap(signs, operand);
       }
       signs.push(sign);
       this.enter(sign.start);
     }
-    const operand = this.member(this.primary());
+    const { start } = this.peek();
+    const operand = this.member(this.primary(), start);
     this.depth -= signs.length;
     return this.wrap(signs, operand);
   }
@@ -121,7 +125,7 @@ export class Parser extends Cursor {
     let expr = operand;
     for (let i = signs.length - 1; i >= 0; i--) {
       const sign = signs[i] as Token;
-      expr = this.node({ kind: "unary", op: sign.text as "!" | "-", operand: expr, start: sign.start, end: expr.end });
+      expr = this.node({ kind: "unary", op: sign.text as "!" | "-", operand: expr, start: sign.start, end: this.end });
     }
     return expr;
   }
@@ -141,7 +145,7 @@ export class Parser extends Cursor {
     }
   }
 
-  private member(operand: Expr): Expr {
+  private member(operand: Expr, start: number): Expr {
     let expr = operand;
     for (;;) {
       if (this.take(".")) {
@@ -158,14 +162,14 @@ export class Parser extends Cursor {
           const args = this.list(open, ")");
           const end = args.close.end;
           expr =
-            memberMacro(this, expr, name, args.items, end) ??
+            memberMacro(this, expr, name, args.items, { start, end }) ??
             this.node({
               kind: "call",
               name: name.text,
               nameStart: name.start,
               target: expr,
               args: args.items,
-              start: expr.start,
+              start,
               end,
             });
           continue;
@@ -178,7 +182,7 @@ export class Parser extends Cursor {
           fieldStart: name.start,
           optional,
           quoted,
-          start: expr.start,
+          start,
           end: name.end,
         });
         continue;
@@ -188,7 +192,7 @@ export class Parser extends Cursor {
         const optional = this.take("?");
         const index = this.expression();
         const end = this.close("]", open, ["an operator"]).end;
-        expr = this.node({ kind: "index", operand: expr, index, optional, start: expr.start, end });
+        expr = this.node({ kind: "index", operand: expr, index, optional, start, end });
         continue;
       }
       if (this.is("{")) {
