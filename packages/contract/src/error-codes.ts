@@ -155,7 +155,7 @@ export const errorCodes = {
   },
   unavailable: {
     status: 503,
-    meaning: "The service is starting, stopping, or cannot reach its database.",
+    meaning: "The service is starting or stopping, or its database cannot be reached or took too long.",
     advice: "Wait as many seconds as Retry-After says, then repeat the request with the same Idempotency-Key.",
   },
 } as const satisfies Record<string, ErrorCodeRow>;

@@ -15,7 +15,7 @@ const many = 5_000;
 beforeAll(async () => {
   await db.query(
     `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
-     select $1, n, 'aud_' || n, case n when 1 then 'user_removed' when 2 then 'delivery_failed' else 'decided' end,
+     select $1, n, 'aud_' || n, case n when 1 then 'user_removed' when 2 then 'delivery_failed' when 3 then 'submitted' when 4 then 'submitted' else 'decided' end,
        case when n in (3, 4) then 'usr_1' when n % 2 = 0 then 'key_1' else 'system' end, now(), '{}', '' from generate_series(1, $2::integer) as n`,
     [org_id, many],
   );
@@ -54,9 +54,9 @@ test("audit rows of one person, or of nobody", async () => {
     const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
     expect(await rowsRead(list), actor).toBeLessThan(10);
     expect((await db.tenant(org_id, list)).rows.map(({ seq }) => seq)).toEqual(seqs);
-    const decided = (query: Query) => readTrailPage(query, org_id, { actor, type: "decided" }, 4, 51);
-    expect(await rowsRead(decided), actor).toBeLessThan(10);
-    expect((await db.tenant(org_id, decided)).rows.map(({ seq }) => seq)).toEqual(seqs.slice(1));
+    const submitted = (query: Query) => readTrailPage(query, org_id, { actor, type: "submitted" }, 4, 51);
+    expect(await rowsRead(submitted), actor).toBeLessThan(10);
+    expect((await db.tenant(org_id, submitted)).rows.map(({ seq }) => seq)).toEqual(seqs.slice(1));
   }
   for (const actor of ["system", "key_1"]) {
     const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
@@ -115,6 +115,23 @@ test("audit rows of a time, wherever in the trail it is", async () => {
   await db.query(heads, [none, 0]);
   const empty = db.tenant(none, (query) => readTrailPage(query, none, { from: early, to: late }, null, 51));
   expect((await empty).rows).toEqual([]);
+});
+
+test("audit rows that there never are: of what the service always does itself, or never", async () => {
+  const nothing: Query = () => Promise.reject(new Error("a statement was sent"));
+  for (const filter of [
+    { actor: "key_1", type: "decided" },
+    { actor: "usr_1", type: "delivered" },
+    { actor: "system", type: "submitted" },
+    { actor: "system", type: "observed" },
+  ] as const)
+    expect(await readTrailPage(nothing, org_id, filter, null, 51), filter.type).toEqual({ rows: [], more: false });
+  for (const filter of [
+    { actor: "system", type: "decided" },
+    { actor: "key_1", type: "submitted" },
+    { type: "decided" },
+  ] as const)
+    await expect(readTrailPage(nothing, org_id, filter, null, 51), filter.type).rejects.toThrow("was sent");
 });
 
 test("audit rows of a key, from when it was made until it ended", async () => {
