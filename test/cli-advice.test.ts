@@ -161,6 +161,24 @@ test("export that is interrupted leaves no half of a dump, and says so", async (
   expect(existsSync(out)).toBe(false);
 });
 
+test("export whose database goes away says so in one line, and leaves no half of a dump", async () => {
+  const { connection } = await testDatabase();
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table intents in access exclusive mode");
+  const out = join(folder, "lost.sql");
+  const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
+  const waits = "select pid from pg_locks where not granted and relation = 'intents'::regclass";
+  await expect.poll(async () => (await other.query(waits)).rows.length).toBeGreaterThan(0);
+  await other.query(`select pg_terminate_backend(pid) from (${waits}) as waiting`);
+  const { code, stderr } = await cli.finished;
+  await other.end();
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+    1,
+    expect.stringMatching(/^countersign: the database went away or took too long .+\(.+\): see whether it runs /),
+  ]);
+  expect(existsSync(out)).toBe(false);
+});
+
 test("audit verify that is interrupted says so, and gives the terminal its cursor back first", async () => {
   const { connection } = await testDatabase();
   const env = { DATABASE_URL: databaseUrl(connection) };

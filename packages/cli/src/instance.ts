@@ -18,13 +18,21 @@ function logLine(fields: object, message: string): string {
   return `countersign: ${[message, ...texts].join(": ")}`;
 }
 
-/** Opens the instance that the environment names, runs `work` on it, and closes it again. */
+/**
+ * Opens the instance that the environment names, runs `work` on it, and closes it again. CommandFailed where its database
+ * goes away meanwhile, or takes longer for a statement than one may.
+ */
 export async function withInstance<T>(work: (instance: Instance) => Promise<T>): Promise<T> {
   // Loaded here, so that commands that need no database start without its drivers.
-  const { openInstance, readConfig } = await import("@countersign/server");
+  const { isConnectionLost, isOutOfTime, openInstance, readConfig } = await import("@countersign/server");
   const instance = await openInstance(readConfig(process.env), instanceLog);
   try {
     return await work(instance);
+  } catch (error) {
+    if (!(isConnectionLost(error) || isOutOfTime(error))) throw error;
+    throw new CommandFailed(
+      `the database went away or took too long in the middle of it (${(error as Error).message}): see whether it runs (countersign doctor), and what was done, before you run this again`,
+    );
   } finally {
     await instance.close();
   }

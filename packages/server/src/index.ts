@@ -26,7 +26,7 @@ export type { KeyRing } from "./operations/sealer.ts";
 export { type KeyLimits, setKeyLimits } from "./operations/set-key-limits.ts";
 export { type Verified, verifyOrganization } from "./operations/verify-organization.ts";
 export type { Log } from "./ports.ts";
-export type { ConnectionOptions } from "./store/connection.ts";
+export { type ConnectionOptions, isConnectionLost, isOutOfTime } from "./store/connection.ts";
 export { type Database, openDb } from "./store/db.ts";
 export { attachEmbedded } from "./store/embedded-postgres/attach.ts";
 export { packagedBinaries, systemBinaries } from "./store/embedded-postgres/binaries.ts";
