@@ -281,7 +281,7 @@ function MembraneDialog({ membrane, onClose }: { readonly membrane: Membrane | n
           />
           <TextField
             label="Block from risk"
-            hint="0 to 1; empty: never"
+            hint="0 to 1; empty: never. From here on nobody is asked"
             name="block_at"
             type="number"
             step="any"
