@@ -28,7 +28,7 @@ beforeAll(async () => {
   );
   await db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
-     select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', 'agent', 'live', 'decided',
+     select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', case n when 2 then 'rare' else 'agent' end, 'live', 'decided',
        json_build_object('n', n, 'reviewers', json_build_array(json_build_object('type', 'user', 'id', case n when 1 then 'usr_1' else 'usr_2' end))),
        now(), now() from generate_series(1, $2::integer) as n`,
     [org_id, many],
@@ -199,6 +199,16 @@ test("a key's own intents, where all that others submitted was before it was mad
   expect(await rowsRead(earlier)).toBeLessThan(10);
   const later = (query: Query) => listIntents(query, org_id, { lineage_id, from: "2026-02-01T00:00:00Z" }, null, 51);
   expect((await db.tenant(org_id, later)).rows).toEqual([]);
+});
+
+test("escalations of an agent that was seldom held, and of test mode", async () => {
+  const agent = { agent_id: "rare", reviewers: null } as const;
+  for (const filter of [agent, { ...agent, status: "decided" }, { mode: "test", reviewers: null }] as const) {
+    const list = (query: Query) => listEscalations(query, org_id, filter, null, 51);
+    expect(await rowsRead(list), JSON.stringify(filter)).toBeLessThan(10);
+  }
+  const own = await db.tenant(org_id, (query) => listEscalations(query, org_id, agent, null, 51));
+  expect(own.rows).toMatchObject([{ n: 2 }]);
 });
 
 test("one person's reviews: the records of others are not taken apart", async () => {
