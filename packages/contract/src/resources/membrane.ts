@@ -67,7 +67,9 @@ const escalation = {
 
 const settingFields = {
   name: filledText(limits.name_chars_max),
-  default_verdict: oneOf(["approve", "escalate", "block"], { description: "the verdict when no policy fires" }),
+  default_verdict: oneOf(["approve", "escalate", "block"], {
+    description: "the verdict when no policy fires; none is less strict",
+  }),
   thresholds: closed(thresholds, { description: thresholdsText }),
   packs: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9-]*$", maxLength: 64 }), { maxItems: 100, uniqueItems: true }),
   action_catalogue: Type.Array(CatalogueEntry, { maxItems: limits.action_catalogue_max }),
