@@ -22,7 +22,7 @@ export type {
   EscalationTerms,
   MembraneSettings,
 } from "./decision.ts";
-export { default_verdict_name, goesThrough, risk_threshold_name } from "./decision.ts";
+export { default_verdict_name, goesThrough } from "./decision.ts";
 export { type AfterAttempt, type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./delivery.ts";
 export {
   type DeliveryFailure,

@@ -14,7 +14,6 @@ import {
   type ReviewDemand,
   type Ruling,
   redacted_text,
-  risk_threshold_name,
   withoutTexts,
 } from "@countersign/core";
 import type { Query } from "../ports.ts";
@@ -276,8 +275,8 @@ function evaluateAgain(
   const { content: again, shown_content } = decide({
     ...input,
     intent: { ...submitted, payload: { ...submitted.payload, content } },
-    // People decide in the membrane's stead; what it would block has no modifications.
-    overrides: [default_verdict_name, risk_threshold_name],
+    // People decide in its stead on what no policy speaks about; what it would block has no modifications.
+    overrides: [default_verdict_name],
     human_reviewed: true,
   });
   const blocking = again.reasons.filter((reason) => reason.effect === "block");

@@ -52,7 +52,7 @@ describe("what policies modify, they modify", () => {
 
   test.each([
     ["brings a conflict about", { op: "add", path: "/amount", value: "500" }, { amount: "500" }],
-    ["is riskier than the membrane lets through", { op: "replace", path: "/risk", value: 0.95 }, { risk: 0.95 }],
+    ["is riskier than the membrane lets through", { op: "replace", path: "/risk", value: 0.89 }, { risk: 0.89 }],
   ])("also where a reviewer's change %s", async (_title, change, changed) => {
     const { escalation_id, intent_id } = await held({ risk: 0.6 });
     const ruled = await decide(escalation_id, ruling(change, { op: "add", path: "/card", value: "4111" }));
@@ -62,4 +62,15 @@ describe("what policies modify, they modify", () => {
       modified_content: { ...changed, card: "[redacted]" },
     });
   });
+
+  test.each([0.9, 0.95])(
+    "nobody changes an action into one so risky that the membrane blocks it: %s of 0.9",
+    async (risk) => {
+      const { escalation_id } = await held({ risk: 0.6 });
+      const refused = await decide(escalation_id, ruling({ op: "replace", path: "/risk", value: risk }));
+      expect([refused.status, refused.json.error.code]).toEqual([422, "modified_action_blocked"]);
+      expect(refused.json.error.details).toMatchObject([{ path: "/modifications", policy: "membrane.risk_threshold" }]);
+      expect((await decide(escalation_id, { outcome: "approve" })).status).toBe(200);
+    },
+  );
 });
