@@ -11,24 +11,19 @@ const chars_max = 100;
 /** More than these between two characters part what is written. */
 const between_max = 3;
 
-/** What may stand between groups, or hide between any two characters. Not the comma: it parts amounts and lists. */
+/** What may stand between groups, or hide between any two characters. */
 const separator = /[\s./()_+\p{Dash}\p{Default_Ignorable_Code_Point}]/u;
 const word = /[0-9A-Za-z]/;
-const decimal = /^[+-]?\d+\.\d+$/;
 
 /**
  * The characters and digits of a text that somebody or something is known by, in lower case; null: it is none. Words without
  * a digit are none, nor is a decimal fraction: another amount has the same digits.
  */
 export function identifierOf(text: string): string | null {
-  if (text.length > chars_max || decimal.test(text)) return null;
-  let found = "";
-  for (const char of text) {
-    if (word.test(char)) found += char.toLowerCase();
-    else if (!separator.test(char)) return null;
-  }
+  if (text.length > chars_max) return null;
+  const { text: found } = compacted(text);
   const digits = found.replace(/\D/g, "").length;
-  return found.length >= chars_min && digits >= digits_min ? found : null;
+  return !found.includes("\n") && found.length >= chars_min && digits >= digits_min ? found : null;
 }
 
 /** A text as identifiers are looked for in it. */
@@ -54,7 +49,7 @@ export function compacted(text: string): Compacted {
       if (between > between_max) add("\n", index);
       between = 0;
       add(char.toLowerCase(), index);
-    } else if (separator.test(char) && !isDecimalPoint(text, index)) between += 1;
+    } else if ((separator.test(char) && !isDecimalPoint(text, index)) || isOfThousands(text, index)) between += 1;
     else {
       between = 0;
       add("\n", index);
@@ -80,4 +75,9 @@ function isDecimalPoint(text: string, index: number): boolean {
   if (text[index] !== ".") return false;
   const before = /(?:^|[^\d.])\d+$/.test(text.slice(Math.max(0, index - 40), index));
   return before && /^\d+(?![\d.])/.test(text.slice(index + 1, index + 41));
+}
+
+/** A comma before just three digits: 1,000,000 is 1000000. Any other one parts what is listed. */
+function isOfThousands(text: string, index: number): boolean {
+  return text[index] === "," && /^\d,\d{3}(?!\d)/.test(text.slice(index - 1, index + 5));
 }
