@@ -31,7 +31,7 @@ export { type Database, openDb } from "./store/db.ts";
 export { attachEmbedded } from "./store/embedded-postgres/attach.ts";
 export { packagedBinaries, systemBinaries } from "./store/embedded-postgres/binaries.ts";
 export { exportDump, restoreDump } from "./store/export.ts";
-export { type DatabaseState, inspectDatabase, inspectRedis } from "./store/inspect.ts";
+export { type DatabaseState, inspectDatabase, inspectRedis, node_sessions_max } from "./store/inspect.ts";
 export { organizationOfKey } from "./store/key-organization.ts";
 export { type ListedOrganization, listOrganizations } from "./store/organizations.ts";
 export { readDocumentsInForce } from "./store/policies.ts";

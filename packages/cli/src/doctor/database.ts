@@ -8,6 +8,7 @@ import {
   type DatabaseState,
   inspectDatabase,
   inspectRedis,
+  node_sessions_max,
   packagedBinaries,
   startDatabase,
   systemBinaries,
@@ -33,6 +34,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
         ...writing(state),
         ...durability(state),
         ...vacuum(state),
+        ...sessions(state),
         schema(state),
         ...role(state),
         ...clock(state),
@@ -108,6 +110,12 @@ function vacuum({ unvacuumed }: DatabaseState): Finding[] {
     const text = `${name} is off: tables and indexes grow without end, and everything becomes slow`;
     return problem("vacuum", text, "switch it on");
   });
+}
+
+function sessions({ sessions_max }: DatabaseState): Finding[] {
+  if (sessions_max >= node_sessions_max) return [];
+  const text = `only ${sessions_max} sessions are let in, and a node opens up to ${node_sessions_max}: requests wait, and get 503`;
+  return [problem("sessions", text, "raise max_connections, or CONNECTION LIMIT of the role or database")];
 }
 
 function schema({ applied, pending }: DatabaseState): Finding {

@@ -4,6 +4,9 @@ import { microseconds } from "./microseconds.ts";
 import { readMigrations } from "./migrate.ts";
 import { settingsOff } from "./settings-off.ts";
 
+/** How many sessions a node may have open: 20 of its pools, six of its thread of deliveries, two that commit. */
+export const node_sessions_max = 28;
+
 /** A database as it is now. */
 export interface DatabaseState {
   readonly server_version: string;
@@ -16,6 +19,8 @@ export interface DatabaseState {
   readonly read_only: boolean;
   /** True: the connecting role passes row-level security; sessions step down from it. */
   readonly bypasses_rls: boolean;
+  /** How many sessions server, database and role let this role have at once, other programs' included. */
+  readonly sessions_max: number;
   /** Names of applied migrations in order; empty for a fresh database. */
   readonly applied: readonly string[];
   /** Migrations of this program that the next start will apply. */
@@ -23,6 +28,13 @@ export interface DatabaseState {
   /** The database's clock, in microseconds since the Unix epoch. */
   readonly now_us: number;
 }
+
+/** As SQL. What is kept free for others is nobody else's; a limit of -1 is none. */
+const sessionsMax = `least(
+    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+      - coalesce(current_setting('reserved_connections', true)::integer, 0),
+    (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
+    (select nullif(rolconnlimit, -1) from pg_roles where rolname = session_user))`;
 
 /** Looks at a database through one session. Rejects when it cannot be reached. */
 export async function inspectDatabase(connection: ConnectionOptions): Promise<DatabaseState> {
@@ -34,6 +46,7 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
          ${settingsOff},
          current_setting('transaction_read_only') = 'on' as read_only,
          (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
+         ${sessionsMax} as sessions_max,
          to_regclass('schema_migrations') is not null as migrated,
          ${microseconds("clock_timestamp()")} as now_us`,
     );
