@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { equalInConstantTime, hashApiKey, newApiKey, parseApiKey } from "./api-key.ts";
+import { equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./api-key.ts";
 
 const vectors: { keys: { key: string; body: string }[] } = JSON.parse(
   readFileSync(new URL("../../../test/data/api-key-checksum.json", import.meta.url), "utf8"),
@@ -56,6 +56,7 @@ test("newApiKey refuses a secret that is short or holds an underscore, which wou
 
 test("hashApiKey is SHA-256 of the whole text", () => {
   expect(hashApiKey("abc").toString("hex")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  expect(hashApiKeyText("abc")).toBe(hashApiKey("abc").toString("base64"));
 });
 
 test("equalInConstantTime is equality, and does not throw on unequal lengths", () => {

@@ -48,6 +48,11 @@ export function hashApiKey(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }
 
+/** The same as base64, which Node makes in a third of the time of a buffer: by it a node knows a key again, at every request. */
+export function hashApiKeyText(text: string): string {
+  return hash("sha256", text, "base64");
+}
+
 /** True when both are the same bytes; takes the same time whatever differs. Lengths are no secret. */
 export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right);

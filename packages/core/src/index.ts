@@ -1,4 +1,4 @@
-export { type ApiKeyText, equalInConstantTime, hashApiKey, newApiKey, parseApiKey } from "./api-key.ts";
+export { type ApiKeyText, equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./api-key.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
 export { type RecordedIntent, replayIntent } from "./backtest/replay.ts";
 export {

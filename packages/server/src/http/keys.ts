@@ -7,7 +7,7 @@
  * Source: api.md §3, architecture.md §4.
  */
 import { openModeOrgId } from "@countersign/contract";
-import { equalInConstantTime, Fault, hashApiKey, keyState, parseApiKey } from "@countersign/core";
+import { equalInConstantTime, Fault, hashApiKeyText, keyState, parseApiKey } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { type Caller, type Callers, openModeActor } from "../operations/caller.ts";
 import type { Clock } from "../ports.ts";
@@ -40,7 +40,7 @@ export class Keys implements Callers {
 
   /** A caller from memory: possibly revoked meanwhile, never expired. Undefined: read it. */
   recall(key: string, now_us: number): Known | undefined {
-    const known = this.#known.get(hashOf(key));
+    const known = this.#known.get(hashApiKeyText(key));
     if (known === undefined || now_us >= known.expires_us) return undefined;
     this.#uses.note(known.caller.org_id, known.caller.key_id as string, now_us);
     return known;
@@ -49,7 +49,7 @@ export class Keys implements Callers {
   /** The caller of a key as of now. Faults: invalid_api_key, expired_api_key. */
   async identify(key: string): Promise<Known> {
     if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
-    return this.#read(hashOf(key));
+    return this.#read(hashApiKeyText(key));
   }
 
   /** The caller without a key: open mode's admin, while open mode is on. Faults: missing_api_key. */
@@ -88,10 +88,6 @@ export class Keys implements Callers {
     this.#uses.note(key.org_id, key.key_id, now_us);
     return known;
   }
-}
-
-function hashOf(key: string): string {
-  return hashApiKey(key).toString("base64");
 }
 
 function callerOf(key: PresentedKey): Caller {
