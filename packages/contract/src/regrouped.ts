@@ -70,6 +70,17 @@ export function wholeSpan({ at }: Compacted, { start, end }: TextSpan): TextSpan
   return { start: at[start] as number, end: (at[end - 1] as number) + 1 };
 }
 
+/** The text with one mark for each of these parts of it, in whatever order they come, and one for those that overlap. */
+export function struckOut(text: string, spans: readonly TextSpan[], mark: string): string {
+  let left = "";
+  let at = 0;
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    if (start >= at) left += text.slice(at, start) + mark;
+    at = Math.max(at, end);
+  }
+  return left + text.slice(at);
+}
+
 /** A single point between digits: 2500.00 is another number than 250000. In 415.555.0100 no point is one. */
 function isDecimalPoint(text: string, index: number): boolean {
   if (text[index] !== ".") return false;

@@ -6,6 +6,7 @@ import {
   type IntentAnswer,
   type IntentRecord,
   identifierOf,
+  struckOut,
   type TextSpan,
   textsOf,
   wholeSpan,
@@ -32,7 +33,7 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
   if (withheld.length === 0) return intent;
   const content = without(payload?.content, withheld) as Record<string, unknown>;
   const hidden = hiddenTexts(payload?.content, content);
-  const clean = (text: string) => struckOut(text, hidden);
+  const clean = (text: string) => cleaned(text, hidden);
   const target = Object.entries(action.target ?? {}).map(([name, text]) => [name, clean(text)]);
   return {
     ...intent,
@@ -69,7 +70,7 @@ function namesIn(value: unknown): string[] {
  */
 function struckFrom(value: unknown, told: Told): unknown {
   if (told.hidden.length === 0) return value;
-  const struck = (text: string) => (told.shown.has(text) ? text : struckOut(text, told.hidden));
+  const struck = (text: string) => (told.shown.has(text) ? text : cleaned(text, told.hidden));
   if (typeof value === "string" || typeof value === "number") {
     const left = struck(String(value));
     return left === String(value) ? value : left;
@@ -88,21 +89,14 @@ function struckFrom(value: unknown, told: Told): unknown {
   );
 }
 
-/** The text with one mark for each of the hidden texts in it, also of numbers in other groups, and one for those that overlap. */
-function struckOut(text: string, hidden: readonly string[]): string {
+/** The text without the hidden texts in it, and without numbers of them in other groups. */
+function cleaned(text: string, hidden: readonly string[]): string {
   const compact = compacted(text);
   const spans = hidden.flatMap((each) => [
     ...spansOf(each, text),
     ...spansOf(identifierOf(each), compact.text).map((span) => wholeSpan(compact, span)),
   ]);
-  spans.sort((a, b) => a.start - b.start);
-  let shown = "";
-  let at = 0;
-  for (const { start, end } of spans) {
-    if (start >= at) shown += `${text.slice(at, start)}[redacted]`;
-    at = Math.max(at, end);
-  }
-  return shown + text.slice(at);
+  return struckOut(text, spans, "[redacted]");
 }
 
 function spansOf(part: string | null, text: string): TextSpan[] {

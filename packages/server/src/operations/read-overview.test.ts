@@ -3,7 +3,7 @@ import { createClock } from "../edge/clock.ts";
 import type { Query } from "../ports.ts";
 import { firstIdAt } from "../store/first-id-at.ts";
 import { testDatabase } from "../testing/database.ts";
-import { mostRows, type Plan } from "../testing/plan.ts";
+import { explained, mostRows, type Plan } from "../testing/plan.ts";
 import { createDecisionLatencies } from "./decision-latencies.ts";
 import { readOverview } from "./read-overview.ts";
 
@@ -30,23 +30,16 @@ test("an overview reads the decisions of its window, and not the history before 
   );
   await db.query("analyze intents");
   const plans: Plan[] = [];
-  const explained = (query: Query) =>
-    (async (text, params) => {
-      if (text.includes("from intents")) {
-        const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-          `explain (analyze, timing off, format json) ${text}`,
-          params,
-        );
-        if (row !== undefined) plans.push(row["QUERY PLAN"][0].Plan);
-      }
-      return query(text, params);
-    }) as Query;
-  const watched = {
+  const watched = (query: Query): Query => {
+    const explaining = explained(query, plans);
+    return (text, params) => (text.includes("from intents") ? explaining : query)(text, params);
+  };
+  const watching = {
     ...db,
-    tenant: ((of, work) => db.tenant(of, (query) => work(explained(query)))) as typeof db.tenant,
+    tenant: ((of, work) => db.tenant(of, (query) => work(watched(query)))) as typeof db.tenant,
   };
   const overview = await readOverview(
-    { db: watched, clock: createClock(), latencies: createDecisionLatencies() },
+    { db: watching, clock: createClock(), latencies: createDecisionLatencies() },
     { org_id },
     {
       from: new Date(begun_ms + (before + 1) * 60_000).toISOString(),

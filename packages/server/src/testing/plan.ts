@@ -17,15 +17,18 @@ export async function planOf(
   read: (query: Query) => Promise<unknown>,
 ): Promise<Plan> {
   const plans: Plan[] = [];
-  await db.tenant(org_id, (query) =>
-    read(async (text, params) => {
-      const explain = `explain (analyze, timing off, format json) ${text}`;
-      const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(explain, params);
-      if (row !== undefined) plans.push(row["QUERY PLAN"][0].Plan);
-      return query(text, params);
-    }),
-  );
+  await db.tenant(org_id, (query) => read(explained(query, plans)));
   return only(plans);
+}
+
+/** The same query, but that each statement's plan is added to `plans` first. */
+export function explained(query: Query, plans: Plan[]): Query {
+  return async (text, params) => {
+    const explain = `explain (analyze, timing off, format json) ${text}`;
+    const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(explain, params);
+    if (row !== undefined) plans.push(row["QUERY PLAN"][0].Plan);
+    return query(text, params);
+  };
 }
 
 /** The plan of the one statement that `run` sends as one of the queue, where it is carried out. */
