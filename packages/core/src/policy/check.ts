@@ -7,6 +7,7 @@ import { expressionsOf, finish, type PlacedExpression, variableSteps } from "./e
 import { collectFindings, type Findings } from "./findings.ts";
 import { helpOfCode } from "./help.ts";
 import { parseTemplate } from "./message.ts";
+import { neverEqual } from "./never-equal.ts";
 import { parsePolicy } from "./parse.ts";
 import type { PolicyDiagnostic, SourceDocument } from "./source.ts";
 import { starred_help, starred_message, starredPaths } from "./starred-paths.ts";
@@ -57,10 +58,10 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     if (found.some(({ severity }) => severity === "error")) return type;
     for (const { start, message, help } of unreadableLiterals(expression.source))
       errors.add(() => source.at(expression.path, { code: "literal", message, help }, expression.offset + start));
-    for (const { start, message, help } of unknownMembers(expression.source)) {
-      const finding = { code: "undeclared_field", message, help };
-      warnings.add(() => source.at(expression.path, finding, expression.offset + start));
-    }
+    const odd = { undeclared_field: unknownMembers(expression.source), not_allowed: neverEqual(expression.source) };
+    for (const [code, places] of Object.entries(odd))
+      for (const { start, message, help } of places)
+        warnings.add(() => source.at(expression.path, { code, message, help }, expression.offset + start));
     if (expression.bounds && !number_kinds.has(type.kind)) {
       const finding = { code: "wrong_result", message: "A bound must be a number.", help: helpOfCode.wrong_result };
       errors.add(() => source.at(expression.path, finding, expression.offset));
