@@ -66,7 +66,7 @@ test("a client that writes and does not read is read no further than what it is 
     before = now;
     expect(now).toBeGreaterThan(0);
     expect(now).toBe(was);
-  }, 5_000);
+  }, 60_000);
   expect(output.writableLength).toBeLessThan(18 * 1_048_576);
   let told = 0;
   output.on("data", (chunk: Buffer) => {
