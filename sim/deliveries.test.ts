@@ -20,9 +20,9 @@ async function firstUnsound(
 
 describe("deliveries on two nodes that die between any two steps", () => {
   it(
-    "are never lost, never sent a fourth time, and end as the audit trail says, in 100 seeded worlds",
+    "are never lost, never sent a fourth time, and end as the audit trail says, in 50 seeded worlds",
     async () => {
-      expect(await firstUnsound(100, { db })).toBeNull();
+      expect(await firstUnsound(50, { db })).toBeNull();
     },
     minutes_ms(8),
   );

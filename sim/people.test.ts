@@ -28,9 +28,9 @@ async function firstUnsound(
 
 describe("people, clocks and retries on two nodes", () => {
   it(
-    "keep every promise of reviews and overrides in 200 seeded worlds",
+    "keep every promise of reviews and overrides in 60 seeded worlds",
     async () => {
-      expect(await firstUnsound(200, sound)).toBeNull();
+      expect(await firstUnsound(60, sound)).toBeNull();
     },
     minutes_ms(8),
   );
