@@ -161,6 +161,24 @@ test("keys revoke is in force with the next request", async () => {
   expect((await submit(api_key)).status).toBe(401);
 });
 
+test("keys revoke names the key that a revoked one was rotated into, as long as that is good", async () => {
+  const first = await json("keys", "create", "--role", "operator");
+  const rotate = async ({ api_key, key_id }: { api_key: string; key_id: string }) => {
+    const headers = { "x-api-key": api_key };
+    const answer = await fetch(`${url}/v1/api-keys/${key_id}/rotate`, { method: "POST", headers });
+    return (await answer.json()) as { api_key: string; key_id: string };
+  };
+  const last = await rotate(await rotate(first));
+  const told = await cli("keys", "revoke", first.key_id);
+  expect(told).toMatchObject({ code: 0, stdout: `${first.key_id} of org_local is revoked\n` });
+  expect(told.stderr).toBe(
+    `It was rotated into ${last.key_id}, which goes on: countersign keys revoke ${last.key_id} ends that, too\n`,
+  );
+  expect((await cli("keys", "revoke", last.key_id)).stderr).toBe("");
+  expect((await get("/v1/usage", last.api_key)).status).toBe(401);
+  expect((await cli("keys", "revoke", first.key_id)).stderr).toBe("");
+});
+
 test("keys revoke and limit refuse a key that does not exist", async () => {
   for (const command of [
     ["revoke", "key_none"],

@@ -209,6 +209,19 @@ async function revoke(instance: Instance, key_id: string): Promise<void> {
   const caller = { org_id, key_id: null, session_id: null, actor: commandLineActor };
   await revokeKey(instance, caller, key_id);
   console.log(`${key_id} of ${org_id} is revoked`);
+  const successor = inUseAfter(key_id, await keysOf(instance, org_id));
+  if (successor !== null)
+    console.error(
+      `It was rotated into ${successor}, which goes on: countersign keys revoke ${successor} ends that, too`,
+    );
+}
+
+/** The key that stands at the end of a key's rotations, where it is still good: whoever had stolen a key may have rotated it. */
+function inUseAfter(key_id: string, keys: readonly OwnedKey[]): string | null {
+  const next = new Map(keys.map((key) => [key.rotated_from, key]));
+  let last: OwnedKey | undefined;
+  for (let key = next.get(key_id); key !== undefined; key = next.get(key.key_id)) last = key;
+  return last === undefined || stateOf(last) !== "valid" ? null : last.key_id;
 }
 
 async function limit(instance: Instance, key_id: string, text: string): Promise<void> {
