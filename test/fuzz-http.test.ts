@@ -126,6 +126,11 @@ describe("bytes on a socket", () => {
     ],
     ["two keys", () => head("GET", "/v1/intents", { "x-api-key": "other" }), false, [400]],
     ["two hosts", () => head("GET", "/v1/intents", { host: "other" }), false, [400]],
+    ["a host with a user", () => "GET /healthz HTTP/1.1\r\nHost: user@127.0.0.1\r\n\r\n", false, [400]],
+    ["a host with a space", () => "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", false, [400]],
+    ["a host with a path", () => "GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n", false, [400]],
+    ["a host with a port in words", () => "GET /healthz HTTP/1.1\r\nHost: a:https\r\n\r\n", false, [400]],
+    ["an address as host", () => "GET /healthz HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", false, [200]],
     ["no host", () => "GET /healthz HTTP/1.1\r\n\r\n", false, [400]],
     ["an absolute target", () => head("GET", "http://127.0.0.1/healthz"), false, [400]],
     [

@@ -22,6 +22,9 @@ const headersMax = 100;
 /** Node's own limit, to be set on the server: one more than ours, so that too many can be seen. */
 export const nodeHeadersMax = headersMax + 1;
 
+/** What a Host header can say: a name or an address, with or without a port. Source: RFC 9112 §3.2, RFC 3986 §3.2. */
+const hostForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
+
 /** Connections on which nothing is read as a request any more. */
 const doubtful = new WeakSet<Socket>();
 
@@ -44,7 +47,7 @@ export function headFault(request: IncomingMessage, response: ServerResponse): F
 }
 
 /**
- * Looks only. Node 20 itself lets two Host headers, absolute targets, `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any
+ * Looks only. Node 20 itself lets two Host headers, one that names no host, absolute targets, `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any
  * number of headers pass (measured).
  */
 function faultOfHead(request: IncomingMessage): Fault | null {
@@ -53,6 +56,7 @@ function faultOfHead(request: IncomingMessage): Fault | null {
   if (url === undefined || url.charCodeAt(0) !== 47) return malformed("Send the path as the request target.");
   if (rawHeaders.length > headersMax * 2) return malformed(`Send at most ${headersMax} headers.`);
   if (headers.host === undefined && httpVersion === "1.1") return malformed("Send a Host header.");
+  if (headers.host !== undefined && !hostForm.test(headers.host)) return malformed("Send a name as Host.");
   const encoding = headers["transfer-encoding"];
   if (encoding !== undefined && (encoding.toLowerCase() !== "chunked" || httpVersion !== "1.1")) {
     return malformed("Send no Transfer-Encoding but chunked.");
