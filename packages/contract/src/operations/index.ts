@@ -16,7 +16,7 @@ import { policyOperations } from "./policies.ts";
 import { singleSignOnOperations } from "./single-sign-on.ts";
 import { webhookOperations } from "./webhooks.ts";
 
-export { type Answer, type Operation, refusalsOf } from "./operation.ts";
+export { type Answer, type Operation, refusalsOf, refusesBody } from "./operation.ts";
 
 /** All operations, delivered or not, in the order of openapi.json. The key is the operation_id. */
 export const operations = {

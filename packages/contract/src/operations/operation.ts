@@ -72,7 +72,7 @@ export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
   if (operation.auth !== "none" && (operation.auth !== "any" || operation.method !== "GET")) codes.add("forbidden");
   if (operation.rate !== null) codes.add("rate_limit_exceeded").add("invalid_request").add("unavailable");
   if (operation.params !== undefined && operation.method !== "PUT") codes.add("not_found");
-  if (operation.body !== undefined) {
+  if (operation.body !== undefined || refusesBody(operation)) {
     for (const code of ["invalid_json", "invalid_request", "payload_too_large", "unsupported_media_type"] as const) {
       codes.add(code);
     }
@@ -80,4 +80,13 @@ export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
   }
   if (operation.idempotent) codes.add("idempotency_conflict");
   return codes;
+}
+
+/**
+ * Whether a body is read although the operation takes none: a field in it would have no effect ("webhook_id" of what is to be
+ * sent again), so it is refused like an unknown field elsewhere. Not where no key is asked for: one-click unsubscribing sends a
+ * form, and pages that are left send what they like.
+ */
+export function refusesBody({ method, auth, body }: Operation): boolean {
+  return method === "POST" && auth !== "none" && body === undefined;
 }

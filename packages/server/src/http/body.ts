@@ -22,10 +22,10 @@ export async function readBody(
   operation: Operation,
   holder: () => string,
 ): Promise<Buffer> {
-  const bytes_max = operation.body_bytes_max as number;
+  const bytes_max = operation.body_bytes_max ?? limits.sign_in_body_bytes_max;
   const { headers } = request;
   const length = headers["content-length"];
-  const empty = length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
+  const empty = hasNoBody(request);
   const type = headers["content-type"];
   if (type === undefined ? !empty : !jsonType.test(type)) throw new Fault("unsupported_media_type");
   const encoding = headers["content-encoding"];
@@ -36,7 +36,13 @@ export async function readBody(
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
   const sent = await readBytes(request, bytes_max, roomForBody(response, holder));
-  return sent.length === 0 && operation.body_optional === true ? Buffer.from("{}") : sent;
+  return sent.length === 0 && (operation.body_optional ?? operation.body === undefined) ? Buffer.from("{}") : sent;
+}
+
+/** Whether the head of a request says that no body follows. */
+export function hasNoBody({ headers }: IncomingMessage): boolean {
+  const length = headers["content-length"];
+  return length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
 }
 
 /** The body of `operation` as a JSON value whose parts can be examined for what must not be kept. Faults: those of `parseInParts`. */

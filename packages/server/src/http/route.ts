@@ -18,6 +18,9 @@ export interface Route {
 }
 
 const anything: Check = () => null;
+const emptyObject = compileCheck({ type: "object", additionalProperties: false });
+/** A body where none is taken: clients write nothing as `{}` or `null`. */
+const nothing: Check = (value, bytes) => (value === null ? null : emptyObject(value, bytes));
 
 /** Prepares a row. */
 export function routeOf(id: DeliveredOperationId, operation: Operation, handler: Handler): Route {
@@ -29,7 +32,7 @@ export function routeOf(id: DeliveredOperationId, operation: Operation, handler:
     recall: id === "submitIntent",
     readQuery: operation.rate === null ? () => ({ query: {} }) : queryReader(operation.query),
     checkParams: operation.params === undefined ? anything : compileCheck(operation.params),
-    checkBody: operation.body === undefined ? anything : compileCheck(operation.body),
+    checkBody: operation.body === undefined ? nothing : compileCheck(operation.body),
     handler,
   };
 }

@@ -1,10 +1,10 @@
 /** One request from its head to its answer and its one log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Operation } from "@countersign/contract";
+import { type Operation, refusesBody } from "@countersign/contract";
 import type { Fault } from "@countersign/core";
 import type { Clock, Log, Spans } from "../ports.ts";
 import type { BatchTurns } from "./batch-turns.ts";
-import { ClientGone, parseBody, readBody } from "./body.ts";
+import { ClientGone, hasNoBody, parseBody, readBody } from "./body.ts";
 import { refuseProblems } from "./body-problems.ts";
 import type { Console } from "./console.ts";
 import { faultOf, refusalOf } from "./faults.ts";
@@ -175,7 +175,8 @@ async function answerOf(
     local: operation.auth === "none" && isLocal(request),
     client_ip: () => ipOf(deps.gate, request),
   };
-  if (operation.body === undefined) return route.handler(handed as OperationRequest);
+  const takes_body = operation.body !== undefined || (refusesBody(operation) && !hasNoBody(request));
+  if (!takes_body) return route.handler(handed as OperationRequest);
   const holder = () => holderOf(deps.gate, request, caller);
   const bytes = await readBody(request, response, operation, holder);
   if (operation.examines !== "items") return answerBody(deps, route, handed, visit, known, bytes);
@@ -206,7 +207,7 @@ async function answerBody(
     const submitted = route.id === "submitIntent" ? { value, bytes: bytes.length, now_us: clock.now_us() } : null;
     refuseProblems(unstorable, of_shape ?? [], submitted);
   }
-  handed.body = value;
+  if (operation.body !== undefined) handed.body = value;
   handed.body_problems = problems;
   handed.examine = examine;
   return route.handler(handed as OperationRequest);
