@@ -1,11 +1,15 @@
 import { isRecord, phrase } from "./text.ts";
 
+/** Words that say that the matter was decided against, or no longer holds. */
+const FAILED_WORDS =
+  "rejected|refused|denied|declined|disapproved|failed|fail|unsuccessful|revoked|withdrawn|rescinded|cancelled|canceled|" +
+  "invalid|void|voided|lapsed|terminated|suspended|superseded|obsolete";
+const FAILED = new Set(FAILED_WORDS.split("|"));
 /** Whole phrases that say there is no evidence, or none yet. */
 const NOTHING = new Set(
   (
     "|no|none|na|n a|nil|null|undefined|unknown|missing|absent|false|todo|to do|tbd|tba|tbc|planned|in progress|" +
-    "incomplete|rejected|refused|denied|failed|fail|revoked|withdrawn|cancelled|canceled|invalid|inactive|pending|draft|expired|" +
-    "not|0|x|test|placeholder"
+    `incomplete|inactive|pending|draft|expired|not|0|x|test|placeholder|${FAILED_WORDS}`
   ).split("|"),
 );
 /** Beginnings that say the same: "not started", "pending approval", "draft v2", "expired 2025", "under review by legal". */
@@ -25,12 +29,17 @@ const failed = (value: unknown): boolean =>
   value === false || (typeof value === "string" && value.trim() !== "" && !textDocumented(value));
 
 /** Flags that say the same of a record when they are true. */
-const FAILED_FLAGS = new Set(
-  (
-    "failed|expired|revoked|withdrawn|rejected|refused|denied|cancelled|canceled|invalid|incomplete|missing|absent|" +
-    "pending|draft|placeholder|superseded"
-  ).split("|"),
-);
+const FAILED_FLAGS = new Set(`expired|incomplete|missing|absent|pending|draft|placeholder|${FAILED_WORDS}`.split("|"));
+/** Keys under which a record says what came of the matter: there more may stand beside the word ("rejected by legal"). */
+const OUTCOME_KEY = /(?:status|state|outcome|result|decision|conclusion|verdict)$/i;
+/** Words by which such a text means the opposite: "no controls failed". */
+const DENYING = new Set(["no", "none", "nothing", "nobody", "never", "without", "0"]);
+
+const failedOutcome = (text: string): boolean => {
+  const words = phrase(text).split(" ");
+  if (FAILED.has(words[0] as string)) return true;
+  return FAILED.has(words.at(-1) as string) && !words.some((word) => DENYING.has(word));
+};
 
 /** Whether something in a record, however deep, says that the matter failed. */
 const holdsFailure = (record: unknown): boolean => {
@@ -42,6 +51,7 @@ const holdsFailure = (record: unknown): boolean => {
     if (!isRecord(value)) continue;
     for (const [name, entry] of Object.entries(value)) {
       if (entry === true && FAILED_FLAGS.has(phrase(name))) return true;
+      if (typeof entry === "string" && OUTCOME_KEY.test(name) && failedOutcome(entry)) return true;
       queue.push(entry);
     }
   }
