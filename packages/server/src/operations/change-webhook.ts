@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { WebhookChange } from "@countersign/contract";
 import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
@@ -37,6 +38,8 @@ export async function changeWebhook(
       const before = await lockWebhook(query, org_id, webhook_id);
       if (before === undefined) throw new Fault("not_found");
       after = { ...before, ...wanted };
+      // What changes nothing makes no decision stale, and is nothing to look up later.
+      if (isDeepStrictEqual(after, before)) return null;
       await updateWebhook(query, after);
       const webhooks_delta = Number(after.active) - Number(before.active);
       const audit = [

@@ -216,3 +216,25 @@ test("decisions of every mode are sent with their mode, and both ways of approvi
   });
   expect(told.sort()).toEqual([...answered].sort());
 });
+
+test("a change of a webhook that changes nothing leaves no audit row and makes no decision stale", async () => {
+  const { url } = await webhookNode(database);
+  const org = await webhookOrganization(database, url);
+  const event_types = ["decision.blocked", "escalation.decided"];
+  const given = { url: "https://hooks.example.com/x", description: "ours", event_types };
+  const { id } = (await org.api("POST", "", given)).json.webhook;
+  const epoch = async () =>
+    (await database.db.query("select policy_epoch from org_heads where org_id = $1", [org.org_id]))[0];
+  const changes = async () =>
+    (await call(url, "GET", "/v1/audit?type=webhook_changed", { key: org.api_key })).json.audit.map(
+      ({ data }: { data: object }) => data,
+    );
+  const before = await epoch();
+  for (const body of [{}, { active: true }, given, { ...given, event_types: [...event_types, "decision.blocked"] }]) {
+    const answer = await org.api("PATCH", `/${id}`, body);
+    expect([answer.status, answer.json.webhook]).toMatchObject([200, { ...given, active: true, secret: "***" }]);
+  }
+  expect([await changes(), await epoch()]).toEqual([[], before]);
+  await org.api("PATCH", `/${id}`, { active: false });
+  expect(await changes()).toEqual([{ webhook_id: id, active: false }]);
+});
