@@ -1,4 +1,4 @@
-/** The one notice per month that an organization's hard limit is reached. Source: contract §2.7, api.md §7. */
+/** The one notice per month that an organization's hard limit is reached; another one where the limit was raised and reached again. Source: contract §2.7, api.md §7. */
 import { formatTimestampUs } from "@countersign/core";
 import { withHead } from "../store/heads.ts";
 import { readUsage } from "../store/usage.ts";
@@ -6,7 +6,7 @@ import { eventRow } from "./event-row.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
- * Writes the event `quota.exceeded` unless it was written in this period already; under the head's lock, so that of any
+ * Writes the event `quota.exceeded` unless it was written in this period already and no larger limit since; under the head's lock, so that of any
  * number of refused submissions on any number of nodes exactly one does. `batch_size` is the number of intents in the
  * submission that met the limit.
  */

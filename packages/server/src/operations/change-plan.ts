@@ -15,7 +15,7 @@ export interface Plan {
 
 /**
  * Puts an organization on a plan. The new limit governs every decision committed after this one, on every node; what was
- * used this month stays used. Faults: not_found. Source: api.md §7; used by `countersign orgs plan`.
+ * used this month stays used. A limit that leaves room is no limit met: when it is reached, that is told anew. Faults: not_found. Source: api.md §7; used by `countersign orgs plan`.
  */
 export async function changePlan(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,
@@ -27,6 +27,10 @@ export async function changePlan(
   await runtime.db.tenant(org_id, async (query) => {
     if (!(await setPlan(query, org_id, plan.plan_id, plan.included_actions))) throw new Fault("not_found");
     const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "plan_changed", data: { ...plan } })];
-    await withHead(query, org_id, { hard_limit: plan.hard_limit, audit });
+    await withHead(query, org_id, ({ usage_used }) => {
+      const { hard_limit } = plan;
+      const isMet = hard_limit !== null && usage_used >= hard_limit;
+      return { hard_limit, audit, ...(isMet ? {} : { usage_met_by: null }) };
+    });
   });
 }

@@ -57,8 +57,8 @@ export interface HeadChanges {
   readonly webhooks_delta?: number;
   /** A new hard limit; null: none. Absent: unchanged. */
   readonly hard_limit?: number | null;
-  /** Notes that `quota.exceeded` was sent in the current period, and for a submission of how many intents. */
-  readonly usage_met_by?: number;
+  /** Notes that `quota.exceeded` was sent in the current period, and for a submission of how many intents; null: takes that back. */
+  readonly usage_met_by?: number | null;
 }
 
 const now_us = microseconds("clock_timestamp()");
@@ -189,6 +189,6 @@ function applied(head: Head, { audit, webhooks_delta = 0, hard_limit, usage_met_
             audit.map((row) => row.hash),
           ),
     hard_limit: hard_limit === undefined ? head.hard_limit : hard_limit,
-    usage_met_by: usage_met_by ?? head.usage_met_by,
+    usage_met_by: usage_met_by === undefined ? head.usage_met_by : usage_met_by,
   };
 }

@@ -1,5 +1,8 @@
 /** The hard limit over HTTP, on two nodes. Source: contract §2.7 and §3, api.md §7. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { createClock } from "../../edge/clock.ts";
+import { createIds } from "../../edge/ids.ts";
+import { changePlan } from "../../operations/change-plan.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
 import { blockedBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
@@ -8,6 +11,7 @@ import { listen, told } from "../../testing/told.ts";
 
 const database = await testDatabase();
 const { db } = database;
+const clock = createClock();
 let urls: string[];
 beforeAll(async () => {
   urls = [(await serviceNode(database)).url, (await serviceNode(database)).url];
@@ -135,6 +139,33 @@ describe("at the limit", () => {
       expect(await toldOf(org)).toEqual([]);
     },
   );
+
+  test("a larger plan that is used up in the same month is told of, too, once; until then the usage says that no limit is met", async () => {
+    const org = await limited(1);
+    const plan = (hard_limit: number | null) =>
+      changePlan(
+        { db, clock, ids: createIds(clock) },
+        { org_id: org.org.org_id, actor: "system" },
+        { plan_id: "team", included_actions: 1, hard_limit },
+      );
+    const met = async () => (await usage(org)).batch_size;
+    const statuses = async (n: number) => {
+      const given: number[] = [];
+      for (let each = 0; each < n; each += 1) given.push((await submit(org, each % 2)).status);
+      return given;
+    };
+    expect([await statuses(2), await met()]).toEqual([[201, 402], 1]);
+    await plan(1);
+    expect([await met(), await statuses(1)]).toEqual([1, [402]]);
+    await plan(2);
+    expect([await met(), await statuses(3), await met()]).toEqual([null, [201, 402, 402], 1]);
+    await plan(null);
+    expect([await met(), await statuses(1)]).toEqual([null, [201]]);
+    await plan(3);
+    expect([await met(), await statuses(2), await met()]).toEqual([null, [402, 402], 1]);
+    const limits = (await toldOf(org)).map(({ data }) => (data as { hard_limit: number }).hard_limit);
+    expect(limits).toEqual([1, 2, 3]);
+  });
 
   test("a new month begins at nothing, keeps the old one, and tells again when it is used up", async () => {
     const org = await limited(1);
