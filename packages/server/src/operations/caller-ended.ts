@@ -10,7 +10,7 @@ export type KnownCaller = Pick<Caller, "org_id" | "session_id" | "key_id" | "act
 
 /**
  * Refuses a caller whose session ended or whose key was revoked since the gate, of what outlasts the request: keys, roles,
- * providers, webhooks, rules. A body that dribbles in, and a name or a provider of the caller's that is slow to answer, would
+ * providers, webhooks, rules, facts. A body that dribbles in, and a name or a provider of the caller's that is slow to answer, would
  * else let it set up another way in after its end. Under the head's lock, which whoever ends a session or a key takes, too,
  * so nothing of the kind is made after that. Faults: missing_api_key, invalid_api_key.
  */

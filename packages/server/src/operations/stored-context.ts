@@ -1,7 +1,8 @@
 /** Facts pushed ahead of time, for the organization, an agent or a target. Source: api.md §5. */
 import type { ContextDocument, StoredContext } from "@countersign/contract";
 import { contextErrors, Fault, formatTimestampUs, normalizeContext } from "@countersign/core";
-import { auditRow } from "../store/audit.ts";
+import type { Query } from "../ports.ts";
+import { type AuditRow, auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
 import {
   type ContextSubject,
@@ -10,11 +11,12 @@ import {
   writeStoredContext,
 } from "../store/stored-context.ts";
 import type { Caller } from "./caller.ts";
+import { refuseEnded } from "./caller-ended.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
  * Stores a document in place of the subject's earlier one; every decision committed afterwards sees it.
- * Faults: invalid_context with every problem.
+ * Faults: invalid_context with every problem, those of refuseEnded.
  */
 export async function putContext(
   runtime: Runtime,
@@ -29,18 +31,15 @@ export async function putContext(
   await runtime.contextPauses.over(caller.org_id);
   const received_at = formatTimestampUs(now_us);
   await runtime.db.tenant(caller.org_id, async (query) => {
-    await withHead(query, caller.org_id, {
-      raise: ["context"],
-      audit: [
-        auditRow(runtime.ids, {
-          intent_id: null,
-          at: received_at,
-          actor: caller.actor,
-          type: "context_stored",
-          data: { subject },
-        }),
-      ],
-    });
+    await changeFacts(query, caller, [
+      auditRow(runtime.ids, {
+        intent_id: null,
+        at: received_at,
+        actor: caller.actor,
+        type: "context_stored",
+        data: { subject },
+      }),
+    ]);
     await writeStoredContext(query, caller.org_id, subject, stored, received_at, caller.key_id ?? caller.user_id);
   });
   return shown(subject, stored, received_at);
@@ -53,18 +52,26 @@ export async function getContext(runtime: Runtime, caller: Caller, subject: Cont
   return shown(subject, row.document, row.received_at);
 }
 
-/** Removes the subject's document. Faults: not_found. */
+/** Removes the subject's document. Faults: not_found, those of refuseEnded. */
 export async function deleteContext(runtime: Runtime, caller: Caller, subject: ContextSubject): Promise<void> {
   await runtime.contextPauses.over(caller.org_id);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.tenant(caller.org_id, async (query) => {
-    await withHead(query, caller.org_id, {
-      raise: ["context"],
-      audit: [
-        auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type: "context_deleted", data: { subject } }),
-      ],
-    });
+    await changeFacts(query, caller, [
+      auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type: "context_deleted", data: { subject } }),
+    ]);
     if (!(await deleteStoredContext(query, caller.org_id, subject))) throw new Fault("not_found");
+  });
+}
+
+/**
+ * Outdates the decisions under way. Facts last, and a push may wait: whoever was let in before its end changes none after that.
+ * The caller is read again only where keys or sessions changed since the gate, as clients push often.
+ */
+async function changeFacts(query: Query, caller: Caller, audit: readonly AuditRow[]): Promise<void> {
+  await withHead(query, caller.org_id, async ({ auth_epoch }) => {
+    if (auth_epoch !== caller.auth_epoch) await refuseEnded(query, caller);
+    return { raise: ["context"], audit };
   });
 }
 

@@ -13,6 +13,7 @@ import { registerWebhook } from "../../operations/register-webhook.ts";
 import { revokeKey } from "../../operations/revoke-key.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { putSingleSignOn } from "../../operations/single-sign-on.ts";
+import { deleteContext, putContext } from "../../operations/stored-context.ts";
 import type { Clock } from "../../ports.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, testOrganization } from "../../testing/http-node.ts";
@@ -66,6 +67,14 @@ const operations: Record<string, (runtime: Runtime, caller: Caller, of: Theirs) 
   changeWebhook: (runtime, caller, { webhook_id }) =>
     changeWebhook({ ...runtime, ...outside }, caller, webhook_id, { url }),
   registerContextSource: (runtime, caller) => registerContextSource({ ...runtime, ...outside }, caller, { url }),
+  putContext: (runtime, caller) =>
+    putContext(
+      runtime,
+      caller,
+      { scope: "org" },
+      { contract_version: "1", facts: { security: { siem_ref: "theirs" } } },
+    ),
+  deleteContext: (runtime, caller) => deleteContext(runtime, caller, { scope: "org" }),
   createMembrane: (runtime, caller) => createMembrane(runtime, caller, { name: "theirs" }, undefined),
   changeMembrane: (runtime, caller, { membrane_id }) => changeMembrane(runtime, caller, membrane_id, { packs: [] }),
   goLive: (runtime, caller, { membrane_id }) => goLive(runtime, caller, membrane_id),
