@@ -10,7 +10,6 @@ import {
   writeContextSource,
 } from "../store/context-source.ts";
 import { withHead } from "../store/heads.ts";
-import type { Caller } from "./caller.ts";
 import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import { readAgain } from "./read-again.ts";
 import type { Runtime } from "./runtime.ts";
@@ -18,7 +17,6 @@ import { acceptedUrl } from "./webhook-events.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
 
 type Needed = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">;
-type Who = Pick<Caller, "org_id" | "actor">;
 
 /**
  * Registers a source in place of the earlier one; every decision committed afterwards, on every node, rests on its facts.
@@ -48,20 +46,22 @@ export async function registerContextSource(
 }
 
 /** The source, its secret masked. Faults: not_found. */
-export async function getContextSource({ db }: Pick<Runtime, "db">, { org_id }: Who): Promise<ContextSource> {
+export async function getContextSource({ db }: Pick<Runtime, "db">, { org_id }: KnownCaller): Promise<ContextSource> {
   const source = await db.tenant(org_id, (query) => readContextSource(query, org_id));
   if (source === null) throw new Fault("not_found");
   return shown(source);
 }
 
-/** Removes the source; no decision committed afterwards rests on its facts. Faults: not_found. */
+/** Removes the source; no decision committed afterwards rests on its facts. Faults: not_found, those of refuseEnded. */
 export async function removeContextSource(
   { db, clock, ids }: Pick<Runtime, "db" | "clock" | "ids">,
-  { org_id, actor }: Who,
+  caller: KnownCaller,
 ): Promise<void> {
+  const { org_id, actor } = caller;
   const at = formatTimestampUs(clock.now_us());
   await db.tenant(org_id, async (query) => {
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       const url = await deleteContextSource(query, org_id);
       if (url === undefined) throw new Fault("not_found");
       const entry = { intent_id: null, at, actor, type: "context_source_deleted" } as const;

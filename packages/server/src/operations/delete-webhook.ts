@@ -3,13 +3,13 @@ import { auditRow } from "../store/audit.ts";
 import { cancelDeliveries } from "../store/deliveries.ts";
 import { withHead } from "../store/heads.ts";
 import { lockWebhook, deleteWebhook as removeWebhook } from "../store/webhooks.ts";
-import type { Caller } from "./caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Deletes a webhook; its pending deliveries end cancelled. Faults: not_found. Source: contract §4, api.md §8. */
+/** Deletes a webhook; its pending deliveries end cancelled. Faults: not_found, those of refuseEnded. Source: contract §4, api.md §8. */
 export async function deleteWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,
-  caller: Pick<Caller, "org_id" | "actor">,
+  caller: KnownCaller,
   webhook_id: string,
 ): Promise<void> {
   const { org_id, actor } = caller;
@@ -17,6 +17,7 @@ export async function deleteWebhook(
   await runtime.db.tenant(org_id, async (query) => {
     await cancelDeliveries(query, org_id, webhook_id);
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       const webhook = await lockWebhook(query, org_id, webhook_id);
       if (webhook === undefined) throw new Fault("not_found");
       await removeWebhook(query, org_id, webhook_id);

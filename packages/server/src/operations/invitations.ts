@@ -100,11 +100,12 @@ export async function listInvitations(
   return { invitations: rows.map(shown), next_cursor };
 }
 
-/** Withdraws an invitation; its link is void. Faults: not_found. */
+/** Withdraws an invitation; its link is void. Faults: not_found, those of refuseEnded. */
 export async function revokeInvitation(runtime: Runtime, caller: Caller, invitation_id: string): Promise<void> {
   const { org_id } = caller;
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       const audit = await withdrawn(runtime, query, caller, { invitation_id });
       if (audit.length === 0) throw new Fault("not_found");
       return { audit };

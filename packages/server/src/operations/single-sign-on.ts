@@ -86,14 +86,13 @@ export async function getSingleSignOn(runtime: Needed, { org_id }: Pick<Caller, 
   return shown(runtime, row);
 }
 
-/** Removes the provider: no login that begins or finishes later succeeds with it. Faults: not_found. */
-export async function removeSingleSignOn(
-  runtime: Needed,
-  { org_id, actor }: Pick<Caller, "org_id" | "actor">,
-): Promise<void> {
+/** Removes the provider: no login that begins or finishes later succeeds with it. Faults: not_found, those of refuseEnded. */
+export async function removeSingleSignOn(runtime: Needed, caller: KnownCaller): Promise<void> {
+  const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
       if (!(await deleteSingleSignOn(query, org_id))) throw new Fault("not_found");
       return { audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "sso_removed", data: {} })] };
     });

@@ -4,15 +4,17 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../operations/caller.ts";
 import { activatePolicy, replacePolicy } from "../../operations/change-policy.ts";
 import { changeWebhook } from "../../operations/change-webhook.ts";
-import { registerContextSource } from "../../operations/context-source.ts";
+import { registerContextSource, removeContextSource } from "../../operations/context-source.ts";
 import { createKey } from "../../operations/create-key.ts";
 import { createPolicy } from "../../operations/create-policy.ts";
+import { deleteWebhook } from "../../operations/delete-webhook.ts";
+import { revokeInvitation } from "../../operations/invitations.ts";
 import { changeMembrane, createMembrane, goLive } from "../../operations/membranes.ts";
 import { changeRole, removePerson } from "../../operations/people.ts";
 import { registerWebhook } from "../../operations/register-webhook.ts";
 import { revokeKey } from "../../operations/revoke-key.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { putSingleSignOn } from "../../operations/single-sign-on.ts";
+import { putSingleSignOn, removeSingleSignOn } from "../../operations/single-sign-on.ts";
 import { deleteContext, putContext } from "../../operations/stored-context.ts";
 import type { Clock } from "../../ports.ts";
 import { testDatabase } from "../../testing/database.ts";
@@ -49,6 +51,7 @@ interface Theirs {
   readonly webhook_id: string;
   readonly key_id: string;
   readonly user_id: string;
+  readonly invitation_id: string;
 }
 const operations: Record<string, (runtime: Runtime, caller: Caller, of: Theirs) => Promise<unknown>> = {
   createKey: (runtime, caller) => createKey(runtime, caller, { role: "admin" }),
@@ -66,6 +69,10 @@ const operations: Record<string, (runtime: Runtime, caller: Caller, of: Theirs) 
   registerWebhook: (runtime, caller) => registerWebhook({ ...runtime, ...outside }, caller, { url }),
   changeWebhook: (runtime, caller, { webhook_id }) =>
     changeWebhook({ ...runtime, ...outside }, caller, webhook_id, { url }),
+  deleteWebhook: (runtime, caller, { webhook_id }) => deleteWebhook(runtime, caller, webhook_id),
+  removeSingleSignOn: (runtime, caller) => removeSingleSignOn(runtime, caller),
+  revokeInvitation: (runtime, caller, { invitation_id }) => revokeInvitation(runtime, caller, invitation_id),
+  removeContextSource: (runtime, caller) => removeContextSource(runtime, caller),
   registerContextSource: (runtime, caller) => registerContextSource({ ...runtime, ...outside }, caller, { url }),
   putContext: (runtime, caller) =>
     putContext(
@@ -101,6 +108,12 @@ async function underWay() {
     webhook_id: (await made("/v1/escalations/webhooks", { url: "https://1.1.1.1/" })).webhook.id,
     key_id: (await made("/v1/api-keys", { role: "admin" })).key_id,
     user_id: victim.user_id,
+    invitation_id: (
+      await made("/v1/auth/invitations", {
+        email: `asked-${admin.session.session_id.toLowerCase()}@example.com`,
+        role: "reviewer",
+      })
+    ).invitation.invitation_id,
   };
   const { session } = (await nodes.send("GET", "/v1/auth/session", { cookie: former.cookie })).json;
   const usual = { org_id, role: "admin", scope: "org", agent_id: null, environment: "live", auth_epoch: 0 } as const;
