@@ -47,8 +47,8 @@ export function headFault(request: IncomingMessage, response: ServerResponse): F
 }
 
 /**
- * Looks only. Node 20 itself lets two Host headers, one that names no host, absolute targets, `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any
- * number of headers pass (measured).
+ * Looks only. Node 20 itself lets two Host headers, one that names no host, absolute targets, `Transfer-Encoding: gzip, chunked`,
+ * HTTP/0.9 and any number of headers pass (measured).
  */
 function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;

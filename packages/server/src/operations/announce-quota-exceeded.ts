@@ -1,4 +1,7 @@
-/** The one notice per month that an organization's hard limit is reached; another one where the limit was raised and reached again. Source: contract §2.7, api.md §7. */
+/**
+ * The one notice per month that an organization's hard limit is reached; another one where the limit was raised and reached
+ * again. Source: contract §2.7, api.md §7.
+ */
 import { formatTimestampUs } from "@countersign/core";
 import { withHead } from "../store/heads.ts";
 import { readUsage } from "../store/usage.ts";
@@ -6,9 +9,9 @@ import { eventRow } from "./event-row.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
- * Writes the event `quota.exceeded` unless it was written in this period already and no larger limit since; under the head's lock, so that of any
- * number of refused submissions on any number of nodes exactly one does. `batch_size` is the number of intents in the
- * submission that met the limit.
+ * Writes the event `quota.exceeded` unless it was written in this period already and no larger limit was set since; under the
+ * head's lock, so that of any number of refused submissions on any number of nodes exactly one does. `batch_size` is the
+ * number of intents in the submission that met the limit.
  */
 export async function announceQuotaExceeded(runtime: Runtime, org_id: string, batch_size: number): Promise<void> {
   const at_us = runtime.clock.now_us();

@@ -15,7 +15,8 @@ export interface Plan {
 
 /**
  * Puts an organization on a plan. The new limit governs every decision committed after this one, on every node; what was
- * used this month stays used. A limit that leaves room is no limit met: when it is reached, that is told anew. Faults: not_found. Source: api.md §7; used by `countersign orgs plan`.
+ * used this month stays used. A limit that leaves room is no limit met: when it is reached, that is told anew. Faults:
+ * not_found. Source: api.md §7; used by `countersign orgs plan`.
  */
 export async function changePlan(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,
