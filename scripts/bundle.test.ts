@@ -1,6 +1,16 @@
 /** The build of the program, on a repository of five small entries. */
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -71,4 +81,19 @@ test("a source that cannot be built fails the build and is named", () => {
   const { status, stderr } = bundle();
   expect(status).toBe(1);
   expect(stderr).toContain("packages/server/src/index.ts:1:13");
+});
+
+test("what stands before the bundled modules takes no name that one of them could want", () => {
+  const { write, bundle, runs } = repository();
+  const script = readFileSync(join(root, "scripts/bundle.mjs"), "utf8");
+  const banner = /const banner = `([^`]*)`/.exec(script)?.[1] ?? "";
+  const names = Array.from(banner.matchAll(/ as (\S+) \}/g), ([, name]) => name as string);
+  expect(names).toHaveLength(3);
+  expect(names.filter((name) => !name.startsWith("banner$"))).toEqual([]);
+  const own = names.map((name) => name.replace("banner$", ""));
+  const later = `${own.map((name) => `const ${name}: string = "${name}";`).join("\n")}
+    export const text: string = [${own.join(", ")}].join(" ");`;
+  write("packages/cli/src/later.ts", later);
+  expect(bundle()).toMatchObject({ status: 0, stderr: "" });
+  expect(runs()).toBe(own.join(" "));
 });
