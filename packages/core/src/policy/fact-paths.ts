@@ -1,5 +1,6 @@
 import { type Expr, parse } from "@countersign/cel";
 import { type FactCategoryName, factCategoryNames } from "@countersign/contract";
+import { namesOf } from "./nodes-of.ts";
 
 /** One fact that an expression may read. */
 export interface FactPath {
@@ -64,18 +65,6 @@ function mention(expr: Expr, facts: Set<string>, variables: Set<string>): unknow
   if (expr.kind !== "call" || reads === undefined) return Object.values(expr);
   for (const path of reads) facts.add(path);
   return expr.args.filter((arg) => !(arg.kind === "ident" && arg.name === "facts"));
-}
-
-/** The names along `a.b["c"].d`, or null when the chain does not begin with a name. */
-function namesOf(expr: Expr): string[] | null {
-  if (expr.kind === "ident") return [expr.name];
-  if (expr.kind === "select") {
-    const before = namesOf(expr.operand);
-    return before === null ? null : [...before, expr.field];
-  }
-  if (expr.kind !== "index" || expr.index.kind !== "literal") return null;
-  const before = namesOf(expr.operand);
-  return before === null ? null : [...before, String(expr.index.value)];
 }
 
 /** Splits `category.field`; null when there is no such category. */

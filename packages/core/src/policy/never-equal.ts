@@ -1,5 +1,6 @@
 import { type Expr, parse } from "@countersign/cel";
 import { type FactCategory, factCategories, PipelineMode, Target, usStateCodes } from "@countersign/contract";
+import { namesGiven, namesOf, partsOf } from "./nodes-of.ts";
 import { suggestName } from "./suggest-name.ts";
 
 /** A text in an expression that what it is compared with never is, whatever the action. */
@@ -44,35 +45,27 @@ export function neverEqual(source: string): NeverEqual[] {
 function* within(node: Expr, scope: Scope): Generator<NeverEqual> {
   if (node.kind === "binary") yield* compared(node, scope);
   if (node.kind === "call") yield* searched(node, scope);
-  if (node.kind === "fold") {
-    const range = domainOf(node.range, scope);
-    const entry: Domain | null = range?.of === "entries" ? { ...range, of: "itself" } : null;
-    const names = node.names.map((name, index) => [name, index === node.names.length - 1 ? entry : null] as const);
-    yield* within(node.range, scope);
-    const inner = new Map([...scope, ...names]);
-    for (const part of [node.filter, node.body]) if (part !== null) yield* within(part, inner);
-    return;
-  }
-  if (node.kind === "bind") {
-    yield* within(node.value, scope);
-    yield* within(node.body, new Map([...scope, [node.name, domainOf(node.value, scope)]]));
-    return;
-  }
-  if (node.kind === "optional_map") {
-    yield* within(node.target, scope);
-    yield* within(node.body, new Map([...scope, [node.name, null]]));
-    return;
-  }
-  for (const part of partsOf(node)) yield* within(part, scope);
+  const names = namesGiven(node);
+  const named = namedBy(node);
+  const domain = named === null ? null : givenDomain(node, domainOf(named, scope));
+  // The last name is what stands for the value; one before it counts entries.
+  const inner =
+    named === null
+      ? scope
+      : new Map([...scope, ...names.map((name) => [name, name === names.at(-1) ? domain : null] as const)]);
+  for (const part of partsOf(node)) yield* within(part, part === named ? scope : inner);
 }
 
-/** The nodes right below one. */
-function* partsOf(node: unknown): Generator<Expr> {
-  for (const value of Array.isArray(node) ? node : Object.values(node as object)) {
-    if (typeof value !== "object" || value === null || value instanceof Uint8Array) continue;
-    if ("kind" in value) yield value as Expr;
-    else yield* partsOf(value);
-  }
+/** What a node has names for: `range.exists(name, …)`, `cel.bind(name, value, …)`; null: it gives none. */
+function namedBy(node: Expr): Expr | null {
+  if (node.kind === "fold") return node.range;
+  if (node.kind === "bind") return node.value;
+  return node.kind === "optional_map" ? node.target : null;
+}
+
+function givenDomain(node: Expr, domain: Domain | null): Domain | null {
+  if (node.kind === "bind") return domain;
+  return node.kind === "fold" && domain?.of === "entries" ? { ...domain, of: "itself" } : null;
 }
 
 /** `==`, `!=` and `in`, either way round. */
@@ -114,20 +107,9 @@ function helpFor(text: string, texts: Texts): string {
 
 function domainOf(node: Expr, scope: Scope): Domain | null {
   if (node.kind === "ident" && scope.has(node.name)) return scope.get(node.name) ?? null;
-  const path = pathOf(node, scope);
-  return path === null ? null : (known.get(path) ?? null);
-}
-
-/** `a.b["c"]` as `a.b.c`; null: something else, or something of a name that the expression gave. */
-function pathOf(node: Expr, scope: Scope): string | null {
-  if (node.kind === "ident") return scope.has(node.name) ? null : node.name;
-  const below = (operand: Expr, name: string): string | null => {
-    const before = pathOf(operand, scope);
-    return before === null ? null : `${before}.${name}`;
-  };
-  if (node.kind === "select") return below(node.operand, node.field);
-  const isNamed = node.kind === "index" && node.index.kind === "literal" && typeof node.index.value === "string";
-  return isNamed ? below(node.operand, String((node.index as Expr & { kind: "literal" }).value)) : null;
+  const names = namesOf(node);
+  const [first] = names ?? [];
+  return names === null || first === undefined || scope.has(first) ? null : (known.get(names.join(".")) ?? null);
 }
 
 /** What the contract says of what expressions read, by path. `intent.action.type` is as it was submitted: any. */

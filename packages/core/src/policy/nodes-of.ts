@@ -2,13 +2,36 @@ import { type Expr, parse } from "@countersign/cel";
 
 /** Every node of an expression, in no promised order. The source must parse. */
 export function* nodesOf(source: string): Generator<Expr> {
-  const queue: unknown[] = [parse(source).root];
-  while (queue.length > 0) {
-    const node = queue.pop();
-    if (Array.isArray(node)) queue.push(...node);
-    else if (typeof node === "object" && node !== null && !(node instanceof Uint8Array)) {
-      if ("kind" in node) yield node as Expr;
-      queue.push(...Object.values(node));
-    }
+  const queue = [parse(source).root];
+  for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+    yield node;
+    queue.push(...partsOf(node));
   }
+}
+
+/** The nodes right below one. */
+export function* partsOf(node: object): Generator<Expr> {
+  for (const value of Object.values(node)) {
+    if (typeof value !== "object" || value === null || value instanceof Uint8Array) continue;
+    if ("kind" in value) yield value as Expr;
+    else yield* partsOf(value);
+  }
+}
+
+/** Names that a node gives to something of its own, for what stands in it. */
+export function namesGiven(node: Expr): readonly string[] {
+  if (node.kind === "fold") return node.names;
+  return node.kind === "bind" || node.kind === "optional_map" ? [node.name] : [];
+}
+
+/** The names along `a.b["c"].d`, or null when the chain does not begin with a name. */
+export function namesOf(expr: Expr): string[] | null {
+  if (expr.kind === "ident") return [expr.name];
+  if (expr.kind === "select") {
+    const before = namesOf(expr.operand);
+    return before === null ? null : [...before, expr.field];
+  }
+  if (expr.kind !== "index" || expr.index.kind !== "literal") return null;
+  const before = namesOf(expr.operand);
+  return before === null ? null : [...before, String(expr.index.value)];
 }

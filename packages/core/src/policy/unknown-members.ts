@@ -1,6 +1,6 @@
 import type { Expr } from "@countersign/cel";
 import { Intent } from "@countersign/contract";
-import { nodesOf } from "./nodes-of.ts";
+import { namesGiven, nodesOf } from "./nodes-of.ts";
 import { suggestName } from "./suggest-name.ts";
 
 /** A member of the intent that no submission can have. */
@@ -33,12 +33,6 @@ export function unknownMembers(source: string): UnknownMember[] {
     found.push({ start: read.start, message: `No intent has ${read.name} here.`, help });
   }
   return found.sort((a, b) => a.start - b.start);
-}
-
-/** Names that the expression gives to something of its own. */
-function namesGiven(node: Expr): readonly string[] {
-  if (node.kind === "fold") return node.names;
-  return node.kind === "bind" || node.kind === "optional_map" ? [node.name] : [];
 }
 
 /** `of.name` or `of["name"]`; null: something else. */
