@@ -4,8 +4,8 @@ export const limits = {
   // Bodies. Source: api.md §2
   body_bytes_max: 1_048_576,
   batch_body_bytes_max: 8_388_608,
-  /** Of what somebody without a key or a session sends to sign up or in. */
-  sign_in_body_bytes_max: 16_384,
+  /** Of what somebody without a key or a session sends to sign up or in, and of what nobody has to send. */
+  small_body_bytes_max: 16_384,
   json_depth_max: 32,
   /** Of a body of more than 16 KiB: its commas and opening brackets, about as many as it has values. */
   json_values_max: 250_000,

@@ -61,7 +61,7 @@ export const passkeyOperations = {
   },
   finishPasskeyLogin: {
     ...post,
-    body_bytes_max: limits.sign_in_body_bytes_max,
+    body_bytes_max: limits.small_body_bytes_max,
     path: "/v1/auth/passkeys/login",
     summary: "Begin a session with a passkey",
     description: "A passkey that verified its user counts as both factors.",

@@ -33,7 +33,7 @@ const mailed = {
 } as const;
 const tag = "People";
 const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body_bytes_max } as const;
-const postOutside = { ...post, body_bytes_max: limits.sign_in_body_bytes_max } as const;
+const postOutside = { ...post, body_bytes_max: limits.small_body_bytes_max } as const;
 const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
 const userParam = closed({ user_id: givenId("the person") });

@@ -17,7 +17,7 @@ const login = {
   tag: "People",
   auth: "none",
   rate: "authentication",
-  body_bytes_max: limits.sign_in_body_bytes_max,
+  body_bytes_max: limits.small_body_bytes_max,
 } as const;
 const shown = { 200: { description: "The configuration.", schema: wrapped("single_sign_on", SingleSignOn) } } as const;
 

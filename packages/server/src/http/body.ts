@@ -22,7 +22,7 @@ export async function readBody(
   operation: Operation,
   holder: () => string,
 ): Promise<Buffer> {
-  const bytes_max = operation.body_bytes_max ?? limits.sign_in_body_bytes_max;
+  const bytes_max = operation.body_bytes_max ?? limits.small_body_bytes_max;
   const { headers } = request;
   const length = headers["content-length"];
   const empty = hasNoBody(request);
