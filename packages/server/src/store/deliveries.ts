@@ -33,13 +33,17 @@ export async function insertDelivery(query: Query, delivery: NewDelivery): Promi
   );
 }
 
-/** Ends what is still pending for a webhook that is deleted or switched off. */
+/** Ends what is still pending for a webhook that is deleted or switched off; locks it in the order of the ids, as settling does. */
 export async function cancelDeliveries(query: Query, org_id: string, webhook_id: string): Promise<void> {
-  await query(
-    `update deliveries set status = 'cancelled', settled_at = clock_timestamp()
-     where org_id = $1 and webhook_id = $2 and status = 'pending'`,
-    [org_id, webhook_id],
-  );
+  const pending = "org_id = $1 and webhook_id = $2 and status = 'pending'";
+  await query(`select count(*) from (select from deliveries where ${pending} order by delivery_id for update) locked`, [
+    org_id,
+    webhook_id,
+  ]);
+  await query(`update deliveries set status = 'cancelled', settled_at = clock_timestamp() where ${pending}`, [
+    org_id,
+    webhook_id,
+  ]);
 }
 
 /**

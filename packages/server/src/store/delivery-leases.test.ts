@@ -2,9 +2,11 @@
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
+import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { hearingOrganization, roomy } from "../testing/deliveries.ts";
 import { auditRow, verifyAudit } from "./audit.ts";
+import { cancelDeliveries } from "./deliveries.ts";
 import { type ClaimedDelivery, claimDue, large_bytes, type Room, readGone, settle } from "./delivery-queue.ts";
 
 const { db } = await testDatabase();
@@ -217,4 +219,69 @@ test("settling writes the audit rows in the order of the attempts, of this organ
   expect(await trail(own.org_id)).toEqual(told);
   expect(await trail(other.org_id)).toEqual(before);
   await emptied();
+});
+
+/** The settlement of a first attempt that its receiver took. */
+function took(delivery_id: string) {
+  const audit = auditRow(ids, { intent_id: null, at, actor: "system", type: "delivered", data: { delivery_id } });
+  return { delivery_id, attempts: 1, status: "delivered", outcomes: [], wait_ms: 0, audit } as const;
+}
+
+/** Does it while another transaction has worked on deliveries: all of `begun` wait, in this order, when that one commits. */
+async function meanwhile(work: (query: Query) => Promise<unknown>, begun: readonly (() => Promise<unknown>)[]) {
+  const ends: Promise<unknown>[] = [];
+  await db.system(async (query) => {
+    await work(query);
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0";
+    for (const begin of begun) {
+      ends.push(begin());
+      await expect.poll(async () => (await db.query(waiting)).length).toBe(ends.length);
+    }
+  });
+  await Promise.all(ends);
+}
+
+test.each(
+  ["first", "last"].flatMap((held) =>
+    ["cancelling", "settling"].flatMap((first) => [
+      [held, first, "rising"] as const,
+      [held, first, "falling"] as const,
+    ]),
+  ),
+)(
+  "deleting a webhook and settling its attempts lock in one order: with the %s delivery held, %s first, %s ids",
+  async (held, first, sorted) => {
+    const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+    const delivery_ids: string[] = [];
+    // The later its id, the earlier it is due and leased.
+    for (let n = 0; n < 3; n += 1) delivery_ids.push(await add(org_id, webhook_ids[0], { due_in_s: -1 - n }));
+    await claimed();
+    let runs = 0;
+    const cancelling = () =>
+      db.system((query) => {
+        runs += 1;
+        return cancelDeliveries(query, org_id, webhook_ids[0]);
+      });
+    const settlements = delivery_ids.map(took);
+    const settling = () => settle(db, org_id, sorted === "rising" ? settlements : settlements.toReversed());
+    const hold = "select from deliveries where delivery_id = $1 for update";
+    await meanwhile(
+      (query) => query(hold, [delivery_ids.at(held === "first" ? 0 : -1)]),
+      first === "settling" ? [settling, cancelling] : [cancelling, settling],
+    );
+    expect(runs).toBe(1);
+    for (const id of delivery_ids) expect(await rowOf(id)).toMatchObject({ status: "delivered" });
+  },
+);
+
+test("what a receiver took is delivered although settling it waited for its webhook to be deleted", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+  const delivery_id = await add(org_id, webhook_ids[0]);
+  await claimed();
+  const settlement = took(delivery_id);
+  await meanwhile((query) => cancelDeliveries(query, org_id, webhook_ids[0]), [() => settle(db, org_id, [settlement])]);
+  expect(await rowOf(delivery_id)).toMatchObject({ status: "delivered" });
+  const told = await db.query("select from audit where audit_id = $1", [settlement.audit.audit_id]);
+  expect(told).toHaveLength(1);
 });

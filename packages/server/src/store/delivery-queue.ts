@@ -226,7 +226,9 @@ export interface Settlement {
 }
 
 /**
- * The deliveries first, then the organization's head, as deleting a webhook does. The commit does not wait for the disk:
+ * The deliveries first, in the order of their ids, then the organization's head, as deleting a webhook does. A delivery that
+ * was changed while the statement waited for it is at a place that the statement does not see: it is told, to be settled by
+ * another. The commit does not wait for the disk:
  * a settlement that is lost with the database's machine is an attempt that nobody settled, and is made again; and the head
  * is held that much shorter, for which the organization's decisions wait.
  */
@@ -238,16 +240,17 @@ const settleStatement: QueueStatement = {
     select * from unnest($2::text[], $3::bigint[], $4::text[], $5::json[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::text[],
       $11::timestamptz[], $12::json[], $13::bytea[])
       with ordinality as s(delivery_id, attempts, status, outcomes, wait_ms, audit_id, intent_id, type, actor, at, data, hash, n)),
-  located as materialized (
-    select s.*, l.ctid as place from input s cross join lateral (
-      select d.ctid from deliveries d where d.org_id = $1 and d.delivery_id = s.delivery_id limit 1) l),
+  locked as materialized (
+    select s.*, l.ctid as place from (select * from input order by delivery_id) s cross join lateral (
+      select d.ctid from deliveries d
+      where d.org_id = $1 and d.delivery_id = s.delivery_id and d.attempts = s.attempts
+        and (d.status = 'pending' or (d.status = 'cancelled' and s.status = 'delivered'))
+      limit 1 for update) l),
   settled as materialized (
     update deliveries d set status = s.status, outcomes = s.outcomes,
       due_at = clock_timestamp() + s.wait_ms * interval '1 millisecond',
       settled_at = case when s.status = 'pending' then null else clock_timestamp() end
-    from located s
-    where d.ctid = s.place and d.attempts = s.attempts
-      and (d.status = 'pending' or (d.status = 'cancelled' and s.status = 'delivered'))
+    from locked s where d.ctid = s.place
     returning s.*),
   chained as materialized (select s.*, row_number() over (order by s.n) as k from settled s where s.audit_id is not null),
   moved as (
@@ -261,30 +264,33 @@ const settleStatement: QueueStatement = {
     from chained c cross join moved m),
   put_root as (
     insert into audit_heads (org_id, last_seq, root) select $1, audit_seq, audit_root from moved)
-  select synchronous_commit from quick`,
+  select l.delivery_id from quick left join locked l on l.delivery_id not in (select s.delivery_id from settled s)`,
 };
 
 /**
- * Settles leased deliveries of one organization, those that are still theirs to settle, and appends their audit rows in the
- * same transaction. An event that a receiver took counts as delivered even when its webhook was deleted meanwhile.
+ * Settles leased deliveries of one organization, those that are still theirs to settle, each together with its audit row.
+ * An event that a receiver took counts as delivered even when its webhook was deleted meanwhile.
  */
 export async function settle(
   db: Pick<Db, "queued">,
   org_id: string,
   settlements: readonly Settlement[],
 ): Promise<void> {
-  const column = (type: BinaryType, of: (settlement: Settlement) => BinaryValue) => columnOf(type, settlements.map(of));
-  const ofAudit = (type: BinaryType, member: keyof AuditRow) => column(type, ({ audit }) => audit?.[member] ?? null);
-  await db.queued(settleStatement, [
-    org_id,
-    column("text", ({ delivery_id }) => delivery_id),
-    column("bigint", ({ attempts }) => attempts),
-    column("text", ({ status }) => status),
-    column("json", ({ outcomes }) => JSON.stringify(outcomes)),
-    column("bigint", ({ wait_ms }) => wait_ms),
-    ...(["audit_id", "intent_id", "type", "actor"] as const).map((member) => ofAudit("text", member)),
-    ofAudit("timestamptz", "at"),
-    ofAudit("json", "data"),
-    ofAudit("bytea", "hash"),
-  ]);
+  for (let left = settlements; left.length > 0; ) {
+    const column = (type: BinaryType, of: (settlement: Settlement) => BinaryValue) => columnOf(type, left.map(of));
+    const ofAudit = (type: BinaryType, member: keyof AuditRow) => column(type, ({ audit }) => audit?.[member] ?? null);
+    const changed = await db.queued<{ delivery_id: string | null }>(settleStatement, [
+      org_id,
+      column("text", ({ delivery_id }) => delivery_id),
+      column("bigint", ({ attempts }) => attempts),
+      column("text", ({ status }) => status),
+      column("json", ({ outcomes }) => JSON.stringify(outcomes)),
+      column("bigint", ({ wait_ms }) => wait_ms),
+      ...(["audit_id", "intent_id", "type", "actor"] as const).map((member) => ofAudit("text", member)),
+      ofAudit("timestamptz", "at"),
+      ofAudit("json", "data"),
+      ofAudit("bytea", "hash"),
+    ]);
+    left = left.filter((settlement) => changed.some(({ delivery_id }) => delivery_id === settlement.delivery_id));
+  }
 }

@@ -103,8 +103,9 @@ describe("independence", () => {
     // And the one that hangs was never asked more than its share at once.
     expect(hanging.received.length).toBeLessThanOrEqual(delivery_terms.per_webhook.first);
     await hanging.close();
-    await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
+    // First: the two would lock deliveries in different orders, and one of them would be given up.
     await node.close();
+    await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
   });
 
   test("a backlog of one organization does not hold up another's single event", { timeout: 180_000 }, async () => {
@@ -127,8 +128,9 @@ describe("independence", () => {
       .toBe(true);
     expect(waiting).toHaveLength(deliveryTerms.per_organization);
     for (const answer of waiting) answer();
-    await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
+    // First: the two would lock deliveries in different orders, and one of them would be given up.
     await node.close();
+    await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
   });
 });
 
