@@ -42,6 +42,7 @@ export const auditTypes = {
   user_joined: "a person joined",
   user_role_changed: "a person was given another role",
   user_removed: "a person was removed from the organization",
+  notifications_changed: "a person switched mails about new escalations on or off",
   invitation_revoked: "an invitation was withdrawn",
   session_began: "a person signed in",
   sessions_ended: "sessions of a person were ended",

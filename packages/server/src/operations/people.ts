@@ -1,6 +1,7 @@
 /** The people of an organization and their roles. Source: api.md §9. */
 import type { ProfileChange, Role, User } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
 import { withHead } from "../store/heads.ts";
@@ -10,7 +11,6 @@ import {
   lockPerson,
   noteRemoved,
   listPeople as readPeople,
-  readPerson,
   shownUser,
   updatePerson,
 } from "../store/people.ts";
@@ -92,14 +92,33 @@ export async function removePerson(runtime: Runtime, caller: Caller, user_id: st
   });
 }
 
-/** Changes the caller's own settings. */
-export async function changeProfile(runtime: Runtime, caller: Caller, change: ProfileChange): Promise<User> {
+/** Changes the caller's own settings. Faults: forbidden (no person), missing_api_key (the session ended meanwhile). */
+export async function changeProfile(runtime: Runtime, caller: Caller, { notify }: ProfileChange): Promise<User> {
   const { org_id, user_id } = personCalling(caller);
   return runtime.db.tenant(org_id, async (query) => {
-    await updatePerson(query, org_id, user_id, change);
-    const person = await readPerson(query, org_id, user_id);
+    const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw noSession();
-    return shownUser(person);
+    if (person.notify !== notify) await setNotify(runtime, query, person, notify, caller);
+    return shownUser({ ...person, notify });
+  });
+}
+
+/** Switches mails about new escalations on or off; `caller` null: by the link in such a mail. */
+async function setNotify(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, user_id }: Pick<User, "user_id"> & Pick<Caller, "org_id">,
+  notify: boolean,
+  caller: Caller | null,
+): Promise<void> {
+  await updatePerson(query, org_id, user_id, { notify });
+  await withHead(query, org_id, async () => {
+    if (caller !== null) await refuseEnded(query, caller);
+    const at = formatTimestampUs(runtime.clock.now_us());
+    const data = { notify, by: caller === null ? "link" : "session" };
+    return {
+      audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "notifications_changed", data })],
+    };
   });
 }
 
@@ -113,8 +132,11 @@ export function unsubscribeToken(runtime: Pick<Runtime, "sealer">, org_id: strin
   return runtime.sealer.seal(JSON.stringify([org_id, user_id]), "unsubscribe");
 }
 
-/** Stops a person's notification mails. Faults: not_found for a token that is not of our making. */
-export async function unsubscribe(runtime: Pick<Runtime, "db" | "sealer">, token: string): Promise<void> {
+/** Stops a person's notification mails; nothing where the person was removed. Faults: not_found for a token that is not of our making. */
+export async function unsubscribe(
+  runtime: Pick<Runtime, "db" | "sealer" | "clock" | "ids">,
+  token: string,
+): Promise<void> {
   let whose: unknown;
   try {
     whose = JSON.parse(runtime.sealer.open(token, "unsubscribe"));
@@ -122,5 +144,8 @@ export async function unsubscribe(runtime: Pick<Runtime, "db" | "sealer">, token
     throw new Fault("not_found");
   }
   const [org_id, user_id] = whose as [string, string];
-  await runtime.db.tenant(org_id, (query) => updatePerson(query, org_id, user_id, { notify: false }));
+  await runtime.db.tenant(org_id, async (query) => {
+    const person = await lockPerson(query, org_id, user_id);
+    if (person?.notify === true) await setNotify(runtime, query, person, false, null);
+  });
 }

@@ -10,7 +10,7 @@ import { createPolicy } from "../../operations/create-policy.ts";
 import { deleteWebhook } from "../../operations/delete-webhook.ts";
 import { revokeInvitation } from "../../operations/invitations.ts";
 import { changeMembrane, createMembrane, goLive } from "../../operations/membranes.ts";
-import { changeRole, removePerson } from "../../operations/people.ts";
+import { changeProfile, changeRole, removePerson } from "../../operations/people.ts";
 import { registerWebhook } from "../../operations/register-webhook.ts";
 import { revokeKey } from "../../operations/revoke-key.ts";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -140,6 +140,15 @@ describe("nothing that lasts is made once the answer to its end was sent", () =>
     const before = await trail();
     await expect(operate(node.runtime, by_key, theirs)).rejects.toMatchObject({ code: "invalid_api_key" });
     await expect(operate(node.runtime, by_person, theirs)).rejects.toMatchObject({ code: "missing_api_key" });
+    expect(await trail()).toBe(before);
+  });
+
+  test("and whose session ended keeps the mails about reviews as they were", async () => {
+    const { former, by_person, trail } = await underWay();
+    expect((await nodes.send("DELETE", "/v1/auth/sessions", { cookie: former.cookie })).status).toBe(204);
+    const before = await trail();
+    const changed = changeProfile(node.runtime, by_person, { notify: false });
+    await expect(changed).rejects.toMatchObject({ code: "missing_api_key" });
     expect(await trail()).toBe(before);
   });
 

@@ -214,6 +214,19 @@ describe("a person and its keys are one person", () => {
     expect(stopped.status).toBe(204);
     const people = (await nodes.send("GET", "/v1/people?role=reviewer", { cookie: admin.cookie })).json.people;
     expect(people).toMatchObject([{ email: reviewer.email, notify: false }]);
+
+    // Who was not told of a review, and why, is in the trail; what changes nothing is not.
+    const again = await nodes.send("POST", `/v1/unsubscribe${unsubscribe.search}`, {});
+    expect(again.status).toBe(204);
+    for (const notify of [false, true, true]) {
+      const changed = await nodes.send("PATCH", "/v1/auth/profile", { cookie: reviewer.cookie, body: { notify } });
+      expect(changed).toMatchObject({ status: 200, json: { user: { user_id: reviewer.user_id, notify } } });
+    }
+    const { audit } = (await nodes.send("GET", "/v1/audit?type=notifications_changed", { cookie: admin.cookie })).json;
+    expect(audit).toMatchObject([
+      { actor: { id: reviewer.user_id }, data: { notify: true, by: "session" } },
+      { actor: { id: reviewer.user_id }, data: { notify: false, by: "link" } },
+    ]);
   });
 
   test("a person and every key made with its keys, at any remove, are one: no deciding on its agents, one vote, one override", async () => {
