@@ -26,8 +26,8 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "commit",
     name: "an override is looked at without its lock",
-    right: "limit 1 for update",
-    wrong: "limit 1",
+    right: "limit 1 for update) as still_good",
+    wrong: "limit 1) as still_good",
   },
   {
     within: "operations",

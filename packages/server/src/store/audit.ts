@@ -5,6 +5,7 @@ import { canonicalJson, settings_change_types } from "@countersign/core";
 import type { Ids, Query } from "../ports.ts";
 import { type BoundedPage, readBounded } from "./bounded-page.ts";
 import { clock_slack_ms, idTime_ms } from "./first-id-at.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** One state change, ready to be appended. The sequence number is given at commit, under the organization's lock. */
 export interface AuditRow {
@@ -118,7 +119,7 @@ const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.sta
  */
 function seqNear(time: string, side: -1 | 1): string {
   return `(with recursive halving (low, high) as (
-      select 1::bigint, audit_seq + 1 from org_heads where org_id = $1
+      select 1::bigint, ${newestHead("$1", "audit_seq")} + 1
       union all
       select case when later then low else middle + 1 end, case when later then middle else high end
       from (select low, high, (low + high) / 2 as middle from halving where low < high offset 0) h
@@ -209,7 +210,7 @@ export async function verifyAudit(
   { expect_root = genesisRoot, told }: AuditCheck = {},
 ): Promise<AuditFinding> {
   const [head] = await query<{ audit_seq: number; root: string }>(
-    "select audit_seq, encode(audit_root, 'hex') as root from org_heads where org_id = $1",
+    newestHead("$1", "audit_seq, encode(audit_root, 'hex') as root"),
     [org_id],
   );
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);

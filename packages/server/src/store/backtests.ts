@@ -8,6 +8,7 @@ import type { Query } from "../ports.ts";
 import { settingsTypes } from "./audit.ts";
 import { idNear } from "./intents.ts";
 import { microseconds } from "./microseconds.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** Which recorded intents are read. `from` is included, `to` is not; RFC 3339. */
 export interface RecordedFilter {
@@ -147,7 +148,7 @@ export async function readSettings(
         where d.org_id = a.org_id and d.seq > a.seq and d.seq < a.next_seq and d.type = 'decided' order by d.seq limit 1) as decided_epoch
      from (select *, lead(seq, 1, 9223372036854775807) over (order by seq) as next_seq
            from audit where org_id = $1 and type in (${settingsTypes})) as a
-     join org_heads h on h.org_id = a.org_id order by a.seq`,
+     cross join lateral ${newestHead("a.org_id", "policy_epoch")} h order by a.seq`,
     [org_id],
   );
   const policy_epoch = rows[0]?.policy_epoch ?? 0;

@@ -17,6 +17,7 @@
 import { auditRecords, escalationRecords, eventRecords, rowRecords } from "./commit-records.ts";
 import type { CommitOutcome } from "./commit-writer-rows.ts";
 import type { NamedStatement } from "./db.ts";
+import { isHead, newestHead } from "./newest-head.ts";
 
 /** SQL, true where what a row set was computed under is no longer so. */
 const whenStale = (asked: string): string => `(${asked}.auth_epoch, ${asked}.policy_epoch, ${asked}.context_epoch)
@@ -38,7 +39,8 @@ function commitText(plain: boolean): string {
   return `with
   input as materialized (${rowRecords}),
   head as materialized (
-    select * from org_heads where org_id = any (array(select distinct org_id from input)) order by org_id for update),
+    select h.* from (select distinct org_id from input order by org_id) o
+    cross join lateral ${newestHead("o.org_id", "*", "for update")} h),
   judged as materialized (
     select input.*, head.auth_epoch as auth_now, head.policy_epoch as policy_now, head.context_epoch as context_now,
       head.audit_seq, head.webhooks, head.hard_limit, head.usage_period, head.usage_used, head.usage_met_by,
@@ -109,9 +111,10 @@ function commitText(plain: boolean): string {
   moved as (
     update org_heads h
     set audit_seq = c.last_seq, audit_root = sha256(h.audit_root || c.hashes), usage_used = h.usage_used + coalesce(u.units, 0)
-    from (select org_id, max(seq) as last_seq, string_agg(hash, ''::bytea order by seq) as hashes from chained group by org_id) as c
+    from (select org_id, max(seq) as last_seq, string_agg(hash, ''::bytea order by seq) as hashes,
+        ${newestHead("chained.org_id", "audit_seq")} as seen from chained group by org_id) as c
     left join (select org_id, count(*) as units from accepted where mode = 'live' group by org_id) as u on u.org_id = c.org_id
-    where h.org_id = c.org_id
+    where h.org_id = c.org_id and h.audit_seq >= c.seen
     returning h.org_id, h.audit_seq, h.audit_root),
   put_roots as (
     insert into audit_heads (org_id, last_seq, root) select org_id, audit_seq, audit_root from moved)
@@ -127,7 +130,7 @@ from judged where state <> 'new' ${full("or line_number in (select line_number f
  * lets through are stored, from the first on.
  */
 const uniformText = `with
-  head as materialized (select * from org_heads where org_id = $3 for update),
+  head as materialized ${newestHead("$3", "*", "for update")},
   judged as materialized (
     select asked.mode, head.auth_epoch as auth_now, head.policy_epoch as policy_now, head.context_epoch as context_now,
       head.audit_seq, head.hard_limit, head.usage_period, head.usage_used, head.usage_met_by,
@@ -161,7 +164,7 @@ const uniformText = `with
       usage_used = h.usage_used + case when a.mode = 'live' then a.fits else 0 end
     from (select max(seq) as last_seq, string_agg(hash, ''::bytea order by seq) as hashes from put_audit having count(*) > 0) as c
     cross join accepted a
-    where h.org_id = $3
+    where ${isHead("$3")}
     returning h.org_id, h.audit_seq, h.audit_root),
   put_roots as (
     insert into audit_heads (org_id, last_seq, root) select org_id, audit_seq, audit_root from moved)
@@ -195,14 +198,15 @@ export const commitStatements: CommitStatements = {
 export const commitSession = `select set_config('app.org', '*', false),
   set_config('plan_cache_mode', 'force_generic_plan', false), -- planning takes 1 ms, the plan does not depend on the batch
   set_config('enable_seqscan', 'off', false), -- the plan is kept from a time when the tables were empty
+  set_config('enable_bitmapscan', 'off', false), -- nor are all versions of a head to be sorted for the newest
   set_config('jit', 'off', false)`;
 
 /** A new month: the closed one is kept, the counter starts again. Does nothing when another node was first. */
 export const openMonthStatement = `with
   head as materialized (
-    select org_id, usage_period, usage_used from org_heads where org_id = $1 and usage_period < $2 for update),
+    select org_id, usage_period, usage_used from ${newestHead("$1", "*", "for update")} h where usage_period < $2),
   put_closed as (insert into usage_periods (org_id, period, used) select org_id, usage_period, usage_used from head)
-update org_heads h set usage_period = $2, usage_used = 0, usage_met_by = null from head where h.org_id = head.org_id`;
+update org_heads h set usage_period = $2, usage_used = 0, usage_met_by = null from head where ${isHead("$1")}`;
 
 /** One returned line: text or null in the order of the statement's last select. Row sets that were stored return none. */
 export type CommitLine = readonly (string | null)[];

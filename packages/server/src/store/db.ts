@@ -97,7 +97,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
   const { tenant_sessions_max = 10 } = options;
   const timeouts = `set statement_timeout = ${statement_timeout_ms}; set idle_in_transaction_session_timeout = 60000`;
   // Compiling a statement first, as servers do where they think that it takes long, took as long as the overview itself (150 ms).
-  const no_compiling = "set jit = off";
+  // And all versions of a head that any transaction may see were gathered and sorted where the newest is the end of an index.
+  const planning = "set jit = off; set enable_bitmapscan = off";
 
   /** One for each session that is open. */
   const ends = new Set<Promise<void>>();
@@ -115,7 +116,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
         const ended = new Promise<void>((resolve) => client.once("end", resolve));
         ends.add(ended);
         void ended.then(() => ends.delete(ended));
-        const text = `${session_settings}; ${timeouts}; ${no_compiling}; ${scope}; ${step_down}`;
+        const text = `${session_settings}; ${timeouts}; ${planning}; ${scope}; ${step_down}`;
         await client.query({ text, query_timeout: acquire_timeout_ms } as pg.QueryConfig);
       },
     } as pg.PoolConfig);

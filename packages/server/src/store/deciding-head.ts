@@ -2,6 +2,7 @@
 import type { Query } from "../ports.ts";
 import { settingsTypes } from "./audit.ts";
 import type { ContextSourceRow } from "./context-source.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** One organization in one snapshot: what is said beside an epoch is as of that epoch. */
 export interface DecidingHead {
@@ -44,7 +45,7 @@ export async function readDecidingHead(
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
        (select json_agg(name) from (
           select scope || ' ' || subject as name from stored_context where org_id = $1 limit $2::integer + 1) as listed) as subjects
-     from org_heads h left join context_sources s on s.org_id = h.org_id where h.org_id = $1`,
+     from ${newestHead("$1")} h left join context_sources s on s.org_id = h.org_id`,
     [org_id, subjects_max],
   );
   if (row === undefined) return undefined;

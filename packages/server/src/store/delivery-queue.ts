@@ -9,6 +9,7 @@ import type { Delivery } from "@countersign/contract";
 import type { Db, QueueStatement } from "../ports.ts";
 import type { AuditRow } from "./audit.ts";
 import { type BinaryType, type BinaryValue, columnOf } from "./binary.ts";
+import { isHead } from "./newest-head.ts";
 
 /** An attempt that ended. */
 export type AttemptRecord = Delivery["attempts"][number];
@@ -256,7 +257,7 @@ const settleStatement: QueueStatement = {
   moved as (
     update org_heads h set audit_seq = h.audit_seq + c.added, audit_root = sha256(h.audit_root || c.hashes)
     from (select count(*) as added, string_agg(hash, ''::bytea order by k) as hashes from chained having count(*) > 0) c
-    where h.org_id = $1
+    where ${isHead("$1")}
     returning h.audit_seq, h.audit_root, h.audit_seq - c.added as seq_before),
   put_audit as (
     insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)

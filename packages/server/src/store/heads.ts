@@ -7,6 +7,7 @@ import type { Query } from "../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "./audit.ts";
 import type { EventRow } from "./commit-writer-rows.ts";
 import { microseconds } from "./microseconds.ts";
+import { newestHead } from "./newest-head.ts";
 
 /**
  * A decision commits only while all three are what it was computed under. They grow with every change, and what a node has
@@ -80,9 +81,7 @@ export type StateEpochs = Pick<Head, "policy_epoch" | "context_epoch">;
 
 /** Without a lock: what they are now may be over by the time of the answer. */
 export async function readStateEpochs(query: Query, org_id: string): Promise<StateEpochs> {
-  const [head] = await query<StateEpochs>("select policy_epoch, context_epoch from org_heads where org_id = $1", [
-    org_id,
-  ]);
+  const [head] = await query<StateEpochs>(newestHead("$1", "policy_epoch, context_epoch"), [org_id]);
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
   return head;
 }
@@ -118,7 +117,8 @@ const silent_ms_max = 1_000;
 export async function lockHead(query: Query, org_id: string): Promise<Head> {
   const [head] = await query<Head>(
     `select ${columns} from org_heads
-     where org_id = $1 and set_config('idle_in_transaction_session_timeout', '${silent_ms_max}', true) <> '' for update`,
+     where org_id = $1 and set_config('idle_in_transaction_session_timeout', '${silent_ms_max}', true) <> ''
+     order by audit_seq desc limit 1 for update`,
     [org_id],
   );
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
@@ -156,7 +156,7 @@ export async function withHead(
      update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), auth_epoch = ${raised("auth_epoch", 7)},
        policy_epoch = policy_epoch + $8::integer, context_epoch = ${raised("context_epoch", 9)},
        webhooks = $10::integer, hard_limit = $11::bigint, usage_met_by = $12::integer
-     where org_id = $1 returning auth_epoch, policy_epoch, context_epoch`,
+     where org_id = $1 and audit_seq >= $2::bigint returning auth_epoch, policy_epoch, context_epoch`,
     [
       org_id,
       head.audit_seq,

@@ -2,6 +2,7 @@
 import type { ApiKey, RateCategory, Role } from "@countersign/contract";
 import type { Query } from "../ports.ts";
 import { microseconds } from "./microseconds.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** A key as the gate reads it, with the epoch of its organization from the same snapshot. */
 export interface PresentedKey {
@@ -29,7 +30,7 @@ export const readPresentedKeys = {
       ${microseconds("k.expires_at")} as expires_us, ${microseconds("k.revoked_at")} as revoked_us, h.auth_epoch
     from key_index i
     join api_keys k on k.org_id = i.org_id and k.key_id = i.key_id
-    join org_heads h on h.org_id = i.org_id
+    cross join lateral ${newestHead("i.org_id", "auth_epoch")} h
     where i.key_sha256 = any($1::bytea[])`,
   reads_only: true,
 } as const;
@@ -37,7 +38,7 @@ export const readPresentedKeys = {
 /** Whether open mode has ended, and the epoch of the organization it acts for (null: there is none yet). */
 export const readOpenMode = {
   name: "read_open_mode",
-  text: `select i.key_ever_created, (select auth_epoch from org_heads where org_id = $1) as auth_epoch from instance i`,
+  text: `select i.key_ever_created, ${newestHead("$1", "auth_epoch")} as auth_epoch from instance i`,
   reads_only: true,
 } as const;
 

@@ -1,6 +1,7 @@
 /** SQL for organizations and the intakes that precede them. */
 import type { Intake, IntakeInput } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** An organization as it is created or listed. */
 export interface Organization {
@@ -45,7 +46,7 @@ export function listOrganizations(query: Query): Promise<ListedOrganization[]> {
   return query<ListedOrganization>(
     `select o.org_id, o.name, o.email, o.description, o.plan_id, o.included_actions, o.created_at,
        h.hard_limit, h.usage_period, h.usage_used
-     from organizations o join org_heads h on h.org_id = o.org_id order by o.created_at, o.org_id`,
+     from organizations o cross join lateral ${newestHead("o.org_id")} h order by o.created_at, o.org_id`,
   );
 }
 

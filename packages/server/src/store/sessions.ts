@@ -2,6 +2,7 @@
 import type { OpenSession, Role } from "@countersign/contract";
 import type { Query } from "../ports.ts";
 import { microseconds } from "./microseconds.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** A session with its person, and the epoch of the organization from the same snapshot. */
 export interface PresentedSession {
@@ -39,7 +40,7 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
      from session_index i
      join sessions s on s.org_id = i.org_id and s.session_id = i.session_id
      join people p on p.org_id = s.org_id and p.user_id = s.user_id
-     join org_heads h on h.org_id = s.org_id
+     cross join lateral ${newestHead("s.org_id", "auth_epoch")} h
      where i.token_sha256 = decode($1, 'hex')`,
     [token_sha256],
   );

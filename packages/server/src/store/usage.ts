@@ -1,5 +1,6 @@
 /** What an organization has used of its plan. The counter itself lives in the head row and moves with each commit. */
 import type { Query } from "../ports.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** One month of one organization; null: unlimited. Source: api.md §7. */
 export interface StoredUsage {
@@ -20,7 +21,7 @@ export async function readUsage(query: Query, org_id: string, period: string): P
     `select o.plan_id, o.included_actions, h.hard_limit, case when h.usage_period = $2 then h.usage_met_by end as batch_size,
        case when h.usage_period = $2 then h.usage_used
          else coalesce((select u.used from usage_periods u where u.org_id = h.org_id and u.period = $2), 0) end as used_actions
-     from organizations o join org_heads h on h.org_id = o.org_id where o.org_id = $1`,
+     from organizations o cross join lateral ${newestHead("o.org_id")} h where o.org_id = $1`,
     [org_id, period],
   );
   return usage;
