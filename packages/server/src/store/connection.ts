@@ -113,6 +113,9 @@ const socket_errors = new Set([
 /** The session was lost while its transaction committed: nobody knows whether it did, so it is not run again. */
 export class CommitLost extends Error {}
 
+/** No session could be opened, for whatever reason: the other end has no TLS, a certificate of nobody's, or is no PostgreSQL. */
+export class NoSession extends Error {}
+
 /** The server has ended a session that it had to wait for, and undone its transaction. */
 const waited_in_vain = new Set(["25P03", "25P04"]);
 const too_many_sessions = "53300";
@@ -132,7 +135,7 @@ export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== null) return /^(?:08|57P0)/.test(state) || state === too_many_sessions || waited_in_vain.has(state);
   if (!(error instanceof Error)) return false;
-  if (error instanceof CommitLost) return true;
+  if (error instanceof CommitLost || error instanceof NoSession) return true;
   if ("code" in error && typeof error.code === "string" && socket_errors.has(error.code)) return true;
   return (
     isUnanswered(error) || /^(?:Connection terminated|Client has encountered a connection error)/.test(error.message)

@@ -1,4 +1,5 @@
 /** What sessions come to while the network, the server or its disk fails. */
+import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
@@ -85,6 +86,23 @@ describe("a database that is not to be had", () => {
     expect(sqlState(read_only)).toBe("25006");
     expect([isOutOfService(read_only), isConnectionLost(read_only)]).toEqual([true, false]);
     expect(isOutOfService(await db.query("select 1/0").catch((error: unknown) => error))).toBe(false);
+  });
+
+  test("is one without the TLS that is asked for, and something else at its address", async () => {
+    for (const answer of ["N", "S no TLS follows", "HTTP/1.1 502 Bad Gateway\r\n\r\n"]) {
+      const other = createServer((socket) => {
+        socket.on("error", () => undefined).once("data", () => socket.end(answer));
+      }).listen(0, "127.0.0.1");
+      await once(other, "listening");
+      const { port } = other.address() as AddressInfo;
+      const far = openDb({ connectionString: `postgres://u@127.0.0.1:${port}/d?sslmode=verify-full` }, silentLog);
+      onTestFinished(async () => {
+        await far.close();
+        other.close();
+      });
+      for (const ask of [far.query("select 1"), far.tenant("org_a", async (query) => query("select 1"))])
+        expect([answer, isConnectionLost(await ask.catch((error: unknown) => error))]).toEqual([answer, true]);
+    }
   });
 
   test("is one whose disk or memory is full", async () => {

@@ -10,6 +10,7 @@ import {
   isSessionUseless,
   isUnanswered,
   isUncommitted,
+  NoSession,
   session_settings,
   sessionConfig,
 } from "./connection.ts";
@@ -137,7 +138,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       } catch (error) {
         // By time, not by tries: a machine that is gone can take seconds to be found unreachable each time.
         patience ??= AbortSignal.timeout(restart_wait_ms);
-        if (!isConnectionLost(error) || isUnanswered(error) || patience.aborted) throw error;
+        if (!isConnectionLost(error)) throw new NoSession(`no session: ${(error as Error).message}`, { cause: error });
+        if (isUnanswered(error) || patience.aborted) throw error;
         await pause(retry_pause_ms);
       }
     }
