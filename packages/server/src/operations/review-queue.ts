@@ -16,7 +16,7 @@ import { isReplay } from "./idempotent.ts";
 
 /** The doors of one node to all review queues. */
 export interface ReviewQueues {
-  /** Runs `commit` where these rows open no review, or one that there is room for. Faults: review_queue_full. */
+  /** Runs `commit` where these rows open no review, or one that there is room for. Faults: review_queue_full, overloaded. */
   enter<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T>;
 }
 
@@ -25,6 +25,11 @@ const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key
 const roomy = 0.1;
 /** So long a count serves, with what entered here since. */
 const counted_for_us = us_per_second;
+/**
+ * How long one waits at a door for those in front: where the database hangs, each of them takes seconds, one after the other (of
+ * 40 at once the last waited for 221 s).
+ */
+const patience_us = 10 * us_per_second;
 const organizationsMax = 2_000;
 const submittersMax = 20_000;
 
@@ -87,7 +92,10 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
       if (both.every(hasRoom)) return await commit(rows);
       await count(rows, agent, key);
       if (both.every(hasRoom)) return await commit(rows);
+      const came_us = clock.now_us();
       return await doors.memo(rows.org_id)(async () => {
+        if (clock.now_us() - came_us > patience_us)
+          throw new Fault("overloaded", { internal: "those in front at the door to the review queue take too long" });
         if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
         return commit(rows);
       });
