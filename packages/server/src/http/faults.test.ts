@@ -6,7 +6,7 @@ import { timers } from "../edge/timers.ts";
 import { createCommitWriter } from "../store/commit-writer.ts";
 import { decisionRows } from "../testing/decision-rows.ts";
 import { silentLog } from "../testing/silent-log.ts";
-import { faultText, refusalOf } from "./faults.ts";
+import { faultOf, faultText, refusalOf } from "./faults.ts";
 
 test("a decision that found no room or no database is refused with one Retry-After", async () => {
   const clock = createClock();
@@ -22,6 +22,12 @@ test("a decision that found no room or no database is refused with one Retry-Aft
   expect(refusals.map(({ code }) => code)).toEqual(["unavailable", "overloaded", "unavailable"]);
   for (const { headers } of refusals) expect(headers).toEqual({ "retry-after": "1" });
   await closing;
+});
+
+test("a database that gives a transaction up for others each time is unavailable, and no failure of ours", () => {
+  const told = (code: string) =>
+    faultOf(Object.assign(new Error("told by the server"), { code, severity: "ERROR" })).code;
+  expect(["40001", "40P01", "XX000"].map(told)).toEqual(["unavailable", "unavailable", "internal_error"]);
 });
 
 test("a 400 tells of fifty problems at most, also of a batch item; a policy document has a number of its own", () => {

@@ -1,7 +1,7 @@
 /** The only file that gives an answer a status of 400 or more. Source: contract §2.8 and §7, api.md §2. */
 import { type ErrorCode, errorCodes, limits } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
-import { isConnectionLost, isOutOfService, isOutOfTime } from "../store/connection.ts";
+import { isConflict, isConnectionLost, isOutOfService, isOutOfTime } from "../store/connection.ts";
 
 /** A refusal as it goes over the wire. */
 export interface Refusal {
@@ -25,12 +25,12 @@ const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> 
 };
 
 /**
- * The fault that an error means: faults are themselves, a lost database, one that is closed to us and one that is too
- * slow are `unavailable`, all else is our own failure.
+ * The fault that an error means: faults are themselves, a lost database, one that is closed to us, one that is too
+ * slow and one that prefers others each time are `unavailable`, all else is our own failure.
  */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
-  const unavailable = isConnectionLost(error) || isOutOfService(error) || isOutOfTime(error);
+  const unavailable = [isConnectionLost, isOutOfService, isOutOfTime, isConflict].some((is) => is(error));
   return new Fault(unavailable ? "unavailable" : "internal_error", { cause: error });
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -48,6 +49,19 @@ test("a DATABASE_URL where nobody answers is refused in one line without its pas
   await expect(refused).rejects.toThrow(
     /^DATABASE_URL: no session with postgres:\/\/\*\*\*@127\.0\.0\.1:\d+\/x: connect ECONNREFUSED [\d.:]+$/,
   );
+});
+
+test("a server that takes its time to refuse is waited for no longer: by time, not by tries", async () => {
+  let tries = 0;
+  const slow = createServer((socket) => {
+    tries += 1;
+    setTimeout(() => socket.destroy(), 500);
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void slow.close());
+  await once(slow, "listening");
+  const database_url = `postgres://app@127.0.0.1:${(slow.address() as AddressInfo).port}/x?sslmode=disable`;
+  await expect(startDatabase({ database_url, data_dir: "/nowhere" }, silentLog, 400)).rejects.toThrow(StartRefused);
+  expect(tries).toBe(1);
 });
 
 test("a database that does not exist is refused at once with the server's words", async () => {

@@ -65,7 +65,9 @@ async function awaitAnswer(
   log: Log,
   wait_ms: number,
 ): Promise<void> {
-  for (let waited_ms = 0; ; waited_ms += first_answer_poll_ms) {
+  // By time, not by tries: a machine that is gone can take seconds to be found unreachable each time.
+  const patience = AbortSignal.timeout(wait_ms);
+  for (let told = false; ; told = true) {
     try {
       if (!(await sharesSessions(() => openClient(connection, "countersign start")))) return;
       throw new StartRefused(
@@ -76,9 +78,9 @@ async function awaitAnswer(
       const where = connection.connectionString.replace(/\/\/[^/]*@/, "//***@").replace(/\?.*/, "");
       const reason =
         error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
-      if (!isConnectionLost(error) || isUnanswered(error) || waited_ms >= wait_ms)
+      if (!isConnectionLost(error) || isUnanswered(error) || patience.aborted)
         throw new StartRefused(`DATABASE_URL: no session with ${where}: ${reason}`);
-      if (waited_ms === 0) log.warn({ database: where, reason }, "the database does not answer yet");
+      if (!told) log.warn({ database: where, reason }, "the database does not answer yet");
       await pause(first_answer_poll_ms);
     }
   }
