@@ -2,11 +2,13 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { openNetwork } from "../testing/network.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { isConnectionLost, isOutOfService, openClient, sqlState } from "./connection.ts";
 import { openDb } from "./db.ts";
+import { takesWrites } from "./readiness.ts";
 
 const { db, connection } = await testDatabase();
 const orgs = "select org_id from usage_periods order by 1";
@@ -123,4 +125,16 @@ test("a session that may not write any more is not kept: the next one may again"
     expect(sqlState(await ask().catch((error: unknown) => error))).toBe("25006");
     expect(await ask()).toEqual([{ one: 1 }]);
   }
+});
+
+test("readiness does not rest on a session from when nothing could be written, and writes nothing itself", async () => {
+  const one = openDb(connection, silentLog, { system_sessions_max: 1 });
+  onTestFinished(() => one.close());
+  await one.query("set default_transaction_read_only = on");
+  expect(sqlState(await one.system(takesWrites).catch((error: unknown) => error))).toBe("25006");
+  const wrote = async (query: Query) => [
+    await takesWrites(query),
+    (await query("select pg_current_xact_id_if_assigned() is not null as wrote"))[0],
+  ];
+  expect(await one.system(wrote)).toEqual([true, { wrote: false }]);
 });
