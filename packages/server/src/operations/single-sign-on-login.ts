@@ -189,8 +189,10 @@ async function lockVouchedFor(
   email: string,
 ): Promise<void> {
   const known = await readIdentity(query, org_id, issuer, subject);
-  const user_id = known ?? (await findPerson(query, email))?.user_id;
-  if (user_id !== undefined) await lockPerson(query, org_id, user_id);
+  if (known !== undefined && (await lockPerson(query, org_id, known)) !== undefined) return;
+  // Nobody known by the account, or who was is gone: then by the address, as of somebody invited again.
+  const found = await findPerson(query, email);
+  if (found !== undefined) await lockPerson(query, org_id, found.user_id);
 }
 
 async function join(

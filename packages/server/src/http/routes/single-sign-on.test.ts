@@ -290,10 +290,17 @@ describe("finishing", () => {
     expect([answer.status, answer.code, answer.cookie]).toEqual([403, "forbidden", undefined]);
   });
 
-  test("while its person's password is set: the organization does not wait for both", async () => {
-    const { org_id, domain } = await organization();
+  test.each([
+    ["its person's", false],
+    ["a removed and newly invited person's", true],
+  ])("while %s password is set: the organization does not wait for both", async (_, anew) => {
+    const { org_id, domain, key } = await organization();
     const ada = account(domain);
-    const { user_id } = (await signIn(org_id, ada)).json.session.user;
+    let { user_id } = (await signIn(org_id, ada)).json.session.user;
+    if (anew) {
+      expect((await send("DELETE", `/v1/people/${user_id}`, { key })).status).toBe(204);
+      user_id = await person(org_id, ada.email as string);
+    }
     const { callback, cookie } = await started(org_id, ada);
     let finished: ReturnType<typeof finish> | undefined;
     await database.db.system(async (query) => {
