@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
-import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
 import { hearingOrganization, roomy } from "../testing/deliveries.ts";
+import { meanwhile } from "../testing/meanwhile.ts";
 import { auditRow, verifyAudit } from "./audit.ts";
 import { cancelDeliveries } from "./deliveries.ts";
 import { type ClaimedDelivery, claimDue, large_bytes, type Room, readGone, settle } from "./delivery-queue.ts";
@@ -227,21 +227,6 @@ function took(delivery_id: string) {
   return { delivery_id, attempts: 1, status: "delivered", outcomes: [], wait_ms: 0, audit } as const;
 }
 
-/** Does it while another transaction has worked on deliveries: all of `begun` wait, in this order, when that one commits. */
-async function meanwhile(work: (query: Query) => Promise<unknown>, begun: readonly (() => Promise<unknown>)[]) {
-  const ends: Promise<unknown>[] = [];
-  await db.system(async (query) => {
-    await work(query);
-    const waiting =
-      "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0";
-    for (const begin of begun) {
-      ends.push(begin());
-      await expect.poll(async () => (await db.query(waiting)).length).toBe(ends.length);
-    }
-  });
-  await Promise.all(ends);
-}
-
 test.each(
   ["first", "last"].flatMap((held) =>
     ["cancelling", "settling"].flatMap((first) => [
@@ -267,6 +252,7 @@ test.each(
     const settling = () => settle(db, org_id, sorted === "rising" ? settlements : settlements.toReversed());
     const hold = "select from deliveries where delivery_id = $1 for update";
     await meanwhile(
+      db,
       (query) => query(hold, [delivery_ids.at(held === "first" ? 0 : -1)]),
       first === "settling" ? [settling, cancelling] : [cancelling, settling],
     );
@@ -280,7 +266,9 @@ test("what a receiver took is delivered although settling it waited for its webh
   const delivery_id = await add(org_id, webhook_ids[0]);
   await claimed();
   const settlement = took(delivery_id);
-  await meanwhile((query) => cancelDeliveries(query, org_id, webhook_ids[0]), [() => settle(db, org_id, [settlement])]);
+  await meanwhile(db, (query) => cancelDeliveries(query, org_id, webhook_ids[0]), [
+    () => settle(db, org_id, [settlement]),
+  ]);
   expect(await rowOf(delivery_id)).toMatchObject({ status: "delivered" });
   const told = await db.query("select from audit where audit_id = $1", [settlement.audit.audit_id]);
   expect(told).toHaveLength(1);

@@ -1,7 +1,9 @@
 /** Which tokens are good for what, and whose. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
+import { meanwhile } from "../testing/meanwhile.ts";
 import { testPeople } from "../testing/person.ts";
 import type { Person } from "./people.ts";
 import {
@@ -76,4 +78,19 @@ test("tokens go when their time is over, at most 1,000 in one go", async () => {
     [at(1)],
   );
   expect([await remove(), await remove()]).toEqual([1_000, 1]);
+});
+
+test("tokens that are over go without waiting for whoever takes back those of a person", async () => {
+  const [own] = await testPeople(db);
+  await db.query("delete from person_tokens");
+  for (const text of ["one", "two", "three"]) await give(text, "password", own, 1);
+  let deleted = 0;
+  const cleaning = async () => {
+    deleted = await db.system((query) => deleteOldTokens(query, at(20)));
+  };
+  const takingBack = (query: Query) => deleteTokensOf(query, "password", own.org_id, own.user_id);
+  const hold = "select from person_tokens where token_sha256 = decode($1, 'hex') for update";
+  await meanwhile(db, (query) => query(hold, [hash("two")]), [cleaning, () => db.system(takingBack)]);
+  expect(deleted).toBe(2);
+  expect(await db.query("select from person_tokens")).toEqual([]);
 });

@@ -87,11 +87,12 @@ export async function deleteTokensOf(query: Query, kind: TokenKind, org_id: stri
   ]);
 }
 
-/** Deletes up to 1,000 tokens whose time is over; answers with how many. System scope. */
+/** Deletes up to 1,000 tokens whose time is over, but for those that somebody works on; answers with how many. System scope. */
 export async function deleteOldTokens(query: Query, now: string): Promise<number> {
   const rows = await query(
     `delete from person_tokens where token_sha256 in (
-       select token_sha256 from person_tokens where expires_at <= $1::timestamptz limit 1000) returning true as deleted`,
+       select token_sha256 from person_tokens where expires_at <= $1::timestamptz limit 1000 for update skip locked)
+     returning true as deleted`,
     [now],
   );
   return rows.length;

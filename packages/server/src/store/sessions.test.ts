@@ -1,9 +1,11 @@
 /** Which sessions a statement reads, counts and ends, where a person has several and others have some, too. Source: api.md §9. */
 import { createHash } from "node:crypto";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
+import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
+import { meanwhile } from "../testing/meanwhile.ts";
 import { testPeople } from "../testing/person.ts";
 import { withHead } from "./heads.ts";
 import {
@@ -192,4 +194,44 @@ test("what is over or was not seen for too long goes, with its cookie, and nothi
   const login = await session(own, { mfa_pending: true, failures: 1, begun: 20, expires: 30 });
   await db.system((query) => endLogin(query, own.org_id, login));
   expect([await remove(at(30), at(10)), await stored(own.user_id)]).toEqual([1, [open]]);
+});
+
+describe("what is over goes while its person's sessions are ended, and neither waits in a circle", () => {
+  test.each(
+    ["sessions", "session_index"].flatMap((held) => [
+      [held, "cleaning"],
+      [held, "ending"],
+    ]),
+  )("with its row of %s held, %s first", async (held, first) => {
+    for (const table of ["sessions", "session_index"]) await db.query(`delete from ${table}`);
+    const [own] = await people();
+    const over = await session(own, { begun: 20, expires: 30 });
+    const open = await session(own, { begun: 20 });
+    let runs = 0;
+    const counted = (work: (query: Query) => Promise<unknown>) => () =>
+      db.system((query) => {
+        runs += 1;
+        return work(query);
+      });
+    const ending = counted((query) => deleteSessions(query, own.org_id, own.user_id));
+    const cleaning = counted((query) => deleteOldSessions(query, at(30), at(9)));
+    const hold = `select from ${held} where token_sha256 = decode($1, 'hex') for update`;
+    await meanwhile(
+      db,
+      (query) => query(hold, [hash(over)]),
+      first === "cleaning" ? [cleaning, ending] : [ending, cleaning],
+    );
+    expect(runs).toBe(2);
+    for (const session_id of [over, open]) expect(await present(session_id)).toBeUndefined();
+    expect(await stored(own.user_id)).toEqual([]);
+  });
+
+  test("a session that is seen at that moment stays", async () => {
+    const [own] = await people();
+    const idle = await session(own, { begun: 9 });
+    await meanwhile(db, (query) => noteSeen(query, { ...own, session_id: idle }, at(10)), [
+      () => db.system((query) => deleteOldSessions(query, at(30), at(9))),
+    ]);
+    expect(await present(idle)).toBeDefined();
+  });
 });

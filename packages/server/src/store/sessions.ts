@@ -140,7 +140,8 @@ export async function noteSeen(
 
 /**
  * Ends a person's sessions: the one named, or all. Answers with how many. As in `endLogin`, logins with wrong second factors
- * keep their rows: who reads the mail of the address could otherwise guess on after each new password. System scope.
+ * keep their rows: who reads the mail of the address could otherwise guess on after each new password. Locks sessions before
+ * what they are found by, as `deleteOldSessions` does. System scope.
  */
 export async function deleteSessions(
   query: Query,
@@ -149,12 +150,12 @@ export async function deleteSessions(
   which: { readonly only?: string } = {},
 ): Promise<number> {
   const rows = await query<{ session_id: string }>(
-    `with deleted as (
-       delete from sessions where org_id = $1 and user_id = $2 and ($3::text is null or session_id = $3)
-         and not (mfa_pending and mfa_failures > 0))
-     delete from session_index i using sessions s
-     where s.org_id = $1 and s.user_id = $2 and ($3::text is null or s.session_id = $3) and i.token_sha256 = s.token_sha256
-     returning s.session_id`,
+    `with ended as materialized (
+       select session_id, token_sha256, mfa_pending and mfa_failures > 0 as guessed from sessions
+       where org_id = $1 and user_id = $2 and ($3::text is null or session_id = $3) for update),
+     deleted as (
+       delete from sessions s using ended e where s.org_id = $1 and s.session_id = e.session_id and not e.guessed)
+     delete from session_index i using ended e where i.token_sha256 = e.token_sha256 returning e.session_id`,
     [org_id, user_id, which.only ?? null],
   );
   return rows.length;
@@ -178,15 +179,17 @@ export function listSessions(
   );
 }
 
-/** Deletes up to 1,000 sessions that are over; answers with how many. System scope. */
+/**
+ * Deletes up to 1,000 sessions that are over; answers with how many. Those that somebody works on are passed over: whoever is
+ * seen at that moment would else be signed out, and whoever ends the sessions of a person has the organization wait. System scope.
+ */
 export async function deleteOldSessions(query: Query, now: string, seen_before: string): Promise<number> {
   const rows = await query(
-    `with ended as (
-       delete from sessions where (org_id, session_id) in (
-         select org_id, session_id from sessions where expires_at <= $1::timestamptz or last_seen_at <= $2::timestamptz limit 1000)
-       returning token_sha256),
+    `with ended as materialized (
+       select org_id, session_id, token_sha256 from sessions
+       where expires_at <= $1::timestamptz or last_seen_at <= $2::timestamptz limit 1000 for update skip locked),
      of_cookies as (delete from session_index i using ended e where i.token_sha256 = e.token_sha256)
-     select true as ended from ended`,
+     delete from sessions s using ended e where s.org_id = e.org_id and s.session_id = e.session_id returning true as ended`,
     [now, seen_before],
   );
   return rows.length;

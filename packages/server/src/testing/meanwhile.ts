@@ -1,0 +1,27 @@
+/** Statements that meet in the database: what one finds after it has waited for another. */
+import { expect } from "vitest";
+import type { Query } from "../ports.ts";
+import type { Database } from "../store/db.ts";
+
+/**
+ * Begins all of `begun` while another transaction has done `work`, each once the one before waits or is done; resolves when all
+ * are done after that one has committed. Whoever waits for the same row gets it in this order.
+ */
+export async function meanwhile(
+  db: Database,
+  work: (query: Query) => Promise<unknown>,
+  begun: readonly (() => Promise<unknown>)[],
+): Promise<void> {
+  const ends: Promise<unknown>[] = [];
+  let done = 0;
+  await db.system(async (query) => {
+    await work(query);
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0";
+    for (const begin of begun) {
+      ends.push(begin().finally(() => (done += 1)));
+      await expect.poll(async () => (await db.query(waiting)).length + done).toBe(ends.length);
+    }
+  });
+  await Promise.all(ends);
+}
