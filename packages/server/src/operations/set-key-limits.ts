@@ -2,7 +2,7 @@ import type { RateCategory } from "@countersign/contract";
 import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../store/audit.ts";
 import { withHead } from "../store/heads.ts";
-import { lockKey, setKeyLimits as writeKeyLimits } from "../store/keys.ts";
+import { setKeyLimits as writeKeyLimits } from "../store/keys.ts";
 import type { Caller } from "./caller.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -24,9 +24,7 @@ export async function setKeyLimits(
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.tenant(org_id, async (query) => {
     await withHead(query, org_id, async () => {
-      const key = await lockKey(query, org_id, key_id);
-      if (key === undefined) throw new Fault("not_found");
-      await writeKeyLimits(query, org_id, key.lineage_id, rate_limits);
+      if (!(await writeKeyLimits(query, org_id, key_id, rate_limits))) throw new Fault("not_found");
       const data = { key_id, rate_limits };
       return {
         raise: ["auth"],

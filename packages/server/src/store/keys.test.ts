@@ -5,6 +5,7 @@ import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import { testDatabase } from "../testing/database.ts";
 import { testOrganization } from "../testing/http-node.ts";
+import { meanwhile } from "../testing/meanwhile.ts";
 import { mostRows, planOf } from "../testing/plan.ts";
 import { organizationOfKey } from "./key-organization.ts";
 import {
@@ -15,7 +16,9 @@ import {
   lockKey,
   markRevoked,
   type NewKey,
+  noteKeyUses,
   readRotations,
+  setKeyLimits,
 } from "./keys.ts";
 
 const { db } = await testDatabase();
@@ -116,3 +119,39 @@ test("the keys of a chain of rotations are found among thousands of others", asy
   expect(await db.tenant(org_id, (query) => readRotations(query, org_id, first))).toEqual([rotated, first]);
   expect(mostRows(await planOf(db, org_id, (query) => readRotations(query, org_id, "key_7")))).toBeLessThan(110);
 });
+
+test.each([
+  ["another node notes theirs", "first"],
+  ["another node notes theirs", "rotated"],
+  ["their limits are set", "first"],
+  ["their limits are set", "rotated"],
+] as const)(
+  "when keys were last used is noted while %s, the %s key held: neither waits in a circle",
+  async (other, held) => {
+    const org_id = await organization();
+    const first = await key(org_id);
+    const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
+    const noting = (...used: string[]) => db.named(noteKeyUses, [used.map(() => org_id), used, used.map(() => at(7))]);
+    let runs = 0;
+    const setting = () =>
+      db.system((query) => {
+        runs += 1;
+        return setKeyLimits(query, org_id, rotated, { intents: 7 });
+      });
+    const theirs = other === "their limits are set" ? setting : () => noting(first, rotated);
+    const hold = "select from api_keys where key_id = $1 for update";
+    for (const begun of [
+      [() => noting(rotated, first), theirs],
+      [theirs, () => noting(rotated, first)],
+    ])
+      await meanwhile(db, (query) => query(hold, [held === "first" ? first : rotated]), begun);
+    expect(runs).toBe(theirs === setting ? 2 : 0);
+    const limits = theirs === setting ? { intents: 7 } : null;
+    expect(await db.query("select last_used_at, rate_limits from api_keys where lineage_id = $1", [first])).toEqual([
+      ...[
+        { last_used_at: at(7), rate_limits: limits },
+        { last_used_at: at(7), rate_limits: limits },
+      ],
+    ]);
+  },
+);

@@ -144,18 +144,24 @@ export async function markRevoked(query: Query, org_id: string, key_id: string, 
   return rows.length > 0;
 }
 
-/** Sets the agreement of a key and of its whole chain of rotations, which share one window. Null: the instance's limits. */
+/**
+ * Sets the agreement of a key and of its whole chain of rotations, which share one window. Null: the instance's limits. False:
+ * not in this organization. Locks the keys in the order of their ids, as `noteKeyUses` does.
+ */
 export async function setKeyLimits(
   query: Query,
   org_id: string,
-  lineage_id: string,
+  key_id: string,
   rate_limits: object | null,
-): Promise<void> {
-  await query("update api_keys set rate_limits = $3::json where org_id = $1 and lineage_id = $2", [
-    org_id,
-    lineage_id,
-    rate_limits === null ? null : JSON.stringify(rate_limits),
-  ]);
+): Promise<boolean> {
+  const rows = await query(
+    `with chain as materialized (
+       select key_id from api_keys where org_id = $1
+         and lineage_id = (select lineage_id from api_keys where org_id = $1 and key_id = $2) order by key_id for update)
+     update api_keys k set rate_limits = $3::json from chain c where k.org_id = $1 and k.key_id = c.key_id returning k.key_id`,
+    [org_id, key_id, rate_limits === null ? null : JSON.stringify(rate_limits)],
+  );
+  return rows.length > 0;
 }
 
 /** Whether one of these keys is of a chain of rotations. */
@@ -193,12 +199,17 @@ export async function countOtherAdmins(query: Query, org_id: string, key_id: str
   return row?.count ?? 0;
 }
 
-/** Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win. */
+/**
+ * Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win. Nodes note the same keys
+ * in orders of their own, so they are locked in that of their ids.
+ */
 export const noteKeyUses = {
   name: "note_key_uses",
-  text: `update api_keys k set last_used_at = u.used_at
-    from unnest($1::text[], $2::text[], $3::timestamptz[]) as u(org_id, key_id, used_at)
-    where k.org_id = u.org_id and k.key_id = u.key_id and (k.last_used_at is null or k.last_used_at < u.used_at)`,
+  text: `with used as materialized (
+      select k.org_id, k.key_id, u.used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as u(org_id, key_id, used_at)
+      join api_keys k on k.org_id = u.org_id and k.key_id = u.key_id
+      where k.last_used_at is null or k.last_used_at < u.used_at order by k.org_id, k.key_id for update of k)
+    update api_keys k set last_used_at = u.used_at from used u where k.org_id = u.org_id and k.key_id = u.key_id`,
 } as const;
 
 /**
