@@ -45,16 +45,15 @@ export async function beginPasskeyRegistration(
   const { org_id, user_id, session_id } = personCalling(caller);
   const challenge = newToken(runtime);
   const { person, known } = await runtime.db.system(async (query) => {
+    // Locked: of two at once the second finds the challenge of the first.
+    const person = await lockPerson(query, org_id, user_id);
+    if (person === undefined) throw noSession();
     await requireFreshSession(runtime, query, org_id, session_id);
     await deleteTokensOf(query, "passkey", org_id, user_id);
     const subject = { use: "register", user_id, session_id };
     await insertToken(query, "passkey", tokenHash(challenge), org_id, subject, challengeEnd(runtime));
-    return {
-      person: await readPerson(query, org_id, user_id),
-      known: await readPasskeys(query, org_id, user_id),
-    };
+    return { person, known: await readPasskeys(query, org_id, user_id) };
   });
-  if (person === undefined) throw noSession();
   return { options: await runtime.passkeys.registrationOptions(site, person, challenge, known) };
 }
 
@@ -120,12 +119,15 @@ export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id:
   const { org_id, user_id } = personCalling(caller);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
-    // Like a login with it: the person before the passkey.
+    // Like a login with it: the person before the passkey. The head, too, as whoever registers the same one again has it first.
     const person = await lockPerson(query, org_id, user_id);
-    if (person === undefined || !(await deleteStored(query, org_id, user_id, passkey_id))) throw new Fault("not_found");
-    await writeMail(runtime, query, "account", { to: person.email, change: "passkey_deleted" });
-    const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted", data: { passkey_id } } as const;
-    await withHead(query, org_id, { audit: [auditRow(runtime.ids, entry)] });
+    await withHead(query, org_id, async () => {
+      if (person === undefined || !(await deleteStored(query, org_id, user_id, passkey_id)))
+        throw new Fault("not_found");
+      await writeMail(runtime, query, "account", { to: person.email, change: "passkey_deleted" });
+      const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted", data: { passkey_id } } as const;
+      return { audit: [auditRow(runtime.ids, entry)] };
+    });
   });
   runtime.mails.poke();
 }

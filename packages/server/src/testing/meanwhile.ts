@@ -19,7 +19,12 @@ export async function meanwhile(
     const waiting =
       "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0";
     for (const begin of begun) {
-      ends.push(begin().finally(() => (done += 1)));
+      const end = begin();
+      const count = (): void => {
+        done += 1;
+      };
+      end.then(count, count);
+      ends.push(end);
       await expect.poll(async () => (await db.query(waiting)).length + done).toBe(ends.length);
     }
   });

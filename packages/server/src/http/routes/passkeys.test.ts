@@ -8,6 +8,7 @@ import type { Clock, Mail } from "../../ports.ts";
 import { insertPerson } from "../../store/people.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, testOrganization } from "../../testing/http-node.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { serviceNode } from "../../testing/service-node.ts";
 import { type Lies, softwareAuthenticator } from "../../testing/software-authenticator.ts";
 
@@ -65,8 +66,8 @@ async function somebody() {
 
 type Somebody = Awaited<ReturnType<typeof somebody>>;
 
-const options = async (cookie: string) =>
-  (await send("POST", "/v1/auth/passkeys/registration/options", { cookie })).json.options;
+const options = async (cookie: string, node = 0) =>
+  (await send("POST", "/v1/auth/passkeys/registration/options", { cookie, node })).json.options;
 const loginOptions = async () => (await send("POST", "/v1/auth/passkeys/login/options")).json.options;
 const register = (cookie: string, credential: unknown, name?: string) =>
   send("POST", "/v1/auth/passkeys/registration", { cookie, body: { credential, ...(name && { name }) } });
@@ -140,6 +141,18 @@ describe("registering", () => {
     const newest = await options(cookie);
     expect((await register(cookie, authenticator.create(replaced))).code).toBe("invalid_credentials");
     expect((await register(cookie, authenticator.create(newest))).status).toBe(201);
+  });
+
+  test("of two challenges at once on two nodes one serves, also where both replace an earlier one", async () => {
+    const { cookie, user_id, authenticator } = await somebody();
+    await options(cookie);
+    const begun: object[] = [];
+    const begin = (node: number) => async () => begun.push(await options(cookie, node));
+    const earlier = "select from person_tokens where subject ->> 'user_id' = $1 for update";
+    await meanwhile(database.db, (query) => query(earlier, [user_id]), [begin(0), begin(1)]);
+    const statuses: number[] = [];
+    for (const each of begun) statuses.push((await register(cookie, authenticator.create(each))).status);
+    expect(statuses.sort()).toEqual([201, 401]);
   });
 
   test("is begun only with a session that began lately; signing in again is enough", async () => {
@@ -334,6 +347,16 @@ describe("login", () => {
     expect((await logIn(colleague.authenticator.get(await loginOptions()))).code).toBe("invalid_credentials");
     const left = await database.db.query("select from passkey_index where user_id = $1", [colleague.user_id]);
     expect(left).toEqual([]);
+  });
+
+  test("is held by nobody who waits for the organization to delete it", async () => {
+    const person = await somebody();
+    const id = await registered(person);
+    const held = "select from org_heads where org_id = $1 for update";
+    await meanwhile(database.db, (query) => query(held, [person.org_id]), [
+      () => send("DELETE", `/v1/auth/passkeys/${id}`, { cookie: person.cookie }),
+      () => database.db.query("select from passkeys where passkey_id = $1 for update nowait", [id]),
+    ]);
   });
 
   test("one with the longest identifier there may be is used and deleted like any other", async () => {
