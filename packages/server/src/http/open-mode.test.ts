@@ -3,6 +3,7 @@ import { request } from "undici";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
 import { call, httpNode, testOrganization } from "../testing/http-node.ts";
+import { meanwhile } from "../testing/meanwhile.ts";
 
 const intent = { intent: { agent: { id: "a-1" }, action: { verb: "send_email" } } };
 
@@ -79,4 +80,17 @@ test("a key of any organization ends it", async () => {
   expect((await call(node.url, "GET", "/v1/intents")).status).toBe(200);
   await (await testOrganization(db)).key();
   expect((await call(node.url, "GET", "/v1/intents")).status).toBe(401);
+});
+
+test("of two first keys at once on two nodes one is made: for the other open mode is over", async () => {
+  const { db } = await testDatabase();
+  const nodes = [await httpNode(db), await httpNode(db)] as const;
+  const answers: Awaited<ReturnType<typeof call>>[] = [];
+  const create = (url: string) => async () =>
+    answers.push(await call(url, "POST", "/v1/api-keys", { body: { role: "admin" } }));
+  const hold = "select from org_heads where org_id = 'org_local' for update";
+  await meanwhile(db, (query) => query(hold), [create(nodes[0].url), create(nodes[1].url)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 401]);
+  expect(answers.find(({ status }) => status === 401)?.json.error.code).toBe("missing_api_key");
+  expect(await db.query("select from api_keys")).toHaveLength(1);
 });

@@ -42,6 +42,12 @@ export const readOpenMode = {
   reads_only: true,
 } as const;
 
+/** Whether a key was ever created: open mode has ended then. */
+export async function openModeEnded(query: Query): Promise<boolean> {
+  const rows = await query("select from instance where key_ever_created");
+  return rows.length > 0;
+}
+
 /** A new key; times in RFC 3339. */
 export interface NewKey {
   readonly org_id: string;
