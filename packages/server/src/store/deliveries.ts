@@ -33,17 +33,22 @@ export async function insertDelivery(query: Query, delivery: NewDelivery): Promi
   );
 }
 
-/** Ends what is still pending for a webhook that is deleted or switched off; locks it in the order of the ids, as settling does. */
-export async function cancelDeliveries(query: Query, org_id: string, webhook_id: string): Promise<void> {
-  const pending = "org_id = $1 and webhook_id = $2 and status = 'pending'";
-  await query(`select count(*) from (select from deliveries where ${pending} order by delivery_id for update) locked`, [
-    org_id,
-    webhook_id,
-  ]);
-  await query(`update deliveries set status = 'cancelled', settled_at = clock_timestamp() where ${pending}`, [
-    org_id,
-    webhook_id,
-  ]);
+/**
+ * Ends what is still pending for a webhook that is deleted, switched off, or switched on again (`unless_active`: what was queued
+ * while it was being switched off is left then); locks it in the order of the ids, as settling does.
+ */
+export async function cancelDeliveries(
+  query: Query,
+  org_id: string,
+  webhook_id: string,
+  { unless_active = false } = {},
+): Promise<void> {
+  const pending = `org_id = $1 and webhook_id = $2 and status = 'pending'
+    and not ($3 and exists (select from webhooks where org_id = $1 and webhook_id = $2 and active))`;
+  const params = [org_id, webhook_id, unless_active];
+  const locked = `select from deliveries where ${pending} order by delivery_id for update`;
+  await query(`select count(*) from (${locked}) locked`, params);
+  await query(`update deliveries set status = 'cancelled', settled_at = clock_timestamp() where ${pending}`, params);
 }
 
 /**

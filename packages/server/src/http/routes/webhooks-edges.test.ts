@@ -5,6 +5,7 @@ import { expect, test, vi } from "vitest";
 import { createHttpOut } from "../../edge/http-out.ts";
 import { testDatabase } from "../../testing/database.ts";
 import { call, testOrganization } from "../../testing/http-node.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { type Received, testReceiver } from "../../testing/receiver.ts";
 import { reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
@@ -237,4 +238,26 @@ test("a change of a webhook that changes nothing leaves no audit row and makes n
   expect([await changes(), await epoch()]).toEqual([[], before]);
   await org.api("PATCH", `/${id}`, { active: false });
   expect(await changes()).toEqual([{ webhook_id: id, active: false }]);
+});
+
+test("switched off and on again a webhook is sent nothing of before, also of what was queued while it was being switched off", async () => {
+  const { url, close } = await webhookNode(database);
+  const org = await webhookOrganization(database, url);
+  const { id } = await org.register("https://receiver.test/");
+  const change = (active: boolean) => org.api("PATCH", `/${id}`, { active });
+  // As after a first attempt that failed.
+  const queue = (delivery_id: string) =>
+    database.db.query(
+      `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at, created_at)
+       values ($1, $2, $3, 'evt_1', 'decision.blocked', '{}', 'pending', 1, '[]', now() + interval '1 hour', now())`,
+      [org.org_id, delivery_id, id],
+    );
+  await queue("dlv_1");
+  const hold = "select from org_heads where org_id = $1 for update";
+  await meanwhile(database.db, (query) => query(hold, [org.org_id]), [() => change(false), () => queue("dlv_2")]);
+  expect((await change(true)).json.webhook.active).toBe(true);
+  await queue("dlv_3");
+  expect((await change(true)).status).toBe(200);
+  expect((await org.deliveries()).map(({ status }) => status)).toEqual(["cancelled", "cancelled", "pending"]);
+  await close();
 });
