@@ -53,6 +53,9 @@ export function createMembrane(
   const { org_id, actor } = caller;
   const terms = { operation: "create_membrane", idempotency_key, request: input };
   return idempotent(runtime, caller, terms, async (query) => {
+    // First: who may review is as of the moment at which the membrane is made.
+    await lockHead(query, org_id);
+    await refuseEnded(query, caller);
     const settings = withSettings(structuredClone(membraneDefaults), input);
     await refuseWrongSettings(runtime, query, org_id, input, settings);
     const at = formatTimestampUs(runtime.clock.now_us());
@@ -64,14 +67,11 @@ export function createMembrane(
       is_default: false,
       created_at: at,
     };
-    await withHead(query, org_id, async () => {
-      await refuseEnded(query, caller);
-      const entry = { intent_id: null, at, actor, type: "membrane_created", data: { membrane } } as const;
-      return { raise: ["policy"], audit: [auditRow(runtime.ids, entry)] };
-    });
     const count = await refuseTakenName(query, org_id, membrane);
     if (count >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
     await insertMembrane(query, org_id, membrane);
+    const entry = { intent_id: null, at, actor, type: "membrane_created", data: { membrane } } as const;
+    await withHead(query, org_id, { raise: ["policy"], audit: [auditRow(runtime.ids, entry)] });
     return membrane;
   });
 }

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { deadlineIn, heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
 import { serviceNode } from "../../testing/service-node.ts";
 
@@ -173,4 +174,22 @@ test("whom a policy names decides, also where another policy holds the same acti
   expect(await rulings()).toEqual([403, 403, 200]);
   await hold("by-operators", ["role:operator"]);
   expect(await rulings()).toEqual([403, 403, 200]);
+});
+
+test.each([
+  ["made", "POST"],
+  ["changed", "PATCH"],
+])("a membrane that is %s names nobody whose key was revoked while it waited for that", async (_, method) => {
+  const own = await reviewedOrganization(db, url);
+  const { key_id } = (await post("/v1/api-keys", own.admin, { role: "reviewer" })).json;
+  const of = method === "POST" ? "" : `/${own.membrane_id}`;
+  const body = { name: "theirs", escalation: { reviewers: [{ type: "user", id: key_id }] } };
+  let naming: Awaited<ReturnType<typeof call>> | undefined;
+  await meanwhile(db, (query) => query("select from org_heads where org_id = $1 for update", [own.org.org_id]), [
+    () => call(url, "DELETE", `/v1/api-keys/${key_id}`, { key: own.admin }),
+    async () => {
+      naming = await call(url, method, `/v1/membranes${of}`, { key: own.admin, body });
+    },
+  ]);
+  expect(naming?.json.error.details).toMatchObject([{ message: "This key is revoked or expired." }]);
 });
