@@ -35,7 +35,7 @@ interface StepAudit {
 }
 
 /** Assumptions of an operation that changed before it had the lock: read again and start over. */
-class Outdated extends Error {}
+export class Outdated extends Error {}
 
 /**
  * Takes the step that `stepAt` makes of the escalation as it is under the lock, at the moment given. Answers with the

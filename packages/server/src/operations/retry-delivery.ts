@@ -32,7 +32,10 @@ export async function retryDelivery(
   const terms = { operation: "retry_delivery", idempotency_key, request: { params: { delivery_id } } };
   const answer = await idempotent(runtime, caller, terms, async (query) => {
     const retry = await retryOnce(runtime, query, org_id, delivery_id);
-    await withHead(query, org_id, { audit: [retriedRow(runtime, caller, retry)] });
+    await withHead(query, org_id, async () => {
+      if (!(await isActive(query, org_id, retry.webhook_id))) throw conflict("Its webhook is deleted or inactive.");
+      return { audit: [retriedRow(runtime, caller, retry)] };
+    });
     return retry;
   });
   if (!answer.replayed) runtime.deliveries.poke({ org_id, webhook_id: answer.response.webhook_id });
@@ -51,9 +54,12 @@ async function retryOnce(
   const original_delivery_id = startOf(failed);
   await lockDeliveries(query, org_id, [original_delivery_id]);
   if (await retryIsPending(query, org_id, original_delivery_id)) throw conflict("A retry of it is under way.");
-  const webhook = await readWebhook(query, org_id, failed.webhook_id);
-  if (webhook?.active !== true) throw conflict("Its webhook is deleted or inactive.");
   return insertRetry(runtime, query, org_id, failed);
+}
+
+/** Whether there is the webhook and it is switched on; under the head's lock that holds until the transaction ends. */
+export async function isActive(query: Query, org_id: string, webhook_id: string): Promise<boolean> {
+  return (await readWebhook(query, org_id, webhook_id))?.active === true;
 }
 
 /** The first delivery of the chain of retries that this one belongs to. */

@@ -1,10 +1,11 @@
 import type { Delivery } from "@countersign/contract";
+import type { Query } from "../ports.ts";
 import { lockDeliveries, readDelivery, retryIsPending } from "../store/deliveries.ts";
 import { withHead } from "../store/heads.ts";
-import { readWebhook } from "../store/webhooks.ts";
 import type { Caller } from "./caller.ts";
+import { Outdated, untilCurrent } from "./change-escalation.ts";
 import { listFailedDeliveries } from "./list-failed-deliveries.ts";
-import { insertRetry, retriedRow, startOf } from "./retry-delivery.ts";
+import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -20,14 +21,13 @@ export async function retryFailedDeliveries(
   const { org_id } = caller;
   const { deliveries: listed, next_cursor } = await listFailedDeliveries(runtime, caller, page);
   const last = listed.filter(isLast);
-  const deliveries = await runtime.db.tenant(org_id, async (query) => {
+  const retried = async (query: Query): Promise<Delivery[]> => {
     await lockDeliveries(query, org_id, last.map(startOf));
     const active = new Map<string, boolean>();
     const retries: Delivery[] = [];
     // One after another: a body may have megabytes.
     for (const { delivery_id, webhook_id } of last) {
-      if (!active.has(webhook_id))
-        active.set(webhook_id, (await readWebhook(query, org_id, webhook_id))?.active === true);
+      if (!active.has(webhook_id)) active.set(webhook_id, await isActive(query, org_id, webhook_id));
       const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
       // Somebody else may have sent it again before the lock was ours.
       if (failed === undefined || !isLast(failed)) continue;
@@ -35,10 +35,15 @@ export async function retryFailedDeliveries(
       if (await retryIsPending(query, org_id, startOf(failed))) continue;
       retries.push(await insertRetry(runtime, query, org_id, failed));
     }
-    if (retries.length > 0)
-      await withHead(query, org_id, { audit: retries.map((retry) => retriedRow(runtime, caller, retry)) });
+    if (retries.length === 0) return retries;
+    await withHead(query, org_id, async () => {
+      for (const webhook_id of new Set(retries.map((retry) => retry.webhook_id)))
+        if (!(await isActive(query, org_id, webhook_id))) throw new Outdated("webhooks");
+      return { audit: retries.map((retry) => retriedRow(runtime, caller, retry)) };
+    });
     return retries;
-  });
+  };
+  const deliveries = await untilCurrent(() => runtime.db.tenant(org_id, retried));
   for (const webhook_id of new Set(deliveries.map((retry) => retry.webhook_id)))
     runtime.deliveries.poke({ org_id, webhook_id });
   return { deliveries, next_cursor };

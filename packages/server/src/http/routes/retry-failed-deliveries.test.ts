@@ -1,6 +1,7 @@
 /** Everything that failed is sent again, page by page, on a whole node with real HTTPS. Source: contract §2.4, api.md §8. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { testReceiver } from "../../testing/receiver.ts";
 import { webhookNode, webhookOrganization } from "../../testing/webhook-node.ts";
 
@@ -138,4 +139,24 @@ describe("what failed is sent again", () => {
     const { status, json } = await org.api("POST", `/deliveries/failed/retry?${query}`);
     expect([status, json.error.code, json.error.details[0].path]).toEqual([400, "invalid_request", path]);
   });
+});
+
+test.each([
+  ["deleted", "one"],
+  ["deleted", "all"],
+  ["switched off", "one"],
+  ["switched off", "all"],
+])("to a webhook that is %s while that waits nothing is sent again, of %s", async (how, which) => {
+  const { org_id, api, webhook_id, ids } = await afterOutage(2);
+  let answer: Awaited<ReturnType<typeof api>> | undefined;
+  await meanwhile(database.db, (query) => query("select from org_heads where org_id = $1 for update", [org_id]), [
+    () => (how === "deleted" ? api("DELETE", `/${webhook_id}`) : api("PATCH", `/${webhook_id}`, { active: false })),
+    async () => {
+      answer = await api("POST", `/deliveries/${which === "one" ? ids[0] : "failed"}/retry`);
+    },
+  ]);
+  if (which === "one") expect(answer?.json.error.code).toBe("state_conflict");
+  else expect([answer?.status, answer?.json.deliveries]).toEqual([202, []]);
+  const told = "select from audit where org_id = $1 and type = 'delivery_retried'";
+  expect(await database.db.query(told, [org_id])).toEqual([]);
 });
