@@ -101,7 +101,8 @@ export async function changePassword(
   const password_hash = await runtime.passwords.hash(input.password);
   const begun = await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
-    if (person === undefined || person.password_hash !== known?.password_hash) throw new Fault("invalid_credentials");
+    if (person === undefined) throw noSession();
+    if (person.password_hash !== known?.password_hash) throw new Fault("invalid_credentials");
     await setPassword(runtime, query, person, password_hash);
     return replaceSessions(runtime, query, person, session_id, client);
   });

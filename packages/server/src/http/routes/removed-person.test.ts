@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { insertPerson } from "../../store/people.ts";
 import { deleteSessions } from "../../store/sessions.ts";
 import { testDatabase } from "../../testing/database.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { password, peopleNodes } from "../../testing/people-nodes.ts";
 
 const database = await testDatabase();
@@ -38,6 +39,20 @@ describe("ends with the person", () => {
     expect((await accept(await nodes.mailed(former.email, /^Join/))).status).toBe(200);
     expect((await reset(token)).code).toBe("not_found");
     expect((await nodes.send("POST", "/v1/auth/login", { body: { email: former.email, password } })).status).toBe(200);
+  });
+
+  test("its session: of a right password that waited for that nobody says that it is wrong", async () => {
+    const admin = await nodes.signedUp();
+    const { cookie, user_id } = await nodes.joined(admin.cookie, "operator");
+    const body = { current_password: password, password: "a new password" };
+    let changed: Awaited<ReturnType<typeof nodes.send>> | undefined;
+    await meanwhile(database.db, (query) => query("select from people where user_id = $1 for update", [user_id]), [
+      () => remove(admin.cookie, user_id),
+      async () => {
+        changed = await nodes.send("POST", "/v1/auth/password", { cookie, body });
+      },
+    ]);
+    expect([changed?.status, changed?.code]).toEqual([401, "missing_api_key"]);
   });
 
   test("its second factor and recovery codes: invited again, it is somebody new", async () => {
