@@ -17,6 +17,7 @@ import { checkContents } from "./contents.ts";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
 
 const skew_ms_max = 1_000;
+const long_s = 3_600;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** The database can be reached, is new enough, durable, and has a schema that this program can use. */
@@ -35,6 +36,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
         ...durability(state),
         ...vacuum(state),
         ...sessions(state),
+        ...longTransactions(state),
         schema(state),
         ...role(state),
         ...clock(state),
@@ -116,6 +118,17 @@ function sessions({ sessions_max }: DatabaseState): Finding[] {
   if (sessions_max >= node_sessions_max) return [];
   const text = `only ${sessions_max} sessions are let in, and a node opens up to ${node_sessions_max}: requests wait, and get 503`;
   return [problem("sessions", text, "raise max_connections, or CONNECTION LIMIT of the role or database")];
+}
+
+/** Those that are open for so long that what the server keeps for them costs time and space. */
+export function longTransactions({ transactions }: Pick<DatabaseState, "transactions">): Finding[] {
+  return transactions.flatMap(({ who, open_s }) => {
+    if (open_s < long_s) return [];
+    const hours = Math.floor(open_s / 3_600);
+    const text = `${who} has had a transaction open for ${hours} ${hours === 1 ? "hour" : "hours"}: what was changed or deleted since is kept for it`;
+    const advice = "end it, unless it is a dump at work: tables grow, and deliveries become slow";
+    return [note("transactions", text, advice)];
+  });
 }
 
 function schema({ applied, pending }: DatabaseState): Finding {

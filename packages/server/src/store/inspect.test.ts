@@ -40,3 +40,32 @@ test("so many sessions may be open as the server lets in beside those it keeps f
   expect(await sessions()).toBe(30);
   await client.end();
 });
+
+test("transactions are told for which the server keeps what was changed since, the longest open first", async () => {
+  const data_dir = await mkdtemp(join(tmpdir(), "countersign-inspect-"));
+  const server = await startEmbedded({ data_dir, settings: { max_prepared_transactions: "1" } }, silentLog);
+  onTestFinished(() => server.stop().then(() => rm(data_dir, { recursive: true, force: true })));
+  const transactions = async () => (await inspectDatabase(server.connection)).transactions;
+  expect(await transactions()).toEqual([]);
+  const client = async (name: string, ...statements: string[]) => {
+    const opened = await openClient(server.connection, name);
+    for (const statement of statements) await opened.query(statement);
+    return opened;
+  };
+  const open = [
+    await client("a dump", "begin isolation level repeatable read", "select from pg_class"),
+    await client("a writer", "begin", "create table t ()"),
+    await client("a reader", "begin", "select from pg_class"),
+    await client("two phases", "begin", "create table u ()", "prepare transaction 'left'"),
+  ];
+  const told = await transactions();
+  expect(told.map(({ who }) => who)).toEqual([
+    expect.stringMatching(/^session \d+ \(a dump, idle in transaction\)$/),
+    expect.stringMatching(/^session \d+ \(a writer, idle in transaction\)$/),
+    "prepared transaction left",
+  ]);
+  for (const { open_s } of told) expect(open_s).toBeGreaterThan(0);
+  await open[3]?.query("rollback prepared 'left'");
+  for (const each of open) await each.end();
+  await expect.poll(transactions).toEqual([]);
+});

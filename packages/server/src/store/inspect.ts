@@ -7,6 +7,13 @@ import { settingsOff } from "./settings-off.ts";
 /** How many sessions a node may have open: 20 of its pools, six of its thread of deliveries, two that commit. */
 export const node_sessions_max = 28;
 
+/** A transaction because of which the server keeps what was changed or deleted since it began. */
+export interface OpenTransaction {
+  /** A session with what it calls itself and does, or a prepared transaction. */
+  readonly who: string;
+  readonly open_s: number;
+}
+
 /** A database as it is now. */
 export interface DatabaseState {
   readonly server_version: string;
@@ -21,6 +28,8 @@ export interface DatabaseState {
   readonly bypasses_rls: boolean;
   /** How many sessions server, database and role let this role have at once, other programs' included. */
   readonly sessions_max: number;
+  /** The longest open first, at most three; of sessions of other roles only where this one may look at them (`pg_read_all_stats`). */
+  readonly transactions: readonly OpenTransaction[];
   /** Names of applied migrations in order; empty for a fresh database. */
   readonly applied: readonly string[];
   /** Migrations of this program that the next start will apply. */
@@ -36,6 +45,17 @@ const sessionsMax = `least(
     (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
     (select nullif(rolconnlimit, -1) from pg_roles where rolname = session_user))`;
 
+/** As SQL. A transaction that has read nothing yet, or nothing that lasts beyond its statement, keeps nothing. */
+const openTransactions = `(select coalesce(json_agg(t order by t.open_s desc), '[]') from (
+    select who, extract(epoch from clock_timestamp() - since)::float8 as open_s from (
+      select format('session %s (%s, %s)', pid, coalesce(nullif(application_name, ''), 'without a name'), state) as who, xact_start as since
+      from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and coalesce(backend_xmin, backend_xid) is not null
+        and backend_type = 'client backend'
+      union all
+      select 'prepared transaction ' || gid, prepared from pg_prepared_xacts where database = current_database()) as held
+    where since is not null order by since limit 3) t)`;
+
 /** Looks at a database through one session. Rejects when it cannot be reached. */
 export async function inspectDatabase(connection: ConnectionOptions): Promise<DatabaseState> {
   const client = await openClient(connection, "countersign doctor");
@@ -47,6 +67,7 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
          current_setting('transaction_read_only') = 'on' as read_only,
          (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
          ${sessionsMax} as sessions_max,
+         ${openTransactions} as transactions,
          to_regclass('schema_migrations') is not null as migrated,
          ${microseconds("clock_timestamp()")} as now_us`,
     );
