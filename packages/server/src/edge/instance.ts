@@ -6,7 +6,7 @@ import type { ConnectionOptions } from "../store/connection.ts";
 import { type Database, openDb } from "../store/db.ts";
 import { attachEmbedded } from "../store/embedded-postgres/attach.ts";
 import { migrate } from "../store/migrate.ts";
-import { startDatabase } from "../store/start-database.ts";
+import { startDatabase, startRefusal } from "../store/start-database.ts";
 import { createClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createIds } from "./ids.ts";
@@ -48,7 +48,7 @@ export async function openInstance(
     await migrate(database.connection, log);
   } catch (error) {
     await close();
-    throw error;
+    throw startRefusal(error);
   }
   const clock = createClock();
   const sealer = createSealer(randomBytes(32));

@@ -1,11 +1,12 @@
-/** The whole service in this process: how it ends. */
+/** The whole service in this process: how it ends, and how it does not begin. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { databaseUrl, testDatabase } from "../testing/database.ts";
+import { databaseUrl, emptyDatabase, testDatabase } from "../testing/database.ts";
 import { openNetwork } from "../testing/network.ts";
 import { readConfig } from "./config.ts";
+import { openInstance } from "./instance.ts";
 import { createLog } from "./log.ts";
 import { startService } from "./main.ts";
 
@@ -34,3 +35,19 @@ test("ends in order where its database has gone, with a key's use still to be no
   await network.close();
   await expect(service.stop()).resolves.toBeUndefined();
 });
+
+test.each(["the service", "a command"])(
+  "%s whose database goes away during its start says so in a line, and what to do",
+  async (what) => {
+    const network = await openNetwork(await emptyDatabase());
+    onTestFinished(() => network.close());
+    const log = { ...createLog("silent"), info: () => void network.close() };
+    const config = readConfig({ PORT: "0", DATABASE_URL: databaseUrl(network.connection) });
+    await expect(what === "a command" ? openInstance(config, log) : startService(config, log)).rejects.toThrow(
+      expect.objectContaining({
+        name: "StartRefused",
+        message: expect.stringMatching(/^the database went away .* during the start \(.+\): .*countersign doctor.*$/),
+      }),
+    );
+  },
+);

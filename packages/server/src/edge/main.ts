@@ -4,7 +4,7 @@ import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/reseal.ts";
 import { openDb } from "../store/db.ts";
 import { migrate } from "../store/migrate.ts";
-import { startDatabase } from "../store/start-database.ts";
+import { startDatabase, startRefusal } from "../store/start-database.ts";
 import { StartRefused } from "../store/start-refused.ts";
 import { createClock } from "./clock.ts";
 import type { Config } from "./config.ts";
@@ -124,7 +124,7 @@ export async function startService(
   } catch (error) {
     await db.close();
     await database.stop();
-    throw error;
+    throw startRefusal(error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Where the database comes from: the one given, else a real PostgreSQL of our own. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../ports.ts";
-import { type ConnectionOptions, isConnectionLost, isUnanswered, openClient } from "./connection.ts";
+import { type ConnectionOptions, isConnectionLost, isOutOfTime, isUnanswered, openClient } from "./connection.ts";
 import { type EmbeddedOptions, startEmbedded } from "./embedded-postgres/index.ts";
 import { settingsOff } from "./settings-off.ts";
 import { StartRefused } from "./start-refused.ts";
@@ -39,12 +39,23 @@ export async function startDatabase(
   if (config.database_url !== null) {
     const connection = { connectionString: config.database_url };
     await awaitAnswer(connection, log, wait_ms);
-    for (const name of await unsafeSettings(connection)) log.error({}, undurable(name));
+    const unsafe = await unsafeSettings(connection).catch((error: unknown) => {
+      throw startRefusal(error);
+    });
+    for (const name of unsafe) log.error({}, undurable(name));
     return { connection, source: "url", stop: async () => undefined };
   }
   const server = await startEmbedded({ search: { path: config.path ?? "" }, ...config }, log);
   log.info({ source: server.source, version: server.version, pid: server.pid() }, "embedded database ready");
   return { connection: server.connection, source: server.source, stop: server.stop };
+}
+
+/** One line where the database goes away in the middle of a start; any other error as it is. */
+export function startRefusal(error: unknown): unknown {
+  if (!isConnectionLost(error) && !isOutOfTime(error)) return error;
+  return new StartRefused(
+    `the database went away or took too long during the start (${(error as Error).message}): see whether it runs (countersign doctor), and start again`,
+  );
 }
 
 const undurable = (setting: string) =>
