@@ -4,7 +4,7 @@ import { Fault, faultAt, formatTimestampUs, sha256Hex, us_per_second } from "@co
 import type { Query } from "../ports.ts";
 import { auditRow } from "../store/audit.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../store/cursor.ts";
-import { withHead } from "../store/heads.ts";
+import { lockHead, withHead } from "../store/heads.ts";
 import { type Person, readPerson, shownUser } from "../store/people.ts";
 import {
   countMfaFailure,
@@ -216,6 +216,15 @@ export async function countWrong(
     await endSessions(runtime, query, person, user_id, { only: session_id });
 }
 
+/** Refuses what comes from a session that was ended meanwhile, and locks the organization's head. Faults: missing_api_key. */
+async function requireStanding(
+  query: Query,
+  of: { readonly org_id: string; readonly session_id: string },
+): Promise<void> {
+  await lockHead(query, of.org_id);
+  if (!(await sessionStands(query, of.org_id, of.session_id))) throw noSession();
+}
+
 /**
  * Ends every session of a person and begins one in place of its current one, in the caller's system transaction, which
  * holds the person's row. Faults: missing_api_key where the current one was ended meanwhile: nothing begins in its place.
@@ -228,10 +237,7 @@ export async function replaceSessions(
   client: Client,
 ): Promise<Begun> {
   const { org_id, user_id } = person;
-  await withHead(query, org_id, async () => {
-    if (!(await sessionStands(query, org_id, session_id))) throw noSession();
-    return null;
-  });
+  await requireStanding(query, { org_id, session_id });
   await endSessions(runtime, query, person, user_id);
   return beginSession(runtime, query, person, client);
 }
@@ -247,7 +253,10 @@ export async function logOut(runtime: Pick<Runtime, "db" | "clock" | "ids">, tok
   });
 }
 
-/** Ends one of the caller's own sessions, or all of them (`session_id` null). Faults: not_found. */
+/**
+ * Ends one of the caller's own sessions, or all of them (`session_id` null). Faults: not_found, missing_api_key (the caller's own
+ * was ended meanwhile: those that began since are not its to end).
+ */
 export async function endOwnSessions(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,
   caller: Caller,
@@ -256,6 +265,7 @@ export async function endOwnSessions(
   const person = personCalling(caller);
   await runtime.db.system(async (query) => {
     const which = session_id === null ? {} : { only: session_id };
+    await requireStanding(query, person);
     const ended = await endSessions(runtime, query, person, person.user_id, which);
     if (ended === 0 && session_id !== null) throw new Fault("not_found");
   });

@@ -3,6 +3,9 @@ import { expect } from "vitest";
 import type { Query } from "../ports.ts";
 import type { Database } from "../store/db.ts";
 
+/** Passwords are hashed before anything waits. */
+const patience = { timeout: 30_000 };
+
 /**
  * Begins all of `begun` while another transaction has done `work`, each once the one before waits or is done; resolves when all
  * are done after that one has committed. Whoever waits for the same row gets it in this order.
@@ -25,7 +28,7 @@ export async function meanwhile(
       };
       end.then(count, count);
       ends.push(end);
-      await expect.poll(async () => (await db.query(waiting)).length + done).toBe(ends.length);
+      await expect.poll(async () => (await db.query(waiting)).length + done, patience).toBe(ends.length);
     }
   });
   await Promise.all(ends);

@@ -3,6 +3,7 @@ import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { testOrganization } from "../../testing/http-node.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { password, peopleNodes } from "../../testing/people-nodes.ts";
 import { serviceNode } from "../../testing/service-node.ts";
 
@@ -185,6 +186,22 @@ describe("sessions", () => {
     expect((await nodes.send("DELETE", "/v1/auth/sessions", { cookie: person.cookie })).status).toBe(204);
     expect((await nodes.send("GET", "/v1/me", { cookie: person.cookie })).status).toBe(401);
     expect((await nodes.send("GET", "/v1/me", { cookie: stranger.cookie })).status).toBe(200);
+  });
+
+  test("none that began with another password is ended from one that ended with the former", async () => {
+    const { cookie, session } = await nodes.signedUp();
+    const body = { current_password: password, password: "a new password" };
+    const answers: Awaited<ReturnType<typeof nodes.send>>[] = [];
+    const hold = "select from org_heads where org_id = $1 for update";
+    await meanwhile(database.db, (query) => query(hold, [session.org_id]), [
+      async () => answers.unshift(await nodes.send("POST", "/v1/auth/password", { cookie, body })),
+      async () => answers.push(await nodes.send("DELETE", "/v1/auth/sessions", { cookie }, nodes.other)),
+    ]);
+    expect(answers.map(({ status, code }) => [status, code])).toEqual([
+      [200, undefined],
+      [401, "missing_api_key"],
+    ]);
+    expect((await nodes.send("GET", "/v1/me", { cookie: answers[0]?.cookie as string })).status).toBe(200);
   });
 
   test("writes come from the service's own pages; reads may be asked for from anywhere", async () => {
