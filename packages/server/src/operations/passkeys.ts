@@ -114,16 +114,19 @@ function placeOf({ created_at, passkey_id }: Pick<Passkey, "created_at" | "passk
   return `${created_at} ${passkey_id}`;
 }
 
-/** Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found. */
+/**
+ * Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found, missing_api_key (the session
+ * ended meanwhile).
+ */
 export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id: string): Promise<void> {
-  const { org_id, user_id } = personCalling(caller);
+  const { org_id, user_id, session_id } = personCalling(caller);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
     // Like a login with it: the person before the passkey. The head, too, as whoever registers the same one again has it first.
     const person = await lockPerson(query, org_id, user_id);
     await withHead(query, org_id, async () => {
-      if (person === undefined || !(await deleteStored(query, org_id, user_id, passkey_id)))
-        throw new Fault("not_found");
+      if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
+      if (!(await deleteStored(query, org_id, user_id, passkey_id))) throw new Fault("not_found");
       await writeMail(runtime, query, "account", { to: person.email, change: "passkey_deleted" });
       const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted", data: { passkey_id } } as const;
       return { audit: [auditRow(runtime.ids, entry)] };

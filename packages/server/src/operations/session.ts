@@ -217,7 +217,7 @@ export async function countWrong(
 }
 
 /** Refuses what comes from a session that was ended meanwhile, and locks the organization's head. Faults: missing_api_key. */
-async function requireStanding(
+export async function requireStanding(
   query: Query,
   of: { readonly org_id: string; readonly session_id: string },
 ): Promise<void> {

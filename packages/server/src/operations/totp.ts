@@ -14,7 +14,6 @@ import {
   writeRecoveryCodes,
   writeTotpSeed,
 } from "../store/people.ts";
-import { sessionStands } from "../store/sessions.ts";
 import type { Caller } from "./caller.ts";
 import { writeMail } from "./mail.ts";
 import type { Runtime } from "./runtime.ts";
@@ -26,6 +25,7 @@ import {
   personCalling,
   replaceSessions,
   requireFreshSession,
+  requireStanding,
 } from "./session.ts";
 
 const period_seconds = 30;
@@ -165,8 +165,8 @@ async function withSecondFactor<T>(
   const { org_id, user_id, session_id } = personCalling(caller);
   const done = await runtime.db.system(async (query) => {
     const person = await personOf(query, org_id, user_id);
-    // Ended by a guess that was at the person's row before this one.
-    if (!(await sessionStands(query, org_id, session_id))) throw noSession();
+    // Ended by a guess that was at the person's row before this one, or by its person.
+    await requireStanding(query, { org_id, session_id });
     if (!person.mfa_enabled) throw notNow("The second factor is off.");
     if (await useSecondFactor(runtime, query, person, code)) return { answer: await work(query, person) };
     await countWrong(runtime, query, person, session_id);

@@ -2,8 +2,10 @@
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, test } from "vitest";
+import { insertPasskey } from "../../store/passkeys.ts";
 import { deleteSessions } from "../../store/sessions.ts";
 import { testDatabase } from "../../testing/database.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { password, peopleNodes } from "../../testing/people-nodes.ts";
 
 const database = await testDatabase();
@@ -303,6 +305,37 @@ describe("a session that is ended while it is to be replaced", () => {
     expect([changed.status, changed.code, changed.set]).toEqual([401, "missing_api_key", null]);
     expect((await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } })).status).toBe(200);
   });
+});
+
+test.each([
+  ["switches its second factor off", "POST", "/v1/auth/totp/disable"],
+  ["gets its recovery codes", "POST", "/v1/auth/recovery-codes"],
+  ["deletes its passkeys", "DELETE", "/v1/auth/passkeys/"],
+])("a session that ended while its request waited no longer %s", async (_, method, path) => {
+  const { cookie, session } = await nodes.signedUp();
+  const { org_id, user } = session;
+  await database.db.system(async (query) => {
+    await query("update people set totp_sealed = 'x', totp_confirmed_at = now() where user_id = $1", [user.user_id]);
+    const code = "insert into recovery_codes (org_id, user_id, code_sha256) values ($1, $2, sha256('abcdeabcde'))";
+    await query(code, [org_id, user.user_id]);
+    const passkey = { public_key: Buffer.from("x"), counter: 0, transports: [], created_at: new Date().toISOString() };
+    const named = { org_id, user_id: user.user_id, passkey_id: user.user_id, name: "Theirs" };
+    await insertPasskey(query, { ...named, ...passkey });
+  });
+  let answer: Awaited<ReturnType<typeof nodes.send>> | undefined;
+  await meanwhile(database.db, (query) => query("select from org_heads where org_id = $1 for update", [org_id]), [
+    () => nodes.send("DELETE", "/v1/auth/sessions", { cookie }),
+    async () => {
+      const body = method === "POST" ? { body: { code: "abcde-abcde" } } : {};
+      const whole = method === "POST" ? path : path + user.user_id;
+      answer = await nodes.send(method, whole, { cookie, ...body }, nodes.other);
+    },
+  ]);
+  expect([answer?.status, answer?.code]).toEqual([401, "missing_api_key"]);
+  const [last] = await database.db.query("select type from audit where org_id = $1 order by seq desc limit 1", [
+    org_id,
+  ]);
+  expect(last).toEqual({ type: "sessions_ended" });
 });
 
 describe("passwords", () => {
