@@ -35,13 +35,15 @@ export async function verifySecondFactor(
   client: Client,
 ): Promise<Begun> {
   const begun = await runtime.db.system(async (query) => {
-    const waiting = token === null ? undefined : await findSession(runtime, query, token);
+    if (token === null) throw noSession();
+    const waiting = await findSession(runtime, query, token);
     if (waiting === undefined) throw noSession();
     if (!waiting.mfa_pending)
       throw faultAt("state_conflict", "", "not_allowed", "This session waits for no second factor.");
     const { org_id, user_id, session_id } = waiting;
     const person = await lockPerson(query, org_id, user_id);
-    if (person === undefined) throw noSession();
+    // Ended by a code that was at the person's row before this one: what it is worth is told to nobody, nor counted.
+    if (person === undefined || (await findSession(runtime, query, token)) === undefined) throw noSession();
     if (isTotp(code)) await refuseGuessing(runtime, query, person);
     if (!(await useSecondFactor(runtime, query, person, code))) {
       const failures = (await countMfaFailure(query, org_id, session_id)) ?? limits.session_mfa_failures_max;

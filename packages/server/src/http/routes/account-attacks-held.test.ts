@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { tokenHash } from "../../operations/session.ts";
 import { insertToken, takeToken } from "../../store/person-tokens.ts";
 import { testDatabase } from "../../testing/database.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
 import { password, peopleNodes } from "../../testing/people-nodes.ts";
 import { serviceNode } from "../../testing/service-node.ts";
 
@@ -128,6 +129,38 @@ describe("sessions", () => {
     const { cookie } = await nodes.signedUp();
     const other = await nodes.signedUp();
     expect((await nodes.send("GET", "/v1/me", { cookie: `${cookie}; ${other.cookie}` })).status).toBe(401);
+  });
+
+  test("a code that waited for the guess that ended its login is neither called wrong nor counted", async () => {
+    const { email, session } = await nodes.signedUp();
+    const { user_id } = session.user;
+    await database.db.query("update people set totp_sealed = 'x', totp_confirmed_at = now() where user_id = $1", [
+      user_id,
+    ]);
+    const { json, cookie } = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
+    const failures = "update sessions set mfa_failures = $2::integer where session_id = $1";
+    await database.db.query(failures, [json.session.session_id, limits.session_mfa_failures_max - 1]);
+    const codes: string[] = [];
+    const guess = (base: string) => async () =>
+      codes.push(
+        (
+          await nodes.send(
+            "POST",
+            "/v1/auth/mfa/verify",
+            { cookie: cookie as string, body: { code: "wrong-wrong" } },
+            base,
+          )
+        ).code,
+      );
+    await meanwhile(database.db, (query) => query("select from people where user_id = $1 for update", [user_id]), [
+      guess(nodes.url),
+      guess(nodes.other),
+    ]);
+    expect(codes.sort()).toEqual(["invalid_credentials", "missing_api_key"]);
+    const counted = await database.db.query("select mfa_failures from sessions where session_id = $1", [
+      json.session.session_id,
+    ]);
+    expect(counted).toEqual([{ mfa_failures: limits.session_mfa_failures_max }]);
   });
 
   test("end on every node with a reset, another role, a removal and a sign-out everywhere, also those that wait", async () => {
