@@ -7,6 +7,7 @@ import {
   type ConnectionOptions,
   isConflict,
   isConnectionLost,
+  isOutOfService,
   isSessionUseless,
   isUnanswered,
   isUncommitted,
@@ -138,8 +139,9 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       } catch (error) {
         // By time, not by tries: a machine that is gone can take seconds to be found unreachable each time.
         patience ??= AbortSignal.timeout(restart_wait_ms);
-        if (!isConnectionLost(error)) throw new NoSession(`no session: ${(error as Error).message}`, { cause: error });
-        if (isUnanswered(error) || patience.aborted) throw error;
+        if (!isConnectionLost(error) && !isOutOfService(error))
+          throw new NoSession(`no session: ${(error as Error).message}`, { cause: error });
+        if (!isConnectionLost(error) || isUnanswered(error) || patience.aborted) throw error;
         await pause(retry_pause_ms);
       }
     }
