@@ -1,5 +1,6 @@
 /** All routes of this version, by operation. */
 import { BatchItem, openapiDocument } from "@countersign/contract";
+import { oneLook } from "../../operations/one-look.ts";
 import type { Packs } from "../../operations/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import type { ItemCheck } from "../../operations/submit-batch.ts";
@@ -38,6 +39,9 @@ export interface RouteDeps {
   readonly stopping: () => boolean;
 }
 
+/** Who asks for readiness without end takes one session, and has an answer also where a session says nothing. */
+const ready_look = { wait_ms: 5_000, past_late: true };
+
 /** The handlers of every delivered operation. */
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
   const checkBatchItem = compileCheck(BatchItem);
@@ -52,7 +56,8 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
       now_us: runtime.clock.now_us(),
     });
   };
-  const ready = async () => !stopping() && (await runtime.db.system(takesWrites));
+  const writable = oneLook(runtime.timers, ready_look, () => runtime.db.system(takesWrites));
+  const ready = async () => !stopping() && (await writable()) === true;
   return {
     ...operatingHandlers({ ready, metrics, metrics_token, openapi_text: JSON.stringify(openapiDocument()) }),
     ...onboardingRoutes(runtime),
