@@ -23,6 +23,7 @@ import type { Caller } from "./caller.ts";
 import { eventRow } from "./event-row.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
+import { Outdated, untilCurrent } from "./until-current.ts";
 
 /** What a change needs of its node. */
 export type ReviewRuntime = Pick<Runtime, "ids">;
@@ -33,9 +34,6 @@ interface StepAudit {
   readonly type: Extract<AuditType, "voted" | "reassigned"> | null;
   readonly data?: Readonly<Record<string, unknown>>;
 }
-
-/** Assumptions of an operation that changed before it had the lock: read again and start over. */
-export class Outdated extends Error {}
 
 /**
  * Takes the step that `stepAt` makes of the escalation as it is under the lock, at the moment given. Answers with the
@@ -122,22 +120,6 @@ export function withCurrentCaller<T>(
       current = await runtime.callers.reload(current);
     },
   );
-}
-
-/** Runs an operation again while what it assumed is outdated; `reload` comes before each repetition. Faults: unavailable, those of `work`. */
-export async function untilCurrent<T>(
-  work: () => Promise<T>,
-  reload: () => Promise<void> = async () => {},
-): Promise<T> {
-  for (let attempt = 1; attempt <= 6; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof Outdated)) throw error;
-      await reload();
-    }
-  }
-  throw new Fault("unavailable", { internal: "found outdated each time" });
 }
 
 function refusal(because: "closed" | "early" | "disagrees"): Fault {

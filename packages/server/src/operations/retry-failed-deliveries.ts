@@ -3,10 +3,10 @@ import type { Query } from "../ports.ts";
 import { lockDeliveries, readDelivery, retryIsPending } from "../store/deliveries.ts";
 import { withHead } from "../store/heads.ts";
 import type { Caller } from "./caller.ts";
-import { Outdated, untilCurrent } from "./change-escalation.ts";
 import { listFailedDeliveries } from "./list-failed-deliveries.ts";
 import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts";
 import type { Runtime } from "./runtime.ts";
+import { Outdated, untilCurrent } from "./until-current.ts";
 
 /**
  * Sends a page of the failed deliveries again, each as `retryDelivery` does: those that nobody sent again, or whose last retry

@@ -5,9 +5,10 @@ import { isUnanswered } from "../store/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../store/escalations.ts";
 import type { Head } from "../store/heads.ts";
 import { readIntent } from "../store/intents.ts";
-import { changeEscalation, demandInForce, inputAgain, rulingOf, untilCurrent } from "./change-escalation.ts";
+import { changeEscalation, demandInForce, inputAgain, rulingOf } from "./change-escalation.ts";
 import type { OrgState } from "./org-state.ts";
 import type { Runtime } from "./runtime.ts";
+import { untilCurrent } from "./until-current.ts";
 
 type Needed = Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">;
 
