@@ -12,7 +12,7 @@ export default defineConfig({
       "sim/**/*.test.ts",
       "scripts/**/*.test.ts",
     ],
-    globalSetup: ["packages/server/src/testing/global-setup.ts"],
+    globalSetup: ["scripts/files-in-memory.ts", "packages/server/src/testing/global-setup.ts"],
     setupFiles: ["scripts/property-seed.ts", "scripts/clean-up-after-file.ts"],
     sequence: { sequencer: SimulationsFirst },
     pool: "forks",
