@@ -7,7 +7,7 @@ import { explained, mostRows, type Plan } from "../testing/plan.ts";
 import { createDecisionLatencies } from "./decision-latencies.ts";
 import { readOverview } from "./read-overview.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const org_id = "org_00000000000000000000000001";
 
 test("an overview reads the decisions of its window, and not the history before it", async () => {
@@ -28,7 +28,7 @@ test("an overview reads the decisions of its window, and not the history before 
       new Date(begun_ms).toISOString(),
     ],
   );
-  await db.query("analyze intents");
+  await analyze("intents");
   const plans: Plan[] = [];
   const watched = (query: Query): Query => {
     const explaining = explained(query, plans);

@@ -5,7 +5,7 @@ import { testOrganization } from "../testing/http-node.ts";
 import { type Plan, planOf } from "../testing/plan.ts";
 import { readSettings } from "./backtests.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const changes = 400;
 /** A decision follows these changes, made by as many of them; 5,000 were made before. */
 const decided_after = [3, 100, 101];
@@ -37,7 +37,7 @@ beforeAll(async () => {
        json_build_object('policy_set', json_build_object('version', -n)), now() from unnest($2::integer[]) as n`,
     [org_id, decided],
   );
-  await db.query("analyze audit, intents");
+  await analyze("audit, intents");
 });
 
 /** The rows that all steps of a statement gave or left out. */

@@ -21,7 +21,7 @@ import {
   setKeyLimits,
 } from "./keys.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const ids = createIds(createClock());
 const at = (minute: number) => `2026-11-21T03:${String(minute).padStart(2, "0")}:00.000000Z`;
 
@@ -114,7 +114,7 @@ test("the keys of a chain of rotations are found among thousands of others", asy
      select $1, 'key_' || n, '', 'key_' || n % 100, 'live', 'org', 'agent', now(), now(), 1 from generate_series(1, 10000) as n`,
     [org_id],
   );
-  await db.query("analyze api_keys");
+  await analyze("api_keys");
   expect(mostRows(await planOf(db, org_id, (query) => readRotations(query, org_id, first)))).toBeLessThan(10);
   expect(await db.tenant(org_id, (query) => readRotations(query, org_id, first))).toEqual([rotated, first]);
   expect(mostRows(await planOf(db, org_id, (query) => readRotations(query, org_id, "key_7")))).toBeLessThan(110);

@@ -7,7 +7,7 @@ import { readFailedDeliveries } from "./deliveries.ts";
 import { type ClaimedDelivery, readGone } from "./delivery-queue.ts";
 import { dispatchEvents } from "./dispatch-events.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const org_id = "org_00000000000000000000000001";
 const many = 3_000;
 const nth = (prefix: string, n: number) => prefix + String(n).padStart(26, "0");
@@ -28,7 +28,7 @@ beforeAll(async () => {
      select $1, 'evt_' || lpad(n::text, 26, '0'), 'quota.exceeded', '{}', now() from generate_series(1, $2::integer) as n`,
     [org_id, many],
   );
-  await db.query("analyze deliveries, events");
+  await analyze("deliveries, events");
 });
 
 test.each([

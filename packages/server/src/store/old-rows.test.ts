@@ -4,7 +4,7 @@ import { testDatabase } from "../testing/database.ts";
 import { mostRows, planOf } from "../testing/plan.ts";
 import { deleteOldIntakes } from "./old-rows.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 
 test("intakes that are too old are found beside those that were taken up, and those that are new", async () => {
   await db.query(
@@ -12,7 +12,7 @@ test("intakes that are too old are found beside those that were taken up, and th
      select 'ink_' || lpad(n::text, 26, '0'), case when n % 2 = 0 then 'org_1' end, '{}', '{}', '2026-01-01'::timestamptz + n * interval '1 minute'
      from generate_series(1, 10000) as n`,
   );
-  await db.query("analyze onboarding_intakes");
+  await analyze("onboarding_intakes");
   const system = { tenant: ((_, work) => db.system(work)) as typeof db.tenant };
   // The first ten minutes: every other one was taken up.
   const plan = await planOf(system, "", (query) => deleteOldIntakes(query, "2026-01-01T00:10:30Z", 500));

@@ -20,7 +20,7 @@ import {
   updatePolicy,
 } from "./policies.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const ids = createIds(createClock());
 const at = "2026-11-21T03:00:00.000000Z";
 const organizations = async () => [(await testOrganization(db)).org_id, (await testOrganization(db)).org_id] as const;
@@ -134,7 +134,7 @@ test("what is in force, and who has a name, is read without the versions that ar
      select $1, 'pol_' || n, v, '', '{"metadata":{"name":"gone"}}', now(), 'key' from generate_series(1, 500) as n, generate_series(1, 40) as v`,
     [own],
   );
-  await db.query("analyze policies, policy_versions");
+  await analyze("policies, policy_versions");
   const reads: ((query: Query) => Promise<unknown>)[] = [
     (query) => readPoliciesInForce(query, own),
     (query) => readDocumentsInForce(query, own),

@@ -1,4 +1,4 @@
-/** What is rare in an organization's history is found without reading all of it. Source: migrations 0017 and 0021. */
+/** What is rare in an organization's history is found without reading all of it. Source: migrations 0017, 0021, 0022 and 0024. */
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../ports.ts";
 import { testDatabase } from "../testing/database.ts";
@@ -8,7 +8,7 @@ import { listEscalations } from "./escalations.ts";
 import { firstIdAt } from "./first-id-at.ts";
 import { listIntents } from "./intents.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const org_id = "org_00000000000000000000000001";
 const many = 5_000;
 
@@ -28,12 +28,12 @@ beforeAll(async () => {
   );
   await db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
-     select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', case n when 2 then 'rare' else 'agent' end, 'live', 'decided',
+     select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', case n when 2 then 'rare' else 'agent' end, 'live', case n when 3 then 'cancelled' else 'decided' end,
        json_build_object('n', n, 'reviewers', json_build_array(json_build_object('type', 'user', 'id', case n when 1 then 'usr_1' else 'usr_2' end))),
        now(), now() from generate_series(1, $2::integer) as n`,
     [org_id, many],
   );
-  await db.query("analyze audit, intents, escalations");
+  await analyze("audit, intents, escalations");
 });
 
 /** The most rows that a step of the statement gave or left out. */
@@ -82,7 +82,7 @@ test("audit rows of a time, wherever in the trail it is", async () => {
      select $1, n, 'aud_' || n, 'decided', 'key_1', at, '{}', '' from unnest($2::timestamptz[]) with ordinality as t(at, n)`,
     [busy, Array.from({ length: many }, (_, index) => time(at(index + 1)))],
   );
-  await db.query("analyze audit");
+  await analyze("audit");
   const list = (from: number | null, to: number | null, before: number | null = null, limit = many) =>
     db.tenant(busy, (query) =>
       readTrailPage(
@@ -158,7 +158,7 @@ test("audit rows of a key, from when it was made until it ended", async () => {
      from unnest($2::text[], $3::timestamptz[]) as k(key_id, revoked_at)`,
     [own, [former, recent], [new Date(begun_ms + 1_180_000).toISOString(), null]],
   );
-  await db.query("analyze audit");
+  await analyze("audit");
   const unknown = key(4_950);
   for (const [actor, seqs, most] of [
     [former, [1_001], 1_400],
@@ -201,14 +201,19 @@ test("a key's own intents, where all that others submitted was before it was mad
   expect((await db.tenant(org_id, later)).rows).toEqual([]);
 });
 
-test("escalations of an agent that was seldom held, and of test mode", async () => {
+test("escalations of an agent that was seldom held, of test mode, and those that ended as few do", async () => {
   const agent = { agent_id: "rare", reviewers: null } as const;
-  for (const filter of [agent, { ...agent, status: "decided" }, { mode: "test", reviewers: null }] as const) {
+  const cancelled = { status: "cancelled", reviewers: null } as const;
+  const none = { status: "timed_out", reviewers: null } as const;
+  const test = { mode: "test", reviewers: null } as const;
+  for (const filter of [agent, { ...agent, status: "decided" }, cancelled, none, test] as const) {
     const list = (query: Query) => listEscalations(query, org_id, filter, null, 51);
     expect(await rowsRead(list), JSON.stringify(filter)).toBeLessThan(10);
   }
   const own = await db.tenant(org_id, (query) => listEscalations(query, org_id, agent, null, 51));
   expect(own.rows).toMatchObject([{ n: 2 }]);
+  const ended = await db.tenant(org_id, (query) => listEscalations(query, org_id, cancelled, null, 51));
+  expect(ended.rows).toMatchObject([{ n: 3 }]);
 });
 
 test("one person's reviews: the records of others are not taken apart", async () => {

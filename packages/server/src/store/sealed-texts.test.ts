@@ -4,7 +4,7 @@ import { testDatabase } from "../testing/database.ts";
 import { mostRows, planOf } from "../testing/plan.ts";
 import { readSealedTexts, replaceStored } from "./sealed-texts.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const system = { tenant: ((_, work) => db.system(work)) as typeof db.tenant };
 
 test("sealed texts are written anew along the key of their table, however many it holds", async () => {
@@ -13,7 +13,7 @@ test("sealed texts are written anew along the key of their table, however many i
      select 'org_1', case when n <= 20 then 'createApiKey key_1' else 'submit_intent key_1' end, 'key ' || n, '',
        '{"sealed":"old.text"}', now() from generate_series(1, 60000) as n`,
   );
-  await db.query("analyze idempotency_keys");
+  await analyze("idempotency_keys");
   const read = () =>
     db.system((query) => readSealedTexts(query, "created_keys", { prefix: "new.", after: null, limit: 200 }));
   const changes = (await read()).map(({ key, stored }) => ({ key, stored, replaced: '{"sealed":"new.text"}' }));

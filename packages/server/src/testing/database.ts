@@ -12,6 +12,8 @@ export interface TestDatabase {
   /** For code that opens its own sessions (a second node, `migrate`, the command line). */
   readonly connection: ConnectionOptions;
   readonly db: Database;
+  /** Takes statistics of tables, as their owner: a session of `db` may be another role's, which gets a warning and none. */
+  analyze(tables: string): Promise<void>;
 }
 
 /** For a session, in place of the service's 5 s: of a hundred at once, some wait longer where the machine is busy. */
@@ -26,7 +28,13 @@ export async function testDatabase(options: DbOptions = {}): Promise<TestDatabas
   const connection = await createDatabase(access, access.template);
   const db = openDb(connection, silentLog, { acquire_timeout_ms: patience_ms, ...options });
   whenFileIsDone(() => db.close());
-  return { connection, db };
+  return { connection, db, analyze: (tables) => asOwner(connection, `analyze ${tables}`) };
+}
+
+async function asOwner(connection: ConnectionOptions, statement: string): Promise<void> {
+  const client = await openClient(connection, "countersign test");
+  await client.query(statement);
+  await client.end();
 }
 
 /** The DATABASE_URL of a test database, for processes. */
