@@ -124,7 +124,16 @@ describe("RateWindow", () => {
   test("a clock that steps back neither frees capacity nor loses order", () => {
     const window = new RateWindow();
     expect(window.take(1, 100_000).allowed).toBe(true);
-    expect(window.take(1, 30_000)).toMatchObject({ allowed: false, retry_after: 60 });
+    expect(window.take(1, 40_000)).toMatchObject({ allowed: false, retry_after: 60 });
+    expect(window.take(1, 160_000).allowed).toBe(true);
+  });
+
+  test("a clock that steps back by more than a window refuses nobody until it has caught up", () => {
+    const window = new RateWindow();
+    expect(window.take(1, 9_000_000).allowed).toBe(true);
+    expect(window.take(1, 100_000)).toMatchObject({ allowed: true, at_ms: 100_000, reset_unix: 160 });
+    expect(window.take(1, 100_001)).toMatchObject({ allowed: false, retry_after: 60 });
+    expect(window.refund(1, 9_000_000, 100_002).remaining).toBe(0);
     expect(window.take(1, 160_000).allowed).toBe(true);
   });
 

@@ -102,8 +102,16 @@ export class RateWindow {
     return (this.#head + entry) & (this.#times.length - 1);
   }
 
-  /** Drops what has aged out. Time never runs backwards here: an earlier `now_ms` counts as the newest one seen. */
+  /**
+   * Drops what has aged out. Time does not run backwards here: an earlier `now_ms` counts as the newest one seen. One that is
+   * earlier by more than a window is of a clock that was far ahead: nothing would age out until it had caught up, so the log
+   * begins anew.
+   */
   #advance(now_ms: number): number {
+    if (now_ms < this.#newest_ms - window_ms) {
+      this.#dropUntil(this.#newest_ms);
+      this.#newest_ms = now_ms;
+    }
     if (now_ms > this.#newest_ms) this.#newest_ms = now_ms;
     this.#dropUntil(this.#newest_ms - window_ms);
     return this.#newest_ms;

@@ -1,4 +1,4 @@
-/** The wall clock in integer microseconds, made steady: it never goes back and never stops. */
+/** The wall clock in integer microseconds, made steady: it never stops, and goes back only where it was far ahead. */
 import { performance } from "node:perf_hooks";
 import type { Clock } from "../ports.ts";
 
@@ -15,12 +15,17 @@ const machine: TimeSources = { wall_ms: () => Date.now(), elapsed_ms: () => perf
 /** How far the computed time may stray from the wall clock (which is cut to whole milliseconds) before it is re-anchored. */
 const drift_ms_max = 2;
 
+/** A wall clock that is further behind is followed back. Two minutes make up for so much, and no time limit of others is shorter. */
+export const behind_ms_max = 60_000;
+
 /**
  * A clock that ticks in microseconds between the wall clock's milliseconds and follows it within 2 ms.
  *
  * The wall clock ahead (NTP step, sleep): the clock jumps forward with it. The wall clock behind (set back): the clock runs
  * at half speed until the wall has caught up. Holding it still instead would freeze rate windows and leases for as long as
- * the step was; following it would let an id or a deadline sort before one that was given out earlier.
+ * the step was; following it would let an id or a deadline sort before one that was given out earlier. Where the wall clock
+ * was wrong by more than a minute it is followed back all the same: a node that had seen a wrong year for a moment called keys
+ * expired, facts stale and codes wrong for twice as many years, or until it was started again.
  */
 export function createClock(sources: TimeSources = machine): Clock {
   let anchor_wall_ms = sources.wall_ms();
@@ -37,6 +42,10 @@ export function createClock(sources: TimeSources = machine): Clock {
       if (behind_ms > drift_ms_max) {
         [anchor_wall_ms, anchor_elapsed_ms, rate] = [wall_ms, elapsed_ms, 1];
         now_ms = wall_ms;
+      } else if (behind_ms < -behind_ms_max) {
+        [anchor_wall_ms, anchor_elapsed_ms, rate] = [wall_ms, elapsed_ms, 1];
+        now_ms = wall_ms;
+        last_us = 0;
       } else if (behind_ms < -drift_ms_max && rate === 1) {
         [anchor_wall_ms, anchor_elapsed_ms, rate] = [now_ms, elapsed_ms, 0.5];
       } else if (behind_ms > -1 && rate !== 1) {

@@ -32,6 +32,13 @@ describe("ids", () => {
     expect(made.toSorted()).toEqual(made);
   });
 
+  test("begin with the time of a clock that was followed back from far ahead", () => {
+    const times_us = [1_800_000_000_000_000, 1_700_000_000_123_456];
+    const ids = createIds({ now_us: () => times_us.shift() as number });
+    ids.next("intent");
+    expect(ids.next("intent")).toMatch(/^int_01HF7YAT3V/);
+  });
+
   test("of two processes at the same instant differ", () => {
     expect(createIds(still).next("intent").slice(14)).not.toBe(createIds(still).next("intent").slice(14));
   });

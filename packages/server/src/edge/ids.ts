@@ -2,6 +2,7 @@
 import { randomFillSync } from "node:crypto";
 import { crockfordAlphabet, idPrefixes } from "@countersign/contract";
 import type { Clock, Ids } from "../ports.ts";
+import { behind_ms_max } from "./clock.ts";
 
 /** One call into the system's generator costs about 1 µs whatever its size; 4 KiB serve 250 milliseconds' worth of new ids. */
 const pool_bytes = 4096;
@@ -41,6 +42,7 @@ function encode40(value: number): string {
  *
  * The 26 characters are 48 bits of milliseconds and 80 random bits. Within one millisecond the upper 40 random bits stay
  * and the lower 40 grow by a random step of 1 to 65,536: later ids sort later, and a neighbour's id is not the next number.
+ * Where the clock was followed back from far ahead, so are they: lists find rows of a span of time by the time of their ids.
  * (`ulid()` from npm costs 46 µs an id: it asks the system for every character.)
  */
 export function createIds(clock: Clock): Ids {
@@ -62,7 +64,7 @@ export function createIds(clock: Clock): Ids {
     next(kind) {
       const now_ms = Math.floor(clock.now_us() / 1000);
       tail += random16() + 1;
-      if (now_ms > time_ms) enter(now_ms);
+      if (now_ms > time_ms || now_ms < time_ms - behind_ms_max) enter(now_ms);
       else if (tail >= 2 ** 40) enter(time_ms + 1);
       return idPrefixes[kind] + head + encode40(tail);
     },

@@ -107,6 +107,13 @@ describe("after failures in a row", () => {
     expect(w.asked).toHaveLength(most + 3);
   });
 
+  test("the source is asked again although the clock was set back by a day meanwhile", async () => {
+    const w = world((n) => (n <= most ? failed("timeout") : ok()));
+    for (let n = 0; n < most; n++) await w.pull({ n });
+    w.pass(-86_400_000);
+    expect(reason(await w.pull({ n: most }))).toBe("facts");
+  });
+
   test("only one of many questions tries", async () => {
     const w = world((n) => (n <= most ? failed("timeout") : null));
     for (let n = 0; n < most; n++) await w.pull({ n });
@@ -166,6 +173,18 @@ describe("places", () => {
     expect((await Promise.all(made)).map(reason)).toEqual(Array(most + 1).fill("facts"));
   });
 
+  test("who waited while the clock was set back by a day asks for no longer than a question may take", async () => {
+    const w = world(() => null);
+    const made = Array.from({ length: most + 1 }, (_, n) => w.pull({ n }));
+    await soon();
+    w.pass(-86_400_000);
+    w.open[0]?.(ok());
+    await soon();
+    expect(w.asked.at(-1)?.timeout_ms).toBe(1000);
+    for (const answer of w.open) answer(ok());
+    await Promise.all(made);
+  });
+
   test("who waits longer than a question may take is told so, and its question is never asked", async () => {
     const w = world(() => null);
     const held = Array.from({ length: most }, (_, n) => w.pull({ n }));
@@ -208,6 +227,14 @@ describe("an answer is kept", () => {
     await w.pull();
     expect(w.asked).toHaveLength(2);
     expect(w.counted).toEqual(["pulled", "kept", "pulled"]);
+  });
+
+  test("not where it is of a time that is still to come: the clock was set back", async () => {
+    const w = world(() => facts());
+    await w.pull();
+    w.pass(-86_400_000);
+    await w.pull();
+    expect(w.asked).toHaveLength(2);
   });
 
   test("as long as its facts are fresh under every age limit that is asked for", async () => {

@@ -125,7 +125,8 @@ export function createContextPulls(parts: PullParts): ContextPulls {
     return new Promise((resolve, reject) => {
       const stopWaiting = timers.after(source.timeout_ms, () => resolve({ failed: "source_busy" }));
       const asked = standing.open(async () => {
-        const leftMs = () => Math.ceil((due_us - clock.now_us()) / 1000);
+        // Of a clock that is followed back there would be hours left.
+        const leftMs = () => Math.min(Math.ceil((due_us - clock.now_us()) / 1000), source.timeout_ms);
         if (leftMs() <= 0) return resolve({ failed: "source_busy" });
         if (!mayAsk(standing)) {
           stopWaiting();
@@ -148,7 +149,8 @@ export function createContextPulls(parts: PullParts): ContextPulls {
 
   function mayAsk(standing: Standing): boolean {
     if (standing.paused_until_us === 0) return true;
-    if (standing.trying || clock.now_us() < standing.paused_until_us) return false;
+    const paused_us = standing.paused_until_us - clock.now_us();
+    if (standing.trying || (paused_us > 0 && paused_us <= pause_us)) return false;
     standing.trying = true;
     return true;
   }
@@ -204,7 +206,7 @@ export function createContextPulls(parts: PullParts): ContextPulls {
       const key = sha256Hex(`${org_id}\n${source.secret_sealed}\n${body}`);
       const now_us = clock.now_us();
       const known = kept.get(key);
-      if (known !== undefined && now_us - known.received_us <= kept_us) {
+      if (known !== undefined && known.received_us <= now_us && now_us - known.received_us <= kept_us) {
         if (isFresh(known.document, known.received_us, ages, now_us)) {
           metrics.pulled("kept");
           return known;
