@@ -77,7 +77,7 @@ describe("staleness", () => {
     ).toBe("authorized");
   });
 
-  test("null facts are marked as null, old ones as stale and null; future facts are never stale", () => {
+  test("null facts are marked as null, old ones as stale and null; what is ahead by minutes is not stale", () => {
     const given = { security: { siem_ref: null, other: null } };
     const marked = (reason: string) => ({
       siem_ref: `${reason}:facts.security.siem_ref`,
@@ -86,6 +86,19 @@ describe("staleness", () => {
     expect(view(given, noon, noon).security).toEqual(marked("null"));
     expect(view(given, noon, "2027-01-01T00:00:00Z").security).toEqual(marked("stale null"));
     expect(view({ security: { siem_ref: "a" } }, noon, "2026-11-18T11:56:00Z").security["siem_ref"]).toBe("a");
+  });
+
+  test("a fact that is further ahead than one may be sent is stale: a clock was wrong, and it would be fresh until its time has come", () => {
+    const facts = { security: { siem_ref: "a" }, environmental: { recipient_local_hour: 12 } };
+    const before = "2026-11-18T11:55:00Z";
+    expect(view(facts, noon, before)).toMatchObject(facts);
+    expect(view(facts, noon, "2026-11-18T11:54:59.999999Z")).toMatchObject({
+      security: { siem_ref: "stale:facts.security.siem_ref" },
+      environmental: { recipient_local_hour: "stale:facts.environmental.recipient_local_hour" },
+    });
+    const merged = mergeFacts([{ source: "org", received_us: us(noon), document: { facts } }]);
+    const until = (now_us: number) => freshUntilUs(merged, resolveLimits([]), "security", "siem_ref", now_us);
+    expect([until(us(before)), until(us(before) - 1)]).toEqual([us(noon) + 300e6, null]);
   });
 
   test("every source's facts age by their own as-of time", () => {

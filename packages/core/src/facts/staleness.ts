@@ -7,6 +7,7 @@ import {
 } from "@countersign/contract";
 import { us_per_second } from "../time.ts";
 import { asOfUs, type CategoryFacts, type FactDocument, type MergedFacts, originIn, originOf } from "./merge.ts";
+import { as_of_ahead_us_max } from "./validate-context.ts";
 
 /** Maximum ages in seconds, keyed by category (`security`) or by single fact (`environmental.tls_version`). */
 export type MaxAgeSeconds = Readonly<Record<string, number>>;
@@ -83,8 +84,16 @@ function isStale(
   now_us: number,
 ): boolean {
   // A fact exactly as old as its limit still counts; a clock hour is over when it strikes.
-  if (now_us - as_of_us > maxAgeUs(limits, field)) return true;
+  if (now_us - as_of_us > maxAgeUs(limits, field) || isTooFarAhead(as_of_us, now_us)) return true;
   return isClockHour(category, field) && now_us >= hourEndUs(as_of_us);
+}
+
+/**
+ * Nobody can have sent it: a clock was ahead when it was, or is behind now. How old it is nobody knows, and it would count as
+ * fresh until its time has come.
+ */
+function isTooFarAhead(as_of_us: number, now_us: number): boolean {
+  return as_of_us - now_us > as_of_ahead_us_max;
 }
 
 function maxAgeUs(limits: CategoryLimits, field: string): number {
@@ -187,6 +196,7 @@ function isSurelyFresh(
   now_us: number,
 ): boolean {
   if (found.origins !== null || now_us - found.origin.as_of_us > limits.least_us) return false;
+  if (isTooFarAhead(found.origin.as_of_us, now_us)) return false;
   return category !== clock_category || !Object.hasOwn(found.values, clock_field);
 }
 

@@ -41,7 +41,9 @@ const keyPattern = new RegExp(factKeyPattern);
 const usStates: ReadonlySet<string> = new Set(usStateCodes);
 const twoLetters = /^[A-Za-z]{2}$/;
 const topLevelFields: ReadonlySet<string> = new Set(["contract_version", "facts", "as_of"]);
-const as_of_ahead_us_max = limits.as_of_ahead_seconds_max * us_per_second;
+
+/** A document whose as-of time is further ahead is refused. */
+export const as_of_ahead_us_max = limits.as_of_ahead_seconds_max * us_per_second;
 
 /** What `validateContext` found. The document is valid exactly when `errors` is empty. */
 export interface ContextFindings {
