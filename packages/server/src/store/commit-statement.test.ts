@@ -47,13 +47,13 @@ describe("the three statements do the same", () => {
   /** What became of a batch that is committed after another one, by the statement named; told without what differs by its make. */
   async function committed(
     statement: CommitOrder["statement"],
-    head: { readonly hard_limit: number | null; readonly used: number } | null,
+    head: { readonly hard_limit: number | null; readonly used: number; readonly period?: string } | null,
     wanted: RowsWanted,
     size: number,
   ) {
     const org_id = ids.next("organization");
     if (head !== null) {
-      await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11", head.hard_limit));
+      await db.tenant(org_id, (query) => createHead(query, org_id, head.period ?? "2026-11", head.hard_limit));
       await db.query("update org_heads set usage_used = $2 where org_id = $1", [org_id, head.used]);
     }
     const rows = Array.from({ length: size }, () => decisionRows(ids, org_id, wanted));
@@ -96,10 +96,11 @@ describe("the three statements do the same", () => {
     ["says that a month is over", { hard_limit: 10, used: 10 }, { created_at: "2026-12-01T00:00:00.000000Z" }, 2],
     [
       "counts what comes late in the month that is open",
-      { hard_limit: 10, used: 8 },
-      { created_at: "2026-10-31T23:59:59.999999Z" },
+      { hard_limit: 10, used: 8, period: "2020-02" },
+      { created_at: "2020-01-31T23:59:59.999999Z" },
       3,
     ],
+    ["says that a month has not come yet", { hard_limit: 10, used: 10, period: "2999-01" }, {}, 2],
     [
       "asks no shadow decision for its month",
       { hard_limit: 10, used: 10 },

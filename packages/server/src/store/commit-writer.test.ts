@@ -19,9 +19,9 @@ const clock = createClock();
 const ids = createIds(clock);
 const { connection, db } = await testDatabase();
 
-async function organization(hard_limit: number | null = null): Promise<string> {
+async function organization(hard_limit: number | null = null, period = "2026-11"): Promise<string> {
   const org_id = ids.next("organization");
-  await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11", hard_limit));
+  await db.tenant(org_id, (query) => createHead(query, org_id, period, hard_limit));
   return org_id;
 }
 
@@ -234,15 +234,15 @@ describe("the quota", () => {
   });
 
   it("starts again with the month of a decision's own time and keeps the closed month", async () => {
-    const org_id = await organization(2);
+    const org_id = await organization(2, "2020-01");
     const subject = writer();
     const at = (created_at: string) => rows(org_id, { created_at });
     const outcomes = await commitAll(subject, [
-      at("2026-11-30T23:59:59.999998Z"),
-      at("2026-12-01T00:00:00.000000Z"),
-      at("2026-11-30T23:59:59.999999Z"),
-      at("2026-12-01T00:00:00.000001Z"),
-      at("2026-12-01T00:00:00.000002Z"),
+      at("2020-01-31T23:59:59.999998Z"),
+      at("2020-02-01T00:00:00.000000Z"),
+      at("2020-01-31T23:59:59.999999Z"),
+      at("2020-02-01T00:00:00.000001Z"),
+      at("2020-02-01T00:00:00.000002Z"),
     ]);
     expect(outcomes.map((each) => (each.status === "fulfilled" ? each.value.outcome : "rejected"))).toEqual([
       "committed",
@@ -252,18 +252,18 @@ describe("the quota", () => {
       "quota_exceeded",
     ]);
     expect(await db.query("select period, used from usage_periods where org_id = $1", [org_id])).toEqual([
-      { period: "2026-11", used: 2 },
+      { period: "2020-01", used: 2 },
     ]);
-    expect(await head(org_id)).toMatchObject({ usage_period: "2026-12", usage_used: 2 });
+    expect(await head(org_id)).toMatchObject({ usage_period: "2020-02", usage_used: 2 });
     expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true });
   });
 
   it("counts a decision that comes after its month was closed in the open one", async () => {
-    const org_id = await organization();
+    const org_id = await organization(null, "2020-01");
     const subject = writer();
-    await subject.commit(rows(org_id, { created_at: "2026-12-01T00:00:00.000000Z" }));
-    await subject.commit(rows(org_id, { created_at: "2026-11-30T23:59:59.999999Z" }));
-    expect(await head(org_id)).toMatchObject({ usage_period: "2026-12", usage_used: 2 });
+    await subject.commit(rows(org_id, { created_at: "2020-02-01T00:00:00.000000Z" }));
+    await subject.commit(rows(org_id, { created_at: "2020-01-31T23:59:59.999999Z" }));
+    expect(await head(org_id)).toMatchObject({ usage_period: "2020-02", usage_used: 2 });
   });
 
   it("tells whether quota.exceeded was announced in this month", async () => {
