@@ -1,9 +1,11 @@
 /**
- * The loop over what is old, which goes on among the deliveries where the pass before ended. What is old stands in the
+ * The loop over what is old, and over what is due too late because a clock was wrong, which goes on among the deliveries where the pass before ended. What is old stands in the
  * database, so a lost wake-up or a restart costs time and never work.
  */
 import { type AgingTerms, aging_pages, deleteOld } from "../operations/delete-old.ts";
 import type { Runtime } from "../operations/runtime.ts";
+import { drawNear } from "../store/delivery-queue.ts";
+import { delivery_terms } from "./deliveries.ts";
 import { type Loop, startPasses } from "./passes.ts";
 
 const pass_every_ms = 60_000;
@@ -15,6 +17,7 @@ export function startAging(
 ): Loop {
   let from: Awaited<ReturnType<typeof deleteOld>> | undefined;
   return startPasses(runtime, pass_every_ms, "deleting what is old failed", async (stopped) => {
+    await drawNear(runtime.db, delivery_terms.lease_ms);
     from = await deleteOld(runtime, { ...aging_pages, ...terms, stopped }, from);
   });
 }
