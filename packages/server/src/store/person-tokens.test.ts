@@ -48,11 +48,12 @@ test("a token is good for what it was given for, until its time is over, and is 
 
 test("a person has a token, and loses it, by kind and by person", async () => {
   const [own, colleague] = await testPeople(db);
-  const has = (kind: TokenKind, { org_id, user_id }: Person, minute = 0) =>
-    db.system((query) => hasTokenOf(query, kind, org_id, user_id, at(minute)));
+  const has = (kind: TokenKind, { org_id, user_id }: Person, after = 0, by = 59) =>
+    db.system((query) => hasTokenOf(query, kind, org_id, user_id, at(after), at(by)));
   await give("mine", "password", own, 20);
   await give("mine too", "password", own, 30);
   expect([await has("password", own, 29), await has("password", own, 30)]).toEqual([true, false]);
+  expect([await has("password", own, 20, 29), await has("password", own, 20, 30)]).toEqual([false, true]);
   expect([await has("passkey", own), await has("password", colleague)]).toEqual([false, false]);
   await give("challenge", "passkey", own);
   await give("theirs", "password", colleague);

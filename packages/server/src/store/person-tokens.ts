@@ -62,18 +62,20 @@ export async function deleteToken(query: Query, token_sha256: string): Promise<v
   await query("delete from person_tokens where token_sha256 = decode($1, 'hex')", [token_sha256]);
 }
 
-/** Whether a person has a token of this kind that expires after `expires_after`. System scope. */
+/** Whether a person has a token of this kind that expires after `expires_after`, and no later than `expires_by`. System scope. */
 export async function hasTokenOf(
   query: Query,
   kind: TokenKind,
   org_id: string,
   user_id: string,
   expires_after: string,
+  expires_by: string,
 ): Promise<boolean> {
   const rows = await query(
     `select from person_tokens
-     where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3 and expires_at > $4::timestamptz limit 1`,
-    [kind, org_id, user_id, expires_after],
+     where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3 and expires_at > $4::timestamptz and expires_at <= $5::timestamptz
+     limit 1`,
+    [kind, org_id, user_id, expires_after, expires_by],
   );
   return rows.length > 0;
 }

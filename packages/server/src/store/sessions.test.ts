@@ -81,12 +81,15 @@ test("wrong second factors count for whose login it was, while it could go on, a
   await session(own, { mfa_pending: true, failures: 3, expires: 30 });
   await session(own, { mfa_pending: true, expires: 40 });
   await session(own, { failures: 4 });
+  // Of a clock that was ahead; what differs by minutes counts.
+  await session(own, { mfa_pending: true, failures: 5, begun: 36, expires: 46 });
   await session(colleague, { mfa_pending: true, failures: 1, expires: 45 });
   const failures = (now: string) => db.system((query) => readMfaFailures(query, own.org_id, own.user_id, now));
   const us = (time: string) => Date.parse(time) * 1_000;
   expect(await failures(at(10))).toEqual({ failures: 5, until_us: us(at(30)) });
   expect(await failures(at(20))).toEqual({ failures: 3, until_us: us(at(30)) });
   expect(await failures(at(30))).toEqual({ failures: 0, until_us: us(at(30)) });
+  expect(await failures(at(31))).toEqual({ failures: 5, until_us: us(at(46)) });
 });
 
 test("a login that is ended leaves its failures, its person's session, and everybody else's login", async () => {

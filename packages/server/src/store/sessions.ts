@@ -87,7 +87,13 @@ export async function insertSession(query: Query, session: NewSession): Promise<
   ]);
 }
 
-/** The wrong second factors of a person's logins that could still be going on, and until when that is so for the last of them. */
+/** No two clocks differ by more that are right: a login or link that was made later still was made by one that was wrong. */
+export const clocks_differ_seconds = 300;
+
+/**
+ * The wrong second factors of a person's logins that could still be going on, and until when that is so for the last of them. Those
+ * of a clock that was far ahead, by which every code was wrong, would else count until it had come so far again.
+ */
 export async function readMfaFailures(
   query: Query,
   org_id: string,
@@ -96,7 +102,8 @@ export async function readMfaFailures(
 ): Promise<{ readonly failures: number; readonly until_us: number }> {
   const [row] = await query<{ failures: number; until_us: number }>(
     `select coalesce(sum(mfa_failures), 0)::integer as failures, ${microseconds("coalesce(max(expires_at), $3::timestamptz)")} as until_us
-     from sessions where org_id = $1 and user_id = $2 and mfa_pending and mfa_failures > 0 and expires_at > $3::timestamptz`,
+     from sessions where org_id = $1 and user_id = $2 and mfa_pending and mfa_failures > 0 and expires_at > $3::timestamptz
+       and created_at <= $3::timestamptz + make_interval(secs => ${clocks_differ_seconds})`,
     [org_id, user_id, now],
   );
   return row as { failures: number; until_us: number };

@@ -59,6 +59,11 @@ test("however often somebody asks for links, an address gets one mail a minute",
   expect(await ask()).toBe(1);
   nodes.advance(limits.password_mail_every_seconds);
   expect(await ask()).toBe(2);
+  // Nor is there none for a year where the clock was ahead by that for a moment.
+  nodes.advance(86_400 * 365);
+  expect(await ask()).toBe(3);
+  nodes.advance(-86_400 * 365 + limits.password_mail_every_seconds);
+  expect(await ask()).toBe(4);
 });
 
 test("asking for links in somebody's name voids none that they were sent; using one voids the others", async () => {
