@@ -105,8 +105,8 @@ function commitText(plain: boolean): string {
     cross join lateral (select case when abs(extract(epoch from a.created_at - clock_timestamp())) > 5
       then clock_timestamp() + (e.expires_at - a.created_at) end as moved) as due),
   put_events as (
-    insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at)
-    select a.org_id, e.event_id, e.event_type, e.intent_id, e.decision_id, e.escalation_id, e.body, e.created_at
+    insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at, recorded_seq)
+    select a.org_id, e.event_id, e.event_type, e.intent_id, e.decision_id, e.escalation_id, e.body, e.created_at, a.audit_seq
     from (${eventRecords}) as e join accepted a on a.line_number = e.n where a.webhooks > 0),`)}
   chained as materialized (
     select a.org_id, a.audit_seq + row_number() over (partition by a.org_id order by e.line_number) as seq,

@@ -193,11 +193,23 @@ test("turns go on from one dispatch to the next also where nobody hears of the e
   await emptied();
 });
 
-test("a webhook hears of what happens also where the clock was set back after it was registered", async () => {
+test("a webhook hears of what happens after it was registered, whatever the clock said of either", async () => {
   const { org_id } = await hearingOrganization(db, 1);
-  await db.query("update webhooks set registered_at = registered_at + interval '1 hour' where org_id = $1", [org_id]);
-  await addEvents(org_id, 1);
-  expect((await dispatchEvents(db, roomy, made)).leased).toHaveLength(1);
+  await db.query("update webhooks set registered_seq = 5 where org_id = $1", [org_id]);
+  for (const [clock, recorded_seq, told] of [
+    ["1 hour", 5, 1],
+    ["-1 hour", 5, 1],
+    ["1 hour", 4, 0],
+    ["0", 4, 0],
+  ] as const) {
+    await addEvents(org_id, 1);
+    await db.query("update webhooks set registered_at = clock_timestamp() - $2::interval where org_id = $1", [
+      org_id,
+      clock,
+    ]);
+    await db.query("update events set recorded_seq = $2 where org_id = $1", [org_id, recorded_seq]);
+    expect((await dispatchEvents(db, roomy, made)).leased).toHaveLength(told);
+  }
   await emptied();
 });
 

@@ -18,13 +18,15 @@ interface Hears {
   readonly event_types?: readonly string[];
   readonly active?: boolean;
   readonly escalation_id?: string | null;
-  /** Seconds from now. */
+  /** Its place in the organization's sequence. */
   readonly registered?: number;
 }
 interface Told {
   readonly event_type?: string;
   readonly escalation_id?: string | null;
   readonly bytes?: number;
+  /** The organization's sequence; null: unknown. */
+  readonly recorded?: number | null;
 }
 
 /** Webhooks and events of a new organization, in their order. */
@@ -32,10 +34,10 @@ async function organization(webhooks: readonly Hears[], events: readonly Told[])
   const { org_id } = await testOrganization(db);
   const webhook_ids = webhooks.map(() => ids.next("webhook"));
   for (const [n, hears] of webhooks.entries()) {
-    const { event_types = ["quota.exceeded"], active = true, escalation_id = null, registered = -60 } = hears;
+    const { event_types = ["quota.exceeded"], active = true, escalation_id = null, registered = 0 } = hears;
     await db.query(
-      `insert into webhooks (org_id, webhook_id, url, secret_sealed, event_types, active, escalation_id, description, created_at, registered_at)
-       values ($1, $2, 'https://receiver.test/', 'sealed', $3::json, $4, $5, '', now(), clock_timestamp() + $6::float8 * interval '1 second')`,
+      `insert into webhooks (org_id, webhook_id, url, secret_sealed, event_types, active, escalation_id, description, created_at, registered_seq)
+       values ($1, $2, 'https://receiver.test/', 'sealed', $3::json, $4, $5, '', now(), $6)`,
       [org_id, webhook_ids[n], JSON.stringify(event_types), active, escalation_id, registered],
     );
   }
@@ -45,11 +47,11 @@ async function organization(webhooks: readonly Hears[], events: readonly Told[])
 
 let numbers = 0;
 async function addEvents(org_id: string, events: readonly Told[]): Promise<void> {
-  for (const { event_type = "quota.exceeded", escalation_id = null, bytes = 20 } of events)
+  for (const { event_type = "quota.exceeded", escalation_id = null, bytes = 20, recorded = 5 } of events)
     await db.query(
-      `insert into events (org_id, event_id, event_type, escalation_id, body, created_at)
-       values ($1, $2, $3, $4, json_build_object('data', repeat('x', $5::integer)), clock_timestamp())`,
-      [org_id, `evt_${String(++numbers).padStart(9, "0")}`, event_type, escalation_id, bytes],
+      `insert into events (org_id, event_id, event_type, escalation_id, body, created_at, recorded_seq)
+       values ($1, $2, $3, $4, json_build_object('data', repeat('x', $5::integer)), clock_timestamp(), $6)`,
+      [org_id, `evt_${String(++numbers).padStart(9, "0")}`, event_type, escalation_id, bytes, recorded],
     );
 }
 
@@ -123,23 +125,12 @@ describe("changes nothing where", () => {
     ["nobody hears of them", [], many(2)],
     ["nobody hears of them any more", [{ active: false }], many(2)],
     ["one of them is for nobody", [{}], [{}, { event_type: "decision.blocked" }]],
-    ["the webhook was registered after one of them", [{ registered: 1 }], many(2)],
+    ["the webhook was registered after one of them", [{ registered: 5 }], [{ recorded: 4 }, { recorded: 5 }]],
     ["the webhook is of one review", [{ escalation_id: "esc_1" }], many(2, { escalation_id: "esc_1" })],
     ["one of them is large", [{}], [{}, { bytes: large_bytes.over }]],
   ];
-  test.each(cases)("%s", async (name, webhooks, events) => {
+  test.each(cases)("%s", async (_, webhooks, events) => {
     const { org_id, webhook_ids } = await organization(webhooks, events);
-    if (name.includes("registered")) {
-      // After the first and before the second.
-      await db.query(
-        `update events e set recorded_at = clock_timestamp() - case when exists (select from events b
-           where b.org_id = e.org_id and b.event_id < e.event_id) then interval '0 s' else interval '1 s' end where org_id = $1`,
-        [org_id],
-      );
-      await db.query("update webhooks set registered_at = clock_timestamp() - interval '500 ms' where org_id = $1", [
-        org_id,
-      ]);
-    }
     const burst = { org_id, webhook_ids: webhook_ids.slice(0, 1) };
     expect(await next(burst, 2)).toBe(null);
     expect([await eventsLeft(org_id), await stored(org_id)]).toEqual([expect.arrayContaining([expect.anything()]), []]);
@@ -190,8 +181,8 @@ describe("changes nothing where", () => {
   });
 });
 
-test("a webhook of a time that is still to come hears of them", async () => {
-  const burst = await organization([{ registered: 3_600 }], many(2));
+test("a webhook hears of events of which nobody noted when they were recorded", async () => {
+  const burst = await organization([{ registered: 6 }], many(2, { recorded: null }));
   expect((await next(burst, 2))?.leased).toHaveLength(2);
 });
 
@@ -241,12 +232,13 @@ const hears: fc.Arbitrary<Hears> = fc.record({
   event_types: fc.subarray(types, { minLength: 1 }),
   active: fc.boolean(),
   escalation_id: fc.constantFrom(null, null, null, "esc_1"),
-  registered: fc.constantFrom(-60, -60, -60, 3_600),
+  registered: fc.constantFrom(0, 0, 5, 6),
 });
 const told: fc.Arbitrary<Told> = fc.record({
   event_type: fc.constantFrom(...types),
   escalation_id: fc.constantFrom(null, "esc_1"),
   bytes: fc.constantFrom(20, 20, 20, large_bytes.over),
+  recorded: fc.constantFrom(null, 4, 5, 5, 5, 6),
 });
 
 test("whatever is taken for a burst: who is to hear of an event is told once, and nobody else", async () => {
@@ -272,17 +264,19 @@ test("whatever is taken for a burst: who is to hear of an event is told once, an
           ({ events_left, last: after } = next.dispatched);
         }
         const expected = event_ids.flatMap((event_id, n) => {
-          const { event_type = "quota.exceeded", escalation_id: about = null } = is.events[n] as Told;
+          const { event_type = "quota.exceeded", escalation_id: about = null, recorded = 5 } = is.events[n] as Told;
           return webhook_ids
             .filter((_, of) => {
               const {
                 event_types = ["quota.exceeded"],
                 active = true,
                 escalation_id = null,
+                registered = 0,
               } = is.webhooks[of] as Hears;
               const watched =
                 escalation_id === null || (escalation_id === about && event_type.startsWith("escalation."));
-              return active && watched && event_types.includes(event_type);
+              const later = recorded === null || registered <= recorded;
+              return active && watched && later && event_types.includes(event_type);
             })
             .map((webhook_id) => ({ event_id, webhook_id }));
         });

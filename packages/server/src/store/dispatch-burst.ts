@@ -52,15 +52,15 @@ const burstStatement: QueueStatement = {
   name: "deliveries-dispatch-burst",
   text: `with
   offered as materialized (
-    select s.place_of, s.event_type, s.recorded_at, s.told_up_to,
+    select s.place_of, s.event_type, s.recorded_seq, s.told_up_to,
       case when s.stored <= ${stored_bytes_per_statement} then octet_length(s.body::text) end as bytes from (
       select n.*, sum(pg_column_size(n.body)) over () as stored from (
-        select o.ctid as place_of, o.event_type, o.recorded_at, o.told_up_to, o.body from events o
+        select o.ctid as place_of, o.event_type, o.recorded_seq, o.told_up_to, o.body from events o
         where o.org_id = $1 and o.event_id > $2 order by o.event_id limit $5::integer) n) s),
-  types as materialized (select array_agg(distinct event_type) as names, min(recorded_at) as since from offered),
+  types as materialized (select array_agg(distinct event_type) as names, min(recorded_seq) as since from offered),
   hearing as materialized (
     select w.webhook_id, w.url, w.secret_sealed, w.escalation_id is null and w.event_types::jsonb ?& t.names
-        and (w.registered_at <= t.since or w.registered_at > clock_timestamp()) as all_of_it
+        and (t.since is null or w.registered_seq <= t.since) as all_of_it
     from types t cross join webhooks w where w.org_id = $1 and w.active and w.event_types::jsonb ?| t.names),
   alike as materialized (
     select (select bool_and(h.all_of_it) and array_agg(h.webhook_id order by h.webhook_id collate "C") = $3::text[] from hearing h)

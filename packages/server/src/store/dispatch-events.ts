@@ -29,9 +29,6 @@ const bytes_per_statement = 33_554_432;
  * at the end of a burst of 20,000 that was two fifths of the time (measured). So the walk can go on where it stopped (`$12`),
  * and whether something older waits is only asked for receivers of which the node knows nothing. That place is a
  * column before it is compared: row-level security has no index asked for what `->>` or `coalesce` make of one.
- *
- * A webhook of a time that is still to come was registered before the clock was set back, or on a server whose clock is ahead:
- * until then it would hear of nothing that happens.
  */
 const dispatchStatement: QueueStatement = {
   name: "deliveries-dispatch",
@@ -63,7 +60,7 @@ const dispatchStatement: QueueStatement = {
   taken as materialized (
     select l.* from chosen c cross join lateral (
       select e.ctid, e.org_id, e.event_id, e.event_type, e.intent_id, e.escalation_id, octet_length(e.body::text) as bytes,
-        e.recorded_at, e.told_up_to, c.round, c.had_turn, c.place_of
+        e.recorded_seq, e.told_up_to, c.round, c.had_turn, c.place_of
       from events e where e.ctid = c.place_of limit 1 for update skip locked) l
     where l.ctid = l.place_of),
   matched as materialized (
@@ -73,7 +70,7 @@ const dispatchStatement: QueueStatement = {
     from taken t cross join lateral (
       select w.webhook_id, w.url, w.secret_sealed from webhooks w
       where w.org_id = t.org_id and w.active and w.event_types::jsonb ? t.event_type
-        and (w.registered_at <= t.recorded_at or w.registered_at > (select at from clock))
+        and (t.recorded_seq is null or w.registered_seq <= t.recorded_seq)
         and (t.told_up_to is null or w.webhook_id > t.told_up_to)
         and (w.escalation_id is null or (w.escalation_id = t.escalation_id and t.event_type like 'escalation.%'))
       limit ${limits.webhooks_per_organization_max}) w),

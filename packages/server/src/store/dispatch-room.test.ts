@@ -157,8 +157,10 @@ test("a webhook hears of nothing that happened before it was registered, and a b
   const [early, late] = webhook_ids as [string, string];
   const bytes = large_bytes.over - '{"data" : ""}'.length;
   await add(org_id, 1, bytes);
-  await db.query("update webhooks set registered_at = clock_timestamp() where webhook_id = $1", [late]);
+  await db.query("update events set recorded_seq = 4 where org_id = $1", [org_id]);
+  await db.query("update webhooks set registered_seq = 5 where webhook_id = $1", [late]);
   await add(org_id, 1, bytes + 1);
+  await db.query("update events set recorded_seq = 5 where org_id = $1 and recorded_seq is null", [org_id]);
   const { leased, waiting } = await dispatch();
   expect(byWebhook(leased)).toEqual({ [early]: 1 });
   expect(waiting.map(({ webhook_id }) => webhook_id).sort()).toEqual([early, late]);

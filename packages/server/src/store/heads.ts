@@ -147,8 +147,8 @@ export async function withHead(
        from rows from (json_to_recordset($3::json) as (audit_id text, intent_id text, type text, actor text, at timestamptz, data text,
          hash text)) with ordinality as r(audit_id, intent_id, type, actor, at, data, hash, n)),
      event_rows as (
-       insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at)
-       select $1, event_id, event_type, intent_id, decision_id, escalation_id, body::json, created_at
+       insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at, recorded_seq)
+       select $1, event_id, event_type, intent_id, decision_id, escalation_id, body::json, created_at, $2::bigint
        from json_to_recordset($4::json) as r(event_id text, event_type text, intent_id text, decision_id text, escalation_id text,
          body text, created_at timestamptz)),
      root_row as (

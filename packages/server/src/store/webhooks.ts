@@ -1,6 +1,7 @@
 /** SQL for webhooks. Source: contract §2.3, api.md §8. */
 import { type EventType, type Webhook, webhookSecretMask } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { newestHead } from "./newest-head.ts";
 
 /** A webhook as it is stored; `secret` is the mask wherever it is shown. */
 export type StoredWebhook = Omit<Webhook, "event_types"> & { readonly event_types: readonly EventType[] };
@@ -60,12 +61,16 @@ export async function escalationExists(query: Query, org_id: string, escalation_
   return rows.length > 0;
 }
 
-/** Writes a new webhook. Hold the head's lock: the moment of registration is taken here. */
+/** SQL: the place of the row that tells of the change; what happened before stands before it. */
+const next_seq = `coalesce(${newestHead("$1", "audit_seq + 1")}, 0)`;
+
+/** Writes a new webhook. Hold the head's lock: its place among what happens is taken here. */
 export async function insertWebhook(query: Query, webhook: StoredWebhook, secret_sealed: string): Promise<void> {
   const { organization_id, id, url, escalation_id, event_types, active, description, created_at } = webhook;
   await query(
-    `insert into webhooks (org_id, webhook_id, url, escalation_id, event_types, secret_sealed, active, description, created_at)
-     values ($1, $2, $3, $4, $5::json, $6, $7::boolean, $8, $9::timestamptz)`,
+    `insert into webhooks (org_id, webhook_id, url, escalation_id, event_types, secret_sealed, active, description, created_at,
+       registered_seq)
+     values ($1, $2, $3, $4, $5::json, $6, $7::boolean, $8, $9::timestamptz, ${next_seq})`,
     [
       organization_id,
       id,
@@ -85,7 +90,7 @@ export async function updateWebhook(query: Query, webhook: StoredWebhook): Promi
   const { organization_id, id, url, event_types, active, description } = webhook;
   await query(
     `update webhooks set url = $3, event_types = $4::json, active = $5::boolean, description = $6,
-       registered_at = case when $5::boolean and not active then clock_timestamp() else registered_at end
+       registered_seq = case when $5::boolean and not active then ${next_seq} else registered_seq end
      where org_id = $1 and webhook_id = $2`,
     [organization_id, id, url, JSON.stringify(event_types), active, description],
   );
