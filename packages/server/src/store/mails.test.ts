@@ -84,6 +84,19 @@ test("a mail that was written by a clock that is ahead is not older than it is",
   expect(await db.system((query) => claimMails(query, 60, 1, []))).toMatchObject([{ age_seconds: 0 }]);
 });
 
+test("a mail that was put off while the clock was ahead goes once it is set right, and no other before its time", async () => {
+  await db.query("delete from mails");
+  for (const mail_id of ["ahead", "soon"])
+    await db.system((query) =>
+      insertMail(query, { mail_id, kind: "password", sealed: "s", created_at: "2026-11-21T00:00:00Z" }),
+    );
+  await db.query(
+    `update mails set due_at = now() + case mail_id when 'ahead' then interval '1 day' else interval '6 hours' end`,
+  );
+  const claim = () => db.system((query) => claimMails(query, 60, 9, []));
+  expect([await claim(), await claim()]).toMatchObject([[{ mail_id: "ahead" }], []]);
+});
+
 test("reviewers are told once of what waits for them: of nothing that is closed, and of no test", async () => {
   const escalation = (org_id: string, escalation_id: string, status = "pending", mode = "live") =>
     db.query(

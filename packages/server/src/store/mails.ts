@@ -32,6 +32,9 @@ export async function insertMail(query: Query, { mail_id, kind, sealed, created_
   );
 }
 
+/** No mail is put off for so long: one that is due later was by a clock that was ahead, and would wait until it had come so far again. */
+const put_off_hours_max = 7;
+
 /**
  * Takes up to `limit` mails that are due and puts them off for the lease: should this node die, another sends them then. Kinds
  * named in `first` go before all others, in that order: one organization's burst of another kind holds up nobody's link.
@@ -45,8 +48,8 @@ export function claimMails(
   return query<DueMail>(
     `update mails set due_at = now() + make_interval(secs => $1::integer), attempts = attempts + 1
      where mail_id in (
-       select mail_id from mails where due_at <= now() order by array_position($3::text[], kind), due_at
-       limit $2::integer for update skip locked)
+       select mail_id from mails where due_at <= now() or due_at > now() + interval '${put_off_hours_max} hours'
+       order by array_position($3::text[], kind), due_at limit $2::integer for update skip locked)
      returning mail_id, kind, sealed, attempts - 1 as attempts,
        greatest(0, extract(epoch from now() - created_at))::integer as age_seconds`,
     [lease_seconds, limit, first],
