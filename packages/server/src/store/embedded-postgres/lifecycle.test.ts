@@ -188,7 +188,7 @@ describe("kill -9", () => {
     expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
   });
 
-  test("of one session's server process: the others are restarted by the server, and the pool goes on", async () => {
+  test("of one session's server process: the server is started again, and the pool goes on", async () => {
     const server = await started({ data_dir: await temporaryDir() });
     const db = openDb(server.connection, silentLog);
     onTestFinished(() => db.close());

@@ -49,6 +49,9 @@ const settings: Readonly<Record<string, string>> = {
   fsync: "on",
   synchronous_commit: "on",
   max_connections: "100",
+  // Where a process of the server crashes the whole server ends, and we start it again. Left to itself, it overlooked a
+  // checkpointer that failed on a full disk right after a recovery had begun, and that recovery waited for it, deaf to a stop.
+  restart_after_crash: "off",
   // Policies are short statements: compiling a plan costs more than running it.
   jit: "off",
   // Few checkpoints, as each one makes every page be logged whole again; but log files are used again after 270 MB, while the

@@ -1,0 +1,45 @@
+/** A server whose recovery cannot end, as on a full disk. */
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryDir } from "../../testing/embedded.ts";
+import { silentLog } from "../../testing/silent-log.ts";
+import { openDb } from "../db.ts";
+import { startEmbedded } from "./index.ts";
+
+/** The checkpointer of this server; undefined: it has none yet. */
+async function checkpointerOf(server: number): Promise<string | undefined> {
+  const children = await readFile(`/proc/${server}/task/${server}/children`, "utf8").catch(() => "");
+  const pids = children.split(" ").filter((pid) => pid !== "");
+  const names = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+  return pids.find((_, index) => names[index]?.startsWith("postgres: checkpointer"));
+}
+
+test.skipIf(process.platform !== "linux")(
+  "the embedded database goes on by itself once there is room again, also where its checkpointer failed unseen",
+  async () => {
+    const data_dir = await temporaryDir();
+    const db_dir = join(data_dir, "postgres/db");
+    const lines: string[] = [];
+    const hear = (fields: object) => void lines.push(JSON.stringify(fields));
+    const server = await startEmbedded({ data_dir }, { ...silentLog, warn: hear, debug: hear });
+    onTestFinished(() => server.stop());
+    const db = openDb(server.connection, silentLog);
+    onTestFinished(() => db.close());
+    const [session] = await db.query<{ pid: number }>("select pg_backend_pid() as pid");
+    // The first file that a checkpoint writes: with a directory of its name none gets any further.
+    const in_the_way = join(db_dir, "pg_logical/replorigin_checkpoint.tmp");
+    await mkdir(in_the_way);
+    process.kill(session?.pid ?? 0, "SIGKILL");
+    // Busy with sessions that it refuses, the server would see the begin of the recovery and the end of its checkpointer together.
+    await expect.poll(() => lines.some((line) => line.includes("was interrupted"))).toBe(true);
+    const recovering = Number.parseInt(await readFile(join(db_dir, "postmaster.pid"), "utf8"), 10);
+    await expect.poll(() => checkpointerOf(recovering), { interval: 5 }).toBeDefined();
+    process.kill(recovering, "SIGSTOP");
+    await expect.poll(() => lines.some((line) => line.includes("PANIC")), { timeout: 20_000 }).toBe(true);
+    await rm(in_the_way, { recursive: true });
+    process.kill(recovering, "SIGCONT");
+    const answer = () => db.query("select 1 as one").catch(String);
+    await expect.poll(answer, { timeout: 20_000 }).toEqual([{ one: 1 }]);
+  },
+);
