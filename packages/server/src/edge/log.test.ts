@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { createLog, onceATurn, scrub } from "./log.ts";
 
@@ -90,6 +91,43 @@ describe("the log", () => {
       "first",
       "second",
       undefined,
+    ]);
+  });
+
+  test("a reader that stands still is kept some lines, not all, and told how many it missed", async () => {
+    const taken: string[] = [];
+    let goOn = () => {};
+    const standing = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const write = (text: string, _encoding: string, done: () => void) => {
+      taken.push(text);
+      void standing.then(() => done());
+    };
+    const pipe = new Writable({ decodeStrings: false, write });
+    const log = createLog("info", onceATurn(pipe));
+    const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+    const waiting: number[] = [];
+    for (let line = 0; line < 40; line += 1) {
+      log.info({ line, text: "x".repeat(1024 * 1024) }, "long");
+      await turn();
+      waiting.push(pipe.writableLength);
+    }
+    expect(Math.max(...waiting)).toBeLessThan(20 * 1024 * 1024);
+    goOn();
+    await expect.poll(() => pipe.writableLength).toBe(0);
+    log.info({}, "read again");
+    await turn();
+    const lines = taken
+      .join("")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const kept = lines.filter(({ msg }) => msg === "long").length;
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect(lines.slice(kept)).toEqual([
+      { level: "warn", time, lines: 40 - kept, msg: "lines were dropped here: nobody read the log" },
+      { level: "info", time, msg: "read again" },
     ]);
   });
 });

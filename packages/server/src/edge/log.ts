@@ -65,31 +65,52 @@ export function plainError(error: unknown): unknown {
   return { ...Object.fromEntries(fields), ...several };
 }
 
+/** So much waits for whoever reads the log; where that stands still (a paused terminal, a collector that hangs), the rest is dropped. */
+const unread_chars_max = 16 * 1024 * 1024;
+
+/** Where a log goes; a file, which takes all at once, has no `writableLength`. */
+type LogStream = Pick<NodeJS.WriteStream, "write"> & { readonly writableLength?: number };
+
 /**
- * Collects what one turn of the event loop writes and hands it on in one piece. Writing to a file or a pipe blocks, 8 µs a
+ * Collects what one turn of the event loop writes and hands it on in one piece. Writing to a file or a pipe takes 8 µs a
  * line; under load a turn has dozens. Whatever ends the process by its own code, the rest is written before it goes. What
- * could not be written, as on a full disk, may have left half a line: the next one begins behind it.
+ * could not be written, as on a full disk, may have left half a line: the next one begins behind it. Lines for which there
+ * was no room are counted in one that stands where they would have stood.
  */
-export function onceATurn(stream: Pick<NodeJS.WriteStream, "write">): DestinationStream {
+export function onceATurn(stream: LogStream): DestinationStream {
   let pending = "";
+  let pending_lines = 0;
+  let dropped_lines = 0;
   let torn = false;
   const written = (error?: Error | null) => {
     if (error) torn = true;
   };
   const flush = () => {
     if (pending === "") return;
-    const text = torn ? `\n${pending}` : pending;
-    torn = false;
+    if ((stream.writableLength ?? 0) > unread_chars_max) {
+      dropped_lines += pending_lines;
+    } else {
+      const text = `${torn ? "\n" : ""}${dropped_lines === 0 ? "" : droppedLine(dropped_lines)}${pending}`;
+      torn = false;
+      dropped_lines = 0;
+      stream.write(text, written);
+    }
     pending = "";
-    stream.write(text, written);
+    pending_lines = 0;
   };
   process.once("exit", flush);
   return {
     write(text: string) {
       if (pending === "") setImmediate(flush);
       pending += text;
+      pending_lines += 1;
     },
   };
+}
+
+function droppedLine(lines: number): string {
+  const msg = "lines were dropped here: nobody read the log";
+  return `${JSON.stringify({ level: "warn", time: new Date().toISOString(), lines, msg })}\n`;
 }
 
 /**
