@@ -4,6 +4,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { hosted, packageCopy, sql, started, temporaryDir } from "../../testing/embedded.ts";
 import { StartRefused } from "../start-refused.ts";
 import { systemBinaries } from "./binaries.ts";
+import { canReach } from "./identity.ts";
+import { usableBinaries } from "./usable-binaries.ts";
 
 const root = process.getuid?.() === 0;
 const icu = "native/lib/libicuuc.so.60";
@@ -41,6 +43,24 @@ describe("the npm package's server", () => {
       expect((await stat(copy)).ino).toBe(ino);
     },
   );
+
+  test("is copied to where the server's user can read it also under a umask that closes all to others", async () => {
+    const [closed, open] = [await temporaryDir(), await temporaryDir()];
+    await chmod(open, 0o755);
+    const bin_dir = join(closed, "package/native/bin");
+    for (const part of [bin_dir, join(closed, "package/native/share")]) await mkdir(part, { recursive: true });
+    await writeFile(join(bin_dir, "postgres"), "", { mode: 0o700 });
+    const identity = { uid: 65_534, gid: 65_534 };
+    const binaries = { source: "embedded", bin_dir, version: "1", major: 1 } as const;
+    const umask = process.umask(0o077);
+    try {
+      const copied = await usableBinaries(binaries, identity, closed, join(open, "cache"));
+      expect(copied.startsWith(join(open, "cache/"))).toBe(true);
+      expect(await canReach(join(copied, "postgres"), identity)).toBe(true);
+    } finally {
+      process.umask(umask);
+    }
+  });
 
   test.skipIf(!root)("tells a user without an entry in /etc/passwd what to do", async () => {
     const dir = await temporaryDir();

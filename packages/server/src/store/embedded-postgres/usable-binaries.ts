@@ -15,15 +15,22 @@ interface Link {
  * The directory of programs to run. System programs stay where they are. The package's are used in place when the server's
  * user can read them and the links of `pg-symlinks.json` are there or can be made (npm packs no links, and the install
  * script that makes them does not run under pnpm, npm 11 or `--ignore-scripts`); otherwise they are copied once (58 MB).
+ * `cache_dir`: tests only.
  */
-export async function usableBinaries(binaries: Binaries, identity: Identity | null, data_dir: string): Promise<string> {
+export async function usableBinaries(
+  binaries: Binaries,
+  identity: Identity | null,
+  data_dir: string,
+  cache_dir = "/var/cache/countersign",
+): Promise<string> {
   if (binaries.source === "system") return binaries.bin_dir;
   const package_dir = dirname(dirname(binaries.bin_dir));
   const readable =
     (await canReach(join(binaries.bin_dir, "postgres"), identity)) &&
     (await canReach(join(package_dir, "native/share"), identity));
   if (readable && (await makeLinks(package_dir))) return binaries.bin_dir;
-  return join(await copyOf(package_dir, binaries.version, identity, data_dir), "native/bin");
+  const caches = identity === null ? [] : [cache_dir, join(tmpdir(), `countersign-${process.getuid?.()}`)];
+  return join(await copyOf(package_dir, binaries.version, identity, data_dir, caches), "native/bin");
 }
 
 /** Makes the links that are missing; false when the directory cannot be written. */
@@ -52,16 +59,15 @@ async function copyOf(
   version: string,
   identity: Identity | null,
   data_dir: string,
+  caches: readonly string[],
 ): Promise<string> {
   const name = `postgresql-${version}-${process.platform}-${process.arch}`;
-  const places = [
-    data_dir,
-    ...(identity === null ? [] : ["/var/cache/countersign", join(tmpdir(), `countersign-${process.getuid?.()}`)]),
-  ];
+  const places = [data_dir, ...caches];
   for (const place of places) {
     const copy = join(place, name);
     try {
-      if (place !== data_dir) await mkdir(place, { mode: 0o755, recursive: true });
+      // Made under a umask of 077 it would be closed to the server's user, and stay so.
+      if (place !== data_dir && (await mkdir(place, { recursive: true })) !== undefined) await chmod(place, 0o755);
       // In a shared place like /tmp a stranger may have put something under our name.
       if (!(await canReach(place, identity)) || !(await isPrivateOf(place, process.getuid?.() ?? 0))) continue;
       if ((await stat(copy).catch(() => null)) === null) await copyTo(copy, package_dir);
