@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createProgram } from "../packages/cli/src/program.ts";
-import { cliProgram, runCli } from "../packages/cli/src/testing/run-cli.ts";
+import { cliProgram, runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
 
 const packageDir = join(import.meta.dirname, "../packages/cli");
 
@@ -83,6 +83,18 @@ test("webhooks listen refuses a status that is no answer before it registers any
     expect(code).toBe(1);
     expect(stderr).toContain("give a whole number from 200 to 599");
   }
+});
+
+test("SIGUSR1 opens no debugger to whoever is on this machine", async () => {
+  const cli = startCli(["webhooks", "listen", "--secret", "whsec_AA"], { NODE_OPTIONS: "--inspect-port=0" });
+  const [, url = ""] = await cli.printed(/^listening on (\S+);/m);
+  cli.process.kill("SIGUSR1");
+  // The program has gone on since.
+  for (let time = 0; time < 3; time += 1) expect((await fetch(url, { method: "POST" })).status).toBe(400);
+  cli.process.kill("SIGTERM");
+  const { code, stderr } = await cli.finished;
+  expect(code).toBe(0);
+  expect(stderr).not.toMatch(/debugger|inspector/i);
 });
 
 test("the installed program says how to build it when it was not built", async () => {

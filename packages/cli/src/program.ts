@@ -41,6 +41,9 @@ export function createProgram(): Command {
 
 /** Runs one command line (`process.argv`); resolves to the exit code when the command is done. */
 export async function run(argv: readonly string[]): Promise<number> {
+  // Node would open its debugger: with this process's keys and rights, to whoever is on this machine. Log rotation, for one,
+  // sends this signal. Whoever wants the debugger starts with --inspect.
+  process.on("SIGUSR1", () => undefined);
   const program = createProgram();
   const outputFailure = watchStandardOutput();
   try {
