@@ -144,22 +144,25 @@ test("restore that is interrupted takes nothing of the dump, and says so", async
   expect(await db.query("select from deliveries limit 1")).toEqual([]);
 });
 
-test("export that is interrupted leaves no half of a dump, and says so", async () => {
-  const { connection } = await testDatabase();
-  const other = await openClient(connection, "countersign test");
-  await other.query("begin; lock table intents in access exclusive mode");
-  const out = join(folder, "half.sql");
-  const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
-  await expect.poll(() => existsSync(out)).toBe(true);
-  cli.process.kill("SIGINT");
-  const { code, stderr } = await cli.finished;
-  await other.end();
-  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
-    130,
-    `countersign: interrupted: ${out} was not complete and is removed`,
-  ]);
-  expect(existsSync(out)).toBe(false);
-});
+test.each(["SIGINT", "SIGHUP"] as const)(
+  "export that %s interrupts leaves no half of a dump, and says so",
+  async (signal) => {
+    const { connection } = await testDatabase();
+    const other = await openClient(connection, "countersign test");
+    await other.query("begin; lock table intents in access exclusive mode");
+    const out = join(folder, "half.sql");
+    const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
+    await expect.poll(() => existsSync(out)).toBe(true);
+    cli.process.kill(signal);
+    const { code, stderr } = await cli.finished;
+    await other.end();
+    expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+      130,
+      `countersign: interrupted: ${out} was not complete and is removed`,
+    ]);
+    expect(existsSync(out)).toBe(false);
+  },
+);
 
 test("export whose database goes away says so in one line, and leaves no half of a dump", async () => {
   const { connection } = await testDatabase();

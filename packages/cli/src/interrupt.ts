@@ -1,5 +1,11 @@
-/** Hears of the first Ctrl-C and of the first SIGTERM; what it returns ends that: then they end the program again. */
+/**
+ * Hears of the first Ctrl-C, of the first SIGTERM and of a terminal that is closed; what it returns ends that: then they end
+ * the program again.
+ */
 export function onInterrupt(interrupted: () => void): () => void {
-  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
-  return () => void process.off("SIGINT", interrupted).off("SIGTERM", interrupted);
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.once(signal, interrupted);
+  return () => {
+    for (const signal of signals) process.off(signal, interrupted);
+  };
 }
