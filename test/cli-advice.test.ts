@@ -55,6 +55,22 @@ test("export says what is the matter with the file that it was to write", async 
   expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], env)).toContain("there is no folder a-file/b,");
 });
 
+test("export whose disk is full says so with the file's name, and leaves no half of a dump", async () => {
+  const { connection } = await testDatabase();
+  const out = join(folder, "full.sql");
+  const full = `import fs from "node:fs";
+    const refuse = (...args) => args.at(-1)(Object.assign(new Error("no space"), { code: "ENOSPC", syscall: "write" }));
+    Object.assign(fs, { write: refuse, writev: refuse });`;
+  const env = {
+    DATABASE_URL: databaseUrl(connection),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(full)}`,
+  };
+  expect((await refusalOf(["export", "--out", out], env)).trimEnd().split("\n").at(-1)).toBe(
+    `countersign: ${out} cannot be written: no space is left there, make room or give another place`,
+  );
+  expect(existsSync(out)).toBe(false);
+});
+
 describe("a file that cannot be read", () => {
   const commands: readonly (readonly [string[], string, number])[] = [
     [["restore"], "", 1],

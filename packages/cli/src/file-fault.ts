@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { CommandFailed } from "./command-failed.ts";
 
-/** What to throw for an error of opening a file to write it; any other error comes back as it is. */
+/** What to throw for an error of opening or writing a file; any other error comes back as it is. */
 export function unwritable(path: string, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case "EEXIST":
@@ -21,6 +21,9 @@ export function unwritable(path: string, error: unknown): unknown {
     case "EPERM":
     case "EROFS":
       return new CommandFailed(`${path} cannot be written: this user may not, give a place where you may`);
+    case "ENOSPC":
+    case "EDQUOT":
+      return new CommandFailed(`${path} cannot be written: no space is left there, make room or give another place`);
     default:
       return error;
   }

@@ -68,7 +68,9 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
       const dumped = exportDump(instance.connection, first).finally(() => first.end());
       await Promise.allSettled([dumped, written]);
       // The file says what is wrong with it; the dump knows only that it was cut off.
-      await written;
+      await written.catch((error: unknown) => {
+        throw unwritable(out, error);
+      });
       report(await dumped, out);
     } catch (error) {
       await rm(out, { force: true });
