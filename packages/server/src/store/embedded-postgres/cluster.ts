@@ -80,7 +80,11 @@ export async function socketDir(cluster: Cluster): Promise<SocketDir> {
   );
   if (await isPrivateOf(short, uid)) return { host: short, server_setting: short };
   // A stranger holds the name. The server's own pid file says where the socket is, so any name will do.
-  const random = await mkdtemp(join(temporary, "countersign-"));
+  const random = await mkdtemp(join(temporary, "countersign-")).catch((error: NodeJS.ErrnoException) => {
+    throw new StartRefused(
+      `the path of ${cluster.home} is too long for a socket, and ${temporary} cannot hold one (${error.code}): let TMPDIR name a folder that can be written, or COUNTERSIGN_DATA_DIR one with a shorter path`,
+    );
+  });
   await makePrivate(random, cluster.identity);
   return { host: random, server_setting: random };
 }

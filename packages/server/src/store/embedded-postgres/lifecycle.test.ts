@@ -1,11 +1,12 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { gone, hosted, orphan, sql, started, temporaryDir } from "../../testing/embedded.ts";
 import { silentLog } from "../../testing/silent-log.ts";
 import { openDb } from "../db.ts";
 import { startDatabase } from "../start-database.ts";
 import { StartRefused } from "../start-refused.ts";
+import { openCluster, socketDir } from "./cluster.ts";
 import { startEmbedded } from "./index.ts";
 import { PostmasterFailed, startPostmaster } from "./postmaster.ts";
 
@@ -79,6 +80,17 @@ describe("the embedded database", () => {
     expect(Buffer.byteLength(connection.host)).toBeLessThan(90);
     expect((await stat(connection.host)).mode & 0o777).toBe(0o700);
     expect(await sql(connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("below such a path is refused, with what to do, where no folder for temporary files takes its socket", async () => {
+    const cluster = await openCluster(join(await temporaryDir(), "a-long-name-".repeat(10), "data"));
+    vi.stubEnv("TMPDIR", "/nonexistent");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const refused = socketDir(cluster);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(
+      /too long for a socket, and \/nonexistent cannot hold one \(ENOENT\): let TMPDIR name a folder that can be written/,
+    );
   });
 
   test.skipIf(!linux || process.getuid?.() !== 0)(
