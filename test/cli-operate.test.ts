@@ -378,22 +378,4 @@ describe("serve", () => {
     expect(stdout).not.toContain("listening");
     expect(stderr).toMatch(/^countersign: the data directory .* is in use by process \d+/m);
   });
-
-  test("SIGTERM ends it with 0, and what was decided is there after the next start", async () => {
-    const env = { COUNTERSIGN_DATA_DIR: join(directory, "term"), PORT: "0" };
-    const { stdout: api_key } = await runCli(["keys", "create", "--role", "admin"], env);
-    const first = startCli(["serve"], env);
-    const base = (await first.printed(/^listening on (http:\/\/\S+)$/m))[1];
-    const headers = { "x-api-key": api_key.trim(), "content-type": "application/json" };
-    const body = JSON.stringify({ intent: { agent: { id: "a" }, action: { verb: "look" } } });
-    const { intent_id } = await answerOf(fetch(`${base}/v1/intents`, { method: "POST", headers, body }));
-    first.process.kill("SIGTERM");
-    expect((await first.finished).code).toBe(0);
-
-    const second = startCli(["serve"], env);
-    const again = (await second.printed(/^listening on (http:\/\/\S+)$/m))[1];
-    expect((await fetch(`${again}/v1/intents/${intent_id}`, { headers })).status).toBe(200);
-    second.process.kill("SIGINT");
-    expect((await second.finished).code).toBe(0);
-  });
 });

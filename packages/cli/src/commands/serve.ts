@@ -2,8 +2,9 @@ import { limits } from "@countersign/contract";
 import type { Command } from "commander";
 
 const help = `
-Prints "listening on http://…" when it serves. SIGTERM or Ctrl-C ends it in order: what is in flight is answered, the
-write queue settled, the embedded database stopped. A second signal ends it at once; nothing that was answered is lost.
+Prints "listening on http://…" when it serves. SIGTERM, Ctrl-C or a closed terminal ends it in order: what is in flight is
+answered, the write queue settled, the embedded database stopped. A second SIGTERM or Ctrl-C ends it at once; nothing that
+was answered is lost.
 
 Examples:
   $ countersign serve
@@ -48,5 +49,7 @@ function untilSignalled(): Promise<void> {
       resolve();
     };
     process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+    // Of a terminal that is closed: its shell sends it as well as the system does.
+    process.on("SIGHUP", () => resolve());
   });
 }
