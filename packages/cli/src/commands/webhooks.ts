@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { ApiError, type Client, ConnectionError, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
+import { onInterrupt } from "../interrupt.ts";
 import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
 import { visibleJson } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
@@ -92,7 +93,7 @@ async function listen(options: ListenOptions): Promise<void> {
       console.error(`registered ${webhook.id} with ${options.url}`);
     }
     const ended = new Promise<void>((resolve) => {
-      process.once("SIGINT", resolve).once("SIGTERM", resolve).once("SIGHUP", resolve);
+      onInterrupt(resolve);
       // Nobody sees any more what would be acknowledged.
       process.stdout.once("error", () => resolve());
     });

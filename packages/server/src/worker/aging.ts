@@ -1,6 +1,6 @@
 /**
- * The loop over what is old, and over what is due too late because a clock was wrong, which goes on among the deliveries where the pass before ended. What is old stands in the
- * database, so a lost wake-up or a restart costs time and never work.
+ * The loop over what is old, which goes on among the deliveries where the pass before ended, and over what is due too late
+ * because a clock was wrong. Both stand in the database, so a lost wake-up or a restart costs time and never work.
  */
 import { type AgingTerms, aging_pages, deleteOld } from "../operations/delete-old.ts";
 import type { Runtime } from "../operations/runtime.ts";
