@@ -75,7 +75,7 @@ inBrowser("overriding", () => {
     await context.close();
   });
 
-  test("an override is offered where only a policy's name or a version that is not in force would forbid it", {
+  test("an override is offered where only a policy's name or a version that is not in force would forbid it, and none where the one in force does", {
     timeout: test_timeout_ms,
   }, async () => {
     const policy = (name: string, verb: string, override: string) => ({
@@ -86,9 +86,9 @@ inBrowser("overriding", () => {
         spec: { match: { verbs: [verb] }, when: "true", effect: "block", override },
       },
     });
-    const put = async (name: string, verb: string) => {
+    const put = async (name: string, verb: string, override = "reviewer") => {
       const { admin } = seeded;
-      const body = policy(name, verb, "reviewer");
+      const body = policy(name, verb, override);
       type Saved = { policy: { policy_id: string } };
       const { policy_id } = (await api<Saved>(console_.url, admin, "POST", "/v1/policies", body)).policy;
       await api(console_.url, admin, "POST", `/v1/policies/${policy_id}/activate`, { mode: "live" });
@@ -98,17 +98,24 @@ inBrowser("overriding", () => {
     await put("ccpa.gpc", "sell");
     const changed = await put("may-be", "rename");
     await api(console_.url, seeded.admin, "PUT", `/v1/policies/${changed}`, policy("may-be", "rename", "never"));
+    const kept = await put("must-not-be", "purge", "never");
+    await api(console_.url, seeded.admin, "PUT", `/v1/policies/${kept}`, policy("must-not-be", "purge", "reviewer"));
     const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-    for (const verb of ["sell", "rename"]) {
+    const openBlocked = async (verb: string) => {
       const { decision, intent_id } = await submit(console_.url, seeded.agent, {
         intent: { agent: { id: "bot-9" }, action: { type: "data.export", verb } },
       });
       expect(decision.verdict).toBe("block");
       await page.goto(`/decisions/${intent_id}`);
+    };
+    for (const verb of ["sell", "rename"]) {
+      await openBlocked(verb);
       await page.getByRole("button", { name: "Override this block" }).waitFor();
     }
+    await openBlocked("purge");
+    await page.getByText("Nobody may override this block: must-not-be forbids it.").waitFor();
     expect(asked).toContain(`/v1/policies/${changed}`);
     expect(wrongs).toEqual([]);
     await context.close();

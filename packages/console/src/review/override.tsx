@@ -13,6 +13,7 @@ import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { Approvers } from "../parts/who.tsx";
+import { documentInForce } from "../policies/in-force.ts";
 
 /** How often an override that waits for its second person is looked at again. */
 const watch_ms = 5_000;
@@ -58,7 +59,7 @@ const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}
 
 /**
  * The rules which stopped it that let nobody override them, as they are now. Undefined: not known yet. What cannot be found
- * out forbids nothing here, nor does a policy whose newest version is not in force: the service is asked in the end.
+ * out forbids nothing here: the service is asked in the end.
  */
 function useForbidding({ reasons }: Decision, wanted: boolean): readonly string[] | undefined {
   const client = useClient();
@@ -67,8 +68,8 @@ function useForbidding({ reasons }: Decision, wanted: boolean): readonly string[
   const own = stopping.flatMap((reason) => (isOfPack(reason) || reason.policy_id === null ? [] : [reason.policy_id]));
   const policies = useQueries({
     queries: (wanted ? [...new Set(own)] : []).map((policy_id) => ({
-      queryKey: ["policies", "one", policy_id],
-      queryFn: () => client.getPolicy(policy_id),
+      queryKey: ["policies", "in force", policy_id],
+      queryFn: async () => ({ policy_id, document: await documentInForce(client, policy_id) }),
     })),
   });
   if (packs.isPending || policies.some(({ isPending }) => isPending)) return undefined;
@@ -77,9 +78,8 @@ function useForbidding({ reasons }: Decision, wanted: boolean): readonly string[
   );
   const of_own = new Set(
     policies.flatMap(({ data }) => {
-      const { override } = (data?.document["spec"] ?? {}) as { readonly override?: unknown };
-      const is_in_force = data?.status === "live" && data.active_version === data.version;
-      return is_in_force && override === "never" ? [data.policy_id] : [];
+      const { override } = (data?.document?.["spec"] ?? {}) as { readonly override?: unknown };
+      return data !== undefined && override === "never" ? [data.policy_id] : [];
     }),
   );
   const never = stopping.filter((reason) =>
