@@ -58,6 +58,7 @@ describe("countersign policies backtest", () => {
     expect(stdout).toMatch(/^3 intents in /);
     expect(stdout).toContain("2 verdicts change");
     expect(stdout).toMatch(/approve +block +2/);
+    expect(stdout).toMatch(/^int_\w+ +agent-1 +pay +approve +block +limit$/m);
     expect(code).toBe(0);
   });
 

@@ -47,7 +47,8 @@ inBrowser("operating", () => {
     await page.getByText("As if the newest version of this policy had been in force").waitFor();
     await page.getByRole("button", { name: "Run" }).click();
     const flips = page.getByRole("table").filter({ has: page.getByRole("columnheader", { name: "Candidate" }) });
-    await flips.getByRole("link", { name: before.intent_id }).waitFor();
+    const flip = flips.getByRole("row").filter({ has: page.locator(`a[href="/decisions/${before.intent_id}"]`) });
+    await flip.getByText("tool_refund").waitFor();
     const matrix = page.getByRole("table", { name: "How many verdicts became which" });
     expect(await matrix.locator("td.worse").allTextContents()).toEqual(["1"]);
     await page.goto(`/policies/${seeded.policy_id}`);

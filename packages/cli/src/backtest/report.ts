@@ -3,8 +3,14 @@ import type { Backtest } from "@countersign/contract";
 import { formatTable } from "../table.ts";
 
 const rows_max = 20;
+const name_chars_max = 32;
 const count = (n: number) => n.toLocaleString("en-US");
 const share = (n: number) => `${(100 * n).toFixed(n === 1 || n === 0 ? 0 : 2)} %`;
+
+function short(name: string): string {
+  const characters = [...name];
+  return characters.length > name_chars_max ? `${characters.slice(0, name_chars_max - 1).join("")}…` : name;
+}
 
 /** Figures first, then what changes, then why. */
 export function reportOf(backtest: Backtest): string {
@@ -37,8 +43,11 @@ export function reportOf(backtest: Backtest): string {
   );
   add(
     "Flips",
-    ["INTENT", "FROM", "TO", "POLICIES"],
-    flips.map(({ intent_id, from, to, policies }) => [intent_id, from, to, policies.join(", ")]),
+    ["INTENT", "AGENT", "ACTION", "FROM", "TO", "POLICIES"],
+    flips.map(({ intent_id, agent_id, action, from, to, policies }) => [
+      ...[intent_id, short(agent_id), short(action.verb), from, to],
+      policies.join(", "),
+    ]),
   );
   add(
     "Policies",

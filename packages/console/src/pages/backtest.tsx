@@ -13,7 +13,7 @@ import { ListTable } from "../parts/list-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Wide } from "../parts/scrolls.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
-import { spanText } from "../parts/time.tsx";
+import { spanText, Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
 
 const severity: Record<Verdict, number> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
@@ -314,6 +314,8 @@ function Flips({ flips, total }: { readonly flips: Backtest["flips"]; readonly t
       <table className="list">
         <thead>
           <tr>
+            <th scope="col">When</th>
+            <th scope="col">Agent</th>
             <th scope="col">Action</th>
             <th scope="col">Recorded</th>
             <th scope="col">Candidate</th>
@@ -323,10 +325,19 @@ function Flips({ flips, total }: { readonly flips: Backtest["flips"]; readonly t
         <tbody>
           {flips.slice(0, 100).map((flip) => (
             <tr key={flip.intent_id}>
-              <td className="mono small">
+              <td>
                 <Link to="/decisions/$intent_id" params={{ intent_id: flip.intent_id }}>
-                  {flip.intent_id}
+                  <Time at={flip.submitted_at} />
                 </Link>
+              </td>
+              <td>
+                <Data text={flip.agent_id} chars_max={80} />
+              </td>
+              <td>
+                <Data text={flip.action.type} chars_max={60} />
+                <div className="small muted mono">
+                  <Data text={flip.action.verb} chars_max={60} />
+                </div>
               </td>
               <td>
                 <VerdictBadge verdict={flip.from} />

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
 import { ErrorObject } from "./error.ts";
 import { SomeThresholds } from "./membrane.ts";
-import { anyObject, closed, givenId, id, nullable, oneOf, text, timeInput, wrapped } from "./shapes.ts";
+import { anyObject, closed, givenId, id, nullable, oneOf, text, timeInput, timestamp, wrapped } from "./shapes.ts";
 
 const count = () => Type.Integer({ minimum: 0 });
 
@@ -69,6 +69,12 @@ export type NotReproducedBecause = keyof typeof notReproducedBecause;
 const BacktestFlip = Type.Object(
   {
     intent_id: id("intent"),
+    submitted_at: timestamp(),
+    agent_id: text(limits.agent_id_chars_max),
+    action: Type.Object({
+      type: text(limits.action_type_chars_max, { description: "after the membrane's catalogue, in lower case" }),
+      verb: text(limits.verb_chars_max),
+    }),
     from: Verdict,
     to: Verdict,
     policies: Type.Array(text(128), {

@@ -20,6 +20,8 @@ export interface RecordedIntent {
 /** A recorded intent decided again. Most are only counted: their reasons are put into words when they are asked for. */
 export interface ReplayedDecision {
   readonly verdict: Verdict;
+  /** Its type is that of the membrane's catalogue, where that has one. */
+  readonly action: { readonly type: string; readonly verb: string };
   /** Who said it: one for each reason. */
   readonly said: () => readonly Said[];
   readonly reasons: () => readonly Reason[];
@@ -44,6 +46,7 @@ function replayed(input: DecideInput, judgement: Judgement): ReplayedDecision {
   const reasons = () => inWords(input, judgement).content.reasons;
   return {
     verdict: judgement.verdict,
+    action: { type: judgement.action.type, verb: input.intent.action.verb },
     said() {
       const said = saidBy(judgement);
       if (!hides(judgement) || said.every(({ paths }) => paths.length === 0)) return said;

@@ -15,6 +15,7 @@ const reason = (policy: string, effect: Reason["effect"], paths: readonly string
 
 const decision = (verdict: Verdict, reasons: Reason[] = []): ReplayedDecision => ({
   verdict,
+  action: { type: "payment.transfer", verb: "send_money" },
   said: () =>
     reasons.map(({ policy, effect, unknown_facts }) => ({
       policy,
@@ -28,6 +29,8 @@ const id = (n: number) => `int_${String(n).padStart(26, "0")}`;
 
 const replayed = (n: number, recorded: Verdict, to: Verdict, more: Partial<Replayed> = {}): Replayed => ({
   intent_id: id(n),
+  agent_id: "bot-7",
+  at_us: 1_700_000_000_123_456,
   mode: "live",
   recorded,
   decision: decision(to, to === "approve" ? [] : [reason("p", to, ["facts.a.b"])]),
@@ -67,7 +70,10 @@ describe("the tally", () => {
     const { flips, flips_total, not_reproduced, reproduced } = tally.figures(day_us);
     expect([flips.length, flips_total]).toEqual([limits.backtest_flips_max, limits.backtest_flips_max + 5]);
     expect([not_reproduced.intents.length, not_reproduced.total]).toEqual([flips.length, flips_total]);
-    expect(flips[0]?.intent_id).toBe(id(limits.backtest_flips_max + 5));
+    expect(flips[0]).toMatchObject({
+      ...{ intent_id: id(limits.backtest_flips_max + 5), submitted_at: "2023-11-14T22:13:20.123456Z" },
+      ...{ agent_id: "bot-7", action: { type: "payment.transfer", verb: "send_money" }, from: "approve", to: "block" },
+    });
     expect(reproduced).toBe(0);
   });
 

@@ -1,11 +1,14 @@
 import { type Backtest, limits, type NotReproducedBecause, type Outcome, type Verdict } from "@countersign/contract";
 import { strictness } from "../decision.ts";
-import { us_per_day } from "../time.ts";
+import { formatTimestampUs, us_per_day } from "../time.ts";
 import type { ReplayedDecision } from "./replay.ts";
 
 /** One replayed intent, as counting needs it. */
 export interface Replayed {
   readonly intent_id: string;
+  readonly agent_id: string;
+  /** When it was decided. */
+  readonly at_us: number;
   readonly mode: string;
   readonly recorded: Verdict;
   readonly decision: ReplayedDecision;
@@ -198,14 +201,15 @@ export class Tally {
     }
   }
 
-  private flip({ intent_id, recorded: from, decision }: Replayed): void {
+  private flip({ intent_id, agent_id, at_us, recorded: from, decision }: Replayed): void {
     this.flips_total += 1;
     if (this.flips.length >= limits.backtest_flips_max) return;
-    const { verdict: to } = decision;
+    const { verdict: to, action } = decision;
     const reasons = decision.reasons();
     const policies = [...new Set(reasons.filter(({ effect }) => effect === to).map(({ policy }) => policy))];
     const told = reasons.slice(0, 20).map(({ policy, effect, message }) => ({ policy, effect, message }));
-    const flip = { intent_id, from, to, policies, reasons: told };
+    const submitted_at = formatTimestampUs(at_us);
+    const flip = { intent_id, submitted_at, agent_id, action, from, to, policies, reasons: told };
     this.flips.push(flip);
     if (to === "approve") this.unexplained.push(flip);
   }

@@ -319,7 +319,8 @@ function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, tries: 
   }
   const decision = replayIntent(replay.recorded, replay.decider);
   const ruled = row.reviewed ?? (overridden ? "approve" : null);
-  tally.add({ intent_id, mode: row.mode, recorded: verdict, decision, ruled });
+  const agent_id = replay.recorded.intent.agent.id;
+  tally.add({ intent_id, agent_id, at_us: row.at_us, mode: row.mode, recorded: verdict, decision, ruled });
 }
 
 /** What deciding a record again takes, or why it cannot be done. */

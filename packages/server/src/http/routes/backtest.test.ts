@@ -252,6 +252,9 @@ describe("a candidate", () => {
     expect(figures.flips).toEqual([
       {
         intent_id: expect.stringMatching(/^int_/),
+        submitted_at: expect.stringMatching(/^2\d{3}-.*Z$/),
+        agent_id: "agent-1",
+        action: { type: "payment.transfer", verb: "pay" },
         from: "approve",
         to: "block",
         policies: ["limit"],
