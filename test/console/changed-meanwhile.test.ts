@@ -111,6 +111,12 @@ inBrowser("what others change too", () => {
       thresholds: { escalate_at: 0.3, block_at: 0.9 },
       escalation: { ...before.escalation, quorum: 2, timeout_seconds: 7_200 },
     });
+    const card = page.getByRole("region", { name: "parts" });
+    await card.getByText("from risk 0.3", { exact: true }).waitFor();
+    await card.getByRole("button", { name: "Change" }).click();
+    await dialog.getByLabel("Block from risk").fill("0.3");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await card.getByText("never: blocked from risk 0.3 on, before it would be asked for (0.3)").waitFor();
     expect(wrongs).toEqual([]);
     await context.close();
   });

@@ -53,6 +53,12 @@ export function MembranesPage() {
 
 const share = (value: number | null) => (value === null ? "never" : `from risk ${value}`);
 
+/** Where nothing is left between the two, nobody is ever asked. */
+function reviewShare({ escalate_at, block_at }: Membrane["thresholds"]): string {
+  if (escalate_at === null || block_at === null || escalate_at < block_at) return share(escalate_at);
+  return `never: blocked from risk ${block_at} on, before it would be asked for (${escalate_at})`;
+}
+
 function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; readonly onEdit: () => void }) {
   const client = useClient();
   const queries = useQueryClient();
@@ -105,7 +111,7 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
         <dt>When no rule fires</dt>
         <dd>{membrane.default_verdict}</dd>
         <dt>Review by risk alone</dt>
-        <dd>{share(membrane.thresholds.escalate_at)}</dd>
+        <dd>{reviewShare(membrane.thresholds)}</dd>
         <dt>Block by risk alone</dt>
         <dd>{share(membrane.thresholds.block_at)}</dd>
         <dt>Packs</dt>
