@@ -198,6 +198,14 @@ test("export whose database goes away says so in one line, and leaves no half of
   expect(existsSync(out)).toBe(false);
 });
 
+test("export whose reader has seen enough ends without blaming the database", async () => {
+  const { connection } = await testDatabase();
+  const cli = startCli(["export"], { DATABASE_URL: databaseUrl(connection) }, folder);
+  cli.process.stdout?.destroy();
+  const { code, stderr } = await cli.finished;
+  expect([code, stderr]).toEqual([1, expect.not.stringMatching(/went away|EPIPE|rows written/)]);
+});
+
 test("audit verify that is interrupted says so, and gives the terminal its cursor back first", async () => {
   const { connection } = await testDatabase();
   const env = { DATABASE_URL: databaseUrl(connection) };

@@ -1,6 +1,7 @@
 /** The instance that a command works on, and the things all such commands share. */
 import type { Instance, ListedOrganization } from "@countersign/server";
 import { CommandFailed } from "./command-failed.ts";
+import { isOutputFailure } from "./standard-output.ts";
 
 /** Who the audit trail names for what is done from the command line. */
 export const commandLineActor = "command_line";
@@ -29,7 +30,8 @@ export async function withInstance<T>(work: (instance: Instance) => Promise<T>):
   try {
     return await work(instance);
   } catch (error) {
-    if (!(isConnectionLost(error) || isOutOfTime(error))) throw error;
+    // Standard output that nobody reads any more fails with EPIPE, as a lost session does.
+    if (isOutputFailure(error) || !(isConnectionLost(error) || isOutOfTime(error))) throw error;
     throw new CommandFailed(
       `the database went away or took too long in the middle of it (${(error as Error).message}): see whether it runs (countersign doctor), and what was done, before you run this again`,
     );
