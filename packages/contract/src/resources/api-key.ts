@@ -36,7 +36,7 @@ const recordFields = {
 export const ApiKey = Type.Object(
   {
     ...recordFields,
-    last_used_at: nullable(timestamp()),
+    last_used_at: nullable(timestamp("to the minute, noted some seconds later; null until then")),
     revoked_at: nullable(timestamp()),
     rotated_from: nullable(id("api_key")),
   },

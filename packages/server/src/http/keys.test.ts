@@ -145,14 +145,25 @@ describe("GET /v1/api-keys", () => {
     expect(names).toEqual(["3", "2", "1", "0"]);
   });
 
-  test("last_used_at is the minute of the last use", async () => {
+  test("last_used_at is the minute of the last use, and of a new key not before it was made", async () => {
     const fresh = await testOrganization(db);
-    const { api_key } = await fresh.key();
-    await call(node.url, "GET", "/v1/api-keys", { key: api_key });
-    await node.uses.flush();
-    const answer = await call(node.url, "GET", "/v1/api-keys", { key: api_key });
-    expect(answer.json.api_keys[0].last_used_at).toMatch(/:00\.000000Z$/);
-    expect(Date.now() - Date.parse(answer.json.api_keys[0].last_used_at)).toBeLessThan(120_000);
+    const { api_key, key_id } = await fresh.key();
+    const made = (created_at: string) =>
+      db.query("update api_keys set created_at = $2::timestamptz, last_used_at = null where key_id = $1", [
+        key_id,
+        created_at,
+      ]);
+    const lastUse = async () => {
+      await call(node.url, "GET", "/v1/api-keys", { key: api_key });
+      await node.uses.flush();
+      return (await call(node.url, "GET", "/v1/api-keys", { key: api_key })).json.api_keys[0].last_used_at;
+    };
+    await made("2026-01-01T00:00:30Z");
+    const used = await lastUse();
+    expect(used).toMatch(/:00\.000000Z$/);
+    expect(Math.abs(Date.now() - Date.parse(used))).toBeLessThan(120_000);
+    await made("2126-01-01T00:00:30.25Z");
+    for (let time = 0; time < 2; time += 1) expect(await lastUse()).toBe("2126-01-01T00:00:30.250000Z");
   });
 
   test.each(["limit=0", "limit=201", "limit=x", "limit=1&limit=2", "cursor=!!", "cursor=a2V5", "order=asc", "limit="])(
