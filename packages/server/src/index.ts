@@ -35,7 +35,7 @@ export { type DatabaseState, inspectDatabase, inspectRedis, node_sessions_max } 
 export { organizationOfKey } from "./store/key-organization.ts";
 export { type ListedOrganization, listOrganizations } from "./store/organizations.ts";
 export { readDocumentsInForce } from "./store/policies.ts";
-export { startDatabase } from "./store/start-database.ts";
+export { openSharedDatabase, startSharedDatabase } from "./store/shared-database.ts";
 export { StartRefused } from "./store/start-refused.ts";
 
 /** `startService` of edge/main.ts. All that only a service needs is loaded here: with it every command took twice as long. */

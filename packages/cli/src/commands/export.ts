@@ -103,13 +103,13 @@ const restoreLog: Instance["log"] = {
 };
 
 async function restore(file: string): Promise<void> {
-  const { readConfig, restoreDump, startDatabase } = await import("@countersign/server");
+  const { readConfig, restoreDump, startSharedDatabase } = await import("@countersign/server");
   const { checkContents } = await import("../doctor/contents.ts");
   const config = readConfig(process.env);
   const input = await openText(file).catch((error: unknown) => {
     throw unreadable(file, error);
   });
-  const database = await startDatabase({ ...config, search: { path: config.path } }, restoreLog);
+  const database = await startSharedDatabase({ ...config, search: { path: config.path } }, restoreLog);
   let interrupted = false;
   // A dump that cannot be read on is not taken at all.
   const endInterrupt = onInterrupt(() => {

@@ -2,15 +2,14 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  attachEmbedded,
   type Config,
   type ConnectionOptions,
   type DatabaseState,
   inspectDatabase,
   inspectRedis,
   node_sessions_max,
+  openSharedDatabase,
   packagedBinaries,
-  startDatabase,
   systemBinaries,
 } from "@countersign/server";
 import { checkContents } from "./contents.ts";
@@ -72,19 +71,18 @@ async function atDatabase<T>(
   config: Config,
   look: (connection: ConnectionOptions, source: string) => Promise<T>,
 ): Promise<T> {
-  const attached = config.database_url === null ? await attachEmbedded(config.data_dir) : null;
-  if (attached !== null) return look(attached, "embedded, running");
   // A start waits for a server that does not answer yet; whoever asks here wants to know how it is now.
-  const started = await startDatabase({ ...config, search: { path: config.path } }, silent, 0);
+  const database = await openSharedDatabase({ ...config, search: { path: config.path } }, silent, 0);
   try {
     const source = {
+      running: "embedded, running",
       url: "DATABASE_URL",
       embedded: "embedded, started for this check",
       system: "found on this system, started for this check",
     };
-    return await look(started.connection, source[started.source]);
+    return await look(database.connection, source[database.source]);
   } finally {
-    await started.stop();
+    await database.stop();
   }
 }
 

@@ -4,9 +4,9 @@ import type { Sealer } from "../operations/sealer.ts";
 import type { Clock, Ids, Log } from "../ports.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import { type Database, openDb } from "../store/db.ts";
-import { attachEmbedded } from "../store/embedded-postgres/attach.ts";
 import { migrate } from "../store/migrate.ts";
-import { startDatabase, startRefusal } from "../store/start-database.ts";
+import { openSharedDatabase, type SharedDatabase } from "../store/shared-database.ts";
+import { startRefusal } from "../store/start-database.ts";
 import { createClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createIds } from "./ids.ts";
@@ -16,8 +16,7 @@ import { createSealer } from "./sealer.ts";
 export interface Instance {
   readonly db: Database;
   readonly connection: ConnectionOptions;
-  /** `running`: the embedded server of a service that is up; else as `StartedDatabase`. */
-  readonly source: "url" | "embedded" | "system" | "running";
+  readonly source: SharedDatabase["source"];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -27,18 +26,14 @@ export interface Instance {
 }
 
 /**
- * Opens the database of `DATABASE_URL`, else of the data directory: through the service that runs there, else by starting
- * the embedded server until `close`. Brings the schema up to date. Throws `StartRefused` like the start of the service.
+ * Opens the database of `DATABASE_URL`, else of the data directory: through the service or command that runs there, else by
+ * starting the embedded server until `close`. Brings the schema up to date. Throws `StartRefused` like the start of the service.
  */
 export async function openInstance(
   config: Pick<Config, "database_url" | "data_dir" | "path">,
   log: Log,
 ): Promise<Instance> {
-  const attached = config.database_url === null ? await attachEmbedded(config.data_dir) : null;
-  const database =
-    attached === null
-      ? await startDatabase({ ...config, search: { path: config.path } }, log)
-      : { connection: attached, source: "running" as const, stop: async () => undefined };
+  const database = await openSharedDatabase({ ...config, search: { path: config.path } }, log);
   const db = openDb(database.connection, log);
   const close = async () => {
     await db.close();

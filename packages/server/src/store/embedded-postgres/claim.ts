@@ -7,6 +7,9 @@ import { makeDirectory } from "../data-directory.ts";
 import { StartRefused } from "../start-refused.ts";
 import { isAlive, startedAt } from "./processes.ts";
 
+/** Another live process has the data directory. */
+export class DirectoryHeld extends StartRefused {}
+
 /** The right to use a data directory. */
 export interface Claim {
   release(): Promise<void>;
@@ -20,7 +23,7 @@ interface Holder {
 const tries_max = 10;
 
 /**
- * Takes the data directory for this process; throws `StartRefused` naming the holder when another live process has it.
+ * Takes the data directory for this process; throws `DirectoryHeld` naming the holder when another live process has it.
  *
  * Each process writes a claim file of its own name, then looks at the others: a claim of a dead process (gone, or another
  * process under the same number, told by its start time) is removed, a live one means giving way. Since everybody writes
@@ -45,7 +48,7 @@ export async function claim(data_dir: string): Promise<Claim> {
     if (holder === null) return { release: () => rm(mine, { force: true }) };
     await rm(mine, { force: true });
     if (tries === tries_max) {
-      throw new StartRefused(
+      throw new DirectoryHeld(
         `the data directory ${data_dir} is in use by process ${holder.pid}: stop it, or set COUNTERSIGN_DATA_DIR to another directory`,
       );
     }
