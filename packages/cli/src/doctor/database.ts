@@ -21,9 +21,15 @@ const silent = { debug: () => undefined, info: () => undefined, warn: () => unde
 
 /** The database can be reached, is new enough, durable, and has a schema that this program can use. */
 export async function checkDatabase(config: Config): Promise<Finding[]> {
-  const isNew =
-    config.database_url === null && (await stat(join(config.data_dir, "postgres")).catch(() => null)) === null;
-  if (isNew) return [await checkBinaries(config)];
+  const missing =
+    config.database_url === null
+      ? await stat(join(config.data_dir, "postgres")).then(
+          () => null,
+          ({ code }: NodeJS.ErrnoException) => code,
+        )
+      : null;
+  if (missing === "EACCES") return [note("database", "not looked at", "mend the data directory first")];
+  if (missing !== null) return [await checkBinaries(config)];
   try {
     return await atDatabase(config, async (connection, source) => {
       const state = await inspectDatabase(connection);

@@ -27,8 +27,10 @@ export function checkNode(): Finding {
 export async function checkDataDir({ data_dir }: Pick<Config, "data_dir">): Promise<Finding> {
   const found = await stat(data_dir).catch((error: NodeJS.ErrnoException) => error);
   if (found instanceof Error) {
-    if (found.code !== "ENOENT")
-      return problem("data directory", reasonOf(found), "choose another COUNTERSIGN_DATA_DIR");
+    if (found.code !== "ENOENT") {
+      const owner = found.code === "EACCES" ? "run as its owner, or " : "";
+      return problem("data directory", reasonOf(found), `${owner}choose another COUNTERSIGN_DATA_DIR`);
+    }
     // A link to nothing exists, too, and nothing can be made in its place.
     const parent = await nearestExisting(data_dir, lstat);
     if (!(await isDirectory(parent)))

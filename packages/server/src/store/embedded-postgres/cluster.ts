@@ -3,7 +3,19 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { chmod, chown, constants, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  constants,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -41,11 +53,18 @@ export async function openCluster(data_dir: string): Promise<Cluster> {
   try {
     await makePrivate(home, identity);
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     throw new StartRefused(
-      `${home} cannot be given to uid ${identity?.uid ?? process.getuid?.()} (${(error as NodeJS.ErrnoException).code}), and PostgreSQL does not run as root: run as an ordinary user who owns the directory, or set DATABASE_URL`,
+      identity === null
+        ? `COUNTERSIGN_DATA_DIR=${JSON.stringify(data_dir)}: uid ${process.getuid?.()} may not work in it (${code}), it belongs to uid ${await ownerOf(home, real_dir)}: run as a user who may, or name another directory`
+        : `${home} cannot be given to uid ${identity.uid} (${code}), and PostgreSQL does not run as root: run as an ordinary user who owns the directory, or set DATABASE_URL`,
     );
   }
   return { data_dir: real_dir, home, db_dir, identity };
+}
+
+async function ownerOf(home: string, above: string): Promise<number> {
+  return (await stat(home).catch(() => stat(above))).uid;
 }
 
 async function makePrivate(dir: string, identity: Identity | null): Promise<void> {

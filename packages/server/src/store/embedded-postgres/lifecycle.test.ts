@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { gone, hosted, orphan, sql, started, temporaryDir } from "../../testing/embedded.ts";
@@ -101,6 +101,21 @@ describe("the embedded database", () => {
       const server = await started({ data_dir: join(dir, "data") });
       expect(await readFile(`/proc/${server.pid()}/status`, "utf8")).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
       expect((await stat(join(dir, "data", "postgres", "db"))).uid).toBe(65_534);
+    },
+  );
+
+  test.skipIf(!linux || process.getuid?.() !== 0)(
+    "in a directory of another user is refused in one line that says whose it is, and not taken for a new one",
+    async () => {
+      const above = await temporaryDir();
+      await chmod(above, 0o755);
+      const data_dir = join(above, "data");
+      await mkdir(data_dir, { mode: 0o700 });
+      const { answer } = await hosted({ data_dir }, 65_533);
+      expect(answer).toEqual({
+        name: "StartRefused",
+        refused: `COUNTERSIGN_DATA_DIR="${data_dir}": uid 65533 may not work in it (EACCES), it belongs to uid 0: run as a user who may, or name another directory`,
+      });
     },
   );
 
