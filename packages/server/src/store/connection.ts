@@ -47,9 +47,16 @@ const types: pg.CustomTypesConfig = {
 /** Silence of a session after which its server is asked whether it is there; Node gives up after ten questions, one a second. */
 const silent_ms_max = 10_000;
 
+/**
+ * PGSSLMODE, PGOPTIONS and the like tell of servers that DATABASE_URL may name, not of our own, which has no TLS. pg takes an
+ * empty text of options for none; these are set anyway.
+ */
+const our_own = { ssl: false, sslnegotiation: "postgres", options: "-c client_min_messages=warning" } as const;
+
 /** What every session of ours has in common, for pools and single clients. */
 export function sessionConfig(connection: ConnectionOptions, application_name: string): pg.ClientConfig {
-  return { ...connection, application_name, types, keepAlive: true, keepAliveInitialDelayMillis: silent_ms_max };
+  const server = "host" in connection ? { ...our_own, ...connection } : connection;
+  return { ...server, application_name, types, keepAlive: true, keepAliveInitialDelayMillis: silent_ms_max };
 }
 
 /**

@@ -35,6 +35,22 @@ describe("the embedded database", () => {
       expect((await stat(private_dir)).mode & 0o777).toBe(0o700);
   });
 
+  test("is reached whatever the environment tells of other servers", async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const elsewhere = {
+      SSLMODE: "verify-full",
+      SSLNEGOTIATION: "direct",
+      OPTIONS: "-c search_path=theirs",
+      HOST: "db",
+    };
+    for (const [name, value] of Object.entries(elsewhere)) vi.stubEnv(`PG${name}`, value);
+    const { connection } = await started({ data_dir: await temporaryDir() });
+    await sql(connection, "create table t as select 42 as n");
+    const db = openDb(connection, silentLog);
+    onTestFinished(() => db.close());
+    expect(await db.query("select n from t")).toEqual([{ n: 42 }]);
+  });
+
   test("comes back with its rows, another start in well under a second", async () => {
     const data_dir = await temporaryDir();
     const first = await startDatabase({ database_url: null, data_dir }, silentLog);
