@@ -1,5 +1,5 @@
 /** What `countersign doctor` says of an instance that serves, of none, and of what is wrong. */
-import { chmod, mkdtemp, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -134,6 +134,26 @@ test("reports every problem with advice, without secrets, and exits with 1", asy
   );
   for (const { state, advice } of findings) expect(advice === null).toBe(state === "ok");
 });
+
+test.each<readonly [string, string, number]>([
+  ["holds no key", "garbage", 0o600],
+  ["can be read by others", `${Buffer.alloc(32).toString("base64")}\n`, 0o644],
+])(
+  "a master key's file that %s is a problem also where nothing is sealed yet, as for the service",
+  async (_what, text, mode) => {
+    const COUNTERSIGN_DATA_DIR = await mkdtemp(join(directory, "key-"));
+    await runCli(["keys", "list"], { COUNTERSIGN_DATA_DIR });
+    const file = join(COUNTERSIGN_DATA_DIR, "master.key");
+    await writeFile(file, text);
+    await chmod(file, mode);
+    const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR, PORT: "0" });
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^PROBLEM +secrets +.*master\.key (?:does not hold|can be)/m),
+    ]);
+    expect((await runCli(["serve"], { COUNTERSIGN_DATA_DIR, PORT: "0" })).code).toBe(1);
+  },
+);
 
 test("names wrong settings", async () => {
   const { code, stdout } = await runCli(["doctor"], { PORT: "eighty" });

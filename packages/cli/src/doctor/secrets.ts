@@ -4,6 +4,7 @@ import {
   type Config,
   createSealer,
   type Database,
+  MasterKeyMissing,
   readMasterKeys,
   StartRefused,
   sealedStatus,
@@ -16,6 +17,9 @@ export async function checkSecrets(config: Config, db: Database): Promise<Findin
     if (error instanceof StartRefused) return error;
     throw error;
   });
+  // Where there is none, the first start makes one.
+  if (keys instanceof StartRefused && !(keys instanceof MasterKeyMissing))
+    return [problem("secrets", reasonOf(keys), "mend that: until then the service does not start")];
   // A key that has sealed nothing: then everything there is opens with none.
   const ring = keys instanceof StartRefused ? createSealer(randomBytes(32)) : createSealer(...ringOf(keys));
   const counts = await sealedStatus({ db, ring });
