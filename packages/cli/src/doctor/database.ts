@@ -14,6 +14,7 @@ import {
 } from "@countersign/server";
 import { checkContents } from "./contents.ts";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
+import { checkKeyFile } from "./secrets.ts";
 
 const skew_ms_max = 1_000;
 const long_s = 3_600;
@@ -29,12 +30,12 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
         )
       : null;
   if (missing === "EACCES") return [note("database", "not looked at", "mend the data directory first")];
-  if (missing !== null) return [await checkBinaries(config)];
+  if (missing !== null) return [await checkBinaries(config), ...(await checkKeyFile(config))];
   try {
     return await atDatabase(config, async (connection, source) => {
       const state = await inspectDatabase(connection);
       const usable = state.applied.length > 0 && state.pending.length === 0;
-      const contents = usable ? await checkContents(config, connection, silent) : [];
+      const contents = usable ? await checkContents(config, connection, silent) : await checkKeyFile(config);
       return [
         server(state, source),
         ...writing(state),

@@ -13,13 +13,8 @@ import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
 
 /** What the sealed values of a migrated database need. */
 export async function checkSecrets(config: Config, db: Database): Promise<Finding[]> {
-  const keys = await readMasterKeys(config).catch((error: unknown) => {
-    if (error instanceof StartRefused) return error;
-    throw error;
-  });
-  // Where there is none, the first start makes one.
-  if (keys instanceof StartRefused && !(keys instanceof MasterKeyMissing))
-    return [problem("secrets", reasonOf(keys), "mend that: until then the service does not start")];
+  const keys = await keysOrRefusal(config);
+  if (isInTheWay(keys)) return [inTheWay(keys)];
   // A key that has sealed nothing: then everything there is opens with none.
   const ring = keys instanceof StartRefused ? createSealer(randomBytes(32)) : createSealer(...ringOf(keys));
   const counts = await sealedStatus({ db, ring });
@@ -40,5 +35,28 @@ export async function checkSecrets(config: Config, db: Database): Promise<Findin
   return [note("secrets", text, "countersign secrets reseal, before that key is dropped")];
 }
 
-const ringOf = ({ master_key, other_master_keys }: Awaited<ReturnType<typeof readMasterKeys>>) =>
-  [master_key, other_master_keys] as const;
+/** Where nothing can be sealed yet: only a file that keeps the service from starting is told. */
+export async function checkKeyFile(config: Config): Promise<Finding[]> {
+  const keys = await keysOrRefusal(config);
+  return isInTheWay(keys) ? [inTheWay(keys)] : [];
+}
+
+type Keys = Awaited<ReturnType<typeof readMasterKeys>>;
+
+function keysOrRefusal(config: Config): Promise<Keys | StartRefused> {
+  return readMasterKeys(config).catch((error: unknown) => {
+    if (error instanceof StartRefused) return error;
+    throw error;
+  });
+}
+
+/** Where there is no key, the first start makes one. */
+function isInTheWay(keys: Keys | StartRefused): keys is StartRefused {
+  return keys instanceof StartRefused && !(keys instanceof MasterKeyMissing);
+}
+
+function inTheWay(refusal: StartRefused): Finding {
+  return problem("secrets", reasonOf(refusal), "mend that: until then the service does not start");
+}
+
+const ringOf = ({ master_key, other_master_keys }: Keys) => [master_key, other_master_keys] as const;
