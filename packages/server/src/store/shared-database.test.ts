@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { sql, temporaryDir } from "../testing/embedded.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { attachEmbedded } from "./embedded-postgres/attach.ts";
+import { claim } from "./embedded-postgres/claim.ts";
 import { openSharedDatabase, type SharedDatabase } from "./shared-database.ts";
 
 const look = ({ connection }: Pick<SharedDatabase, "connection">) => {
@@ -26,6 +27,18 @@ describe("commands on a data directory whose service does not run", () => {
     }
     await stopped;
     expect(await attachEmbedded(config.data_dir)).toBe(null);
+  });
+
+  test("a directory whose holder has no database for us is waited for, and then refused by the holder's name", async () => {
+    const data_dir = join(await temporaryDir(), "data");
+    const held = await claim(data_dir);
+    onTestFinished(() => held.release());
+    const began = performance.now();
+    await expect(openSharedDatabase({ database_url: null, data_dir }, silentLog, 1_000)).rejects.toThrow(
+      `in use by process ${process.pid}`,
+    );
+    const waited_ms = performance.now() - began;
+    expect([waited_ms >= 1_000, waited_ms < 10_000]).toEqual([true, true]);
   });
 
   test("however they come and go, none loses its database", async () => {

@@ -34,14 +34,16 @@ export async function openSharedDatabase(
   wait_ms = wait_ms_max,
 ): Promise<SharedDatabase> {
   if (config.database_url !== null) return startDatabase(config, log, wait_ms);
-  for (let waited_ms = 0; ; waited_ms += poll_ms) {
+  // By time, not by tries: each claim takes some.
+  const patience = AbortSignal.timeout(wait_ms);
+  for (;;) {
     const running = await visit(config.data_dir);
     if (running !== null) return running;
     try {
       return await startSharedDatabase(config, log);
     } catch (error) {
       // Whoever holds the directory is starting its server or stopping it.
-      if (!(error instanceof DirectoryHeld) || waited_ms >= wait_ms) throw error;
+      if (!(error instanceof DirectoryHeld) || patience.aborted) throw error;
     }
     await pause(poll_ms);
   }
