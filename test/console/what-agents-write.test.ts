@@ -45,6 +45,23 @@ inBrowser("the texts of agents", () => {
     await context.close();
   });
 
+  test("that leave out the target leave no sentence without its end, neither in the list nor in the dialog", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { intent: asked } = intent("other.refund", { amount_usd: 760 }, { agent: "nameless-bot" });
+    const { target: _, ...action } = asked.action;
+    await submit(console_.url, seeded.agent, { intent: { ...asked, action } });
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/review?agent_id=nameless-bot");
+    const said = "do “other.refund” to a target it does not name";
+    await page.locator(".entry .what", { hasText: said }).waitFor();
+    await page.locator(".rulebar button:enabled").first().waitFor();
+    await page.keyboard.press("a");
+    await page.locator("dialog p", { hasText: said }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("keep every space: two are not one, and none is left out before or behind", {
     timeout: test_timeout_ms,
   }, async () => {

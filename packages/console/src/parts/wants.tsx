@@ -28,6 +28,9 @@ const deeds: Readonly<Record<string, string>> = {
   "model.train": "train a model with",
 };
 
+/** What stands where the agent names no target, so that no sentence ends with "to". */
+const nameless = "a target it does not name";
+
 /** The deed of an action type, in words; the type itself when it is not a known one. */
 function deedOf(type: string): string {
   return deeds[type] ?? `do “${type}” to`;
@@ -58,11 +61,7 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
       )}
       {" wants to "}
       <strong>{deeds[type] !== undefined ? deeds[type] : <Data text={deedOf(type)} />}</strong>{" "}
-      {target?.identifier !== undefined ? (
-        <Given text={target.identifier} chars_max={300} more />
-      ) : (
-        "a target it does not name"
-      )}
+      {target?.identifier !== undefined ? <Given text={target.identifier} chars_max={300} more /> : nameless}
       {target?.type !== undefined && (
         <span className="muted">
           {" (a "}
@@ -87,7 +86,7 @@ export function Deed({ type, target }: { readonly type: string; readonly target:
   return (
     <>
       <Data text={`${deedOf(type)} `} />
-      {target !== undefined && <Given text={target} chars_max={120} more={false} />}
+      {target !== undefined ? <Given text={target} chars_max={120} more={false} /> : nameless}
     </>
   );
 }
