@@ -12,7 +12,10 @@ const card = "4111222233334444";
 
 describe("what is withheld", () => {
   const recordOf = (content: object, withheld: string[], summary: string, target: object): IntentRecord =>
-    ({ action: { verb: "pay", target }, payload: { content, summary }, withheld }) as unknown as IntentRecord;
+    ({
+      ...{ agent: { id: "bot" }, action: { verb: "pay", target }, payload: { content, summary }, withheld },
+      decided_as: { type: "other.pay", data_classes: [] },
+    }) as unknown as IntentRecord;
 
   test("is left out of summary and target as the service leaves it out of escalations", () => {
     const value = fc.oneof(
@@ -42,6 +45,7 @@ describe("what is withheld", () => {
     const answer = (modified_content: object | null) =>
       shownAnswer({
         intent: recordOf({ card, list: [1, { pin: 1234 }] }, ["/card", "/list/1/pin"], "", {}),
+        facts: {},
         decision: { modified_content },
       } as unknown as IntentAnswer).decision.modified_content;
     expect(answer(null)).toBeNull();
@@ -65,7 +69,7 @@ describe("what is withheld", () => {
       [`to ${card}`]: 1,
       [card]: { [`of ${card}`]: 2, [card]: 3 },
     };
-    const answer = { intent: recordOf(content, ["/card"], "", {}), decision: { modified_content } };
+    const answer = { intent: recordOf(content, ["/card"], "", {}), facts: {}, decision: { modified_content } };
     expect(shownAnswer(answer as unknown as IntentAnswer).decision.modified_content).toEqual({
       card: "[redacted]",
       a4111222233334444: { b4111222233334444: 1 },
@@ -74,10 +78,45 @@ describe("what is withheld", () => {
     });
   });
 
+  test("is left out of what else the agent says: of itself, of the data, and as facts; other numbers among these stay", () => {
+    const grouped = "4111 2222-3333 4444";
+    const intent = {
+      ...recordOf({ card, amount: 5000 }, ["/card", "/amount"], "", {}),
+      agent: { id: "bot", framework: `for ${card}`, session_id: grouped, on_behalf_of: `holder of ${grouped}` },
+      estimated_impact: { audience_size: 5000, regulatory_domains: [`pci ${grouped}`] },
+      data_classes: [`class ${card}`],
+      decided_as: { type: "other.pay", data_classes: [`class ${card}`] },
+    };
+    const used = (value: unknown) => ({ value, source: "inline", as_of: "2026-11-26T12:00:00.000000Z" });
+    const facts = {
+      identity: {
+        delegation_limit_usd: used(15_000),
+        limit: used(5000),
+        [`of_${card}`]: used([Number(card), grouped]),
+      },
+      security: { siem_ref: used({ [card]: `of ${card}` }) },
+    };
+    const answer = { intent, facts, decision: { modified_content: null } } as unknown as IntentAnswer;
+    const shown = shownAnswer(answer);
+    const left = "[redacted]";
+    expect(shown.intent.agent).toEqual({
+      ...{ id: "bot", framework: `for ${left}`, session_id: left, on_behalf_of: `holder of ${left}` },
+    });
+    expect([shown.intent.data_classes, shown.intent.decided_as.data_classes]).toEqual([
+      [`class ${left}`],
+      [`class ${left}`],
+    ]);
+    expect(shown.intent.estimated_impact).toEqual({ audience_size: 5000, regulatory_domains: [`pci ${left}`] });
+    expect(shown.facts).toEqual({
+      identity: { delegation_limit_usd: used(15_000), limit: used(5000), [`of_${left}`]: used([left, left]) },
+      security: { siem_ref: used({ [left]: `of ${left}` }) },
+    });
+  });
+
   test("no change is shown that nobody made, nor edited into the action: what its parameters show stays in the modified action", () => {
     const content = { card, memo: [`Refund to ${card}`, { total: `${card}00` }], cents: Number(`${card}0`) };
     const modified_content = { ...content, card: "[redacted]", note: "new" };
-    const answer = { intent: recordOf(content, ["/card"], "", {}), decision: { modified_content } };
+    const answer = { intent: recordOf(content, ["/card"], "", {}), facts: {}, decision: { modified_content } };
     const { intent, decision } = shownAnswer(answer as unknown as IntentAnswer);
     expect(decision.modified_content).toEqual({ ...intent.payload?.content, card: "[redacted]", note: "new" });
   });

@@ -9,34 +9,48 @@ import {
   struckOut,
   type TextSpan,
   textsOf,
+  type UsedFacts,
   wholeSpan,
 } from "@countersign/contract";
 import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
 const withheld_text = "(withheld: a rule removes or redacts this)";
+const struck_text = "[redacted]";
 
-/** The answer without what is withheld in either half of it, also where a reviewer wrote it into another field. */
+/** The answer without what is withheld in any part of it, also where a reviewer wrote it into another field. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
-  const { intent, decision } = answer;
+  const { intent, facts, decision } = answer;
   const { modified_content } = decision;
   const left = intent.withheld.filter((path) => {
     const there = atPointer(modified_content, path);
     return there !== undefined && sameJson(there, atPointer(intent.payload?.content, path));
   });
-  const shown = struckFrom(without(modified_content, left), toldOf(intent)) as Decision["modified_content"];
-  return { ...answer, intent: shownIntent(intent), decision: { ...decision, modified_content: shown } };
+  const told = toldOf(intent);
+  const shown = struckFrom(without(modified_content, left), told) as Decision["modified_content"];
+  const known = shownFacts(facts, told.hidden);
+  return { ...answer, intent: shownIntent(intent), facts: known, decision: { ...decision, modified_content: shown } };
 }
 
-/** The intent without what is withheld; an agent may say in its summary or target what is withheld in the content. */
+/**
+ * The intent without what is withheld: an agent may say in any other field what is withheld in the content. Its own id, the
+ * type and the verb stay, as in events.
+ */
 export function shownIntent<T extends IntentRecord>(intent: T): T {
-  const { action, payload, withheld } = intent;
+  const { agent, action, payload, decided_as, estimated_impact: impact, data_classes, withheld } = intent;
   if (withheld.length === 0) return intent;
   const content = without(payload?.content, withheld) as Record<string, unknown>;
   const hidden = hiddenTexts(payload?.content, content);
   const clean = (text: string) => cleaned(text, hidden);
   const target = Object.entries(action.target ?? {}).map(([name, text]) => [name, clean(text)]);
+  const { id, ...said } = agent;
   return {
     ...intent,
+    agent: { id, ...Object.fromEntries(Object.entries(said).map(([name, text]) => [name, clean(text)])) },
+    decided_as: { ...decided_as, data_classes: decided_as.data_classes.map(clean) },
+    ...(data_classes === undefined ? {} : { data_classes: data_classes.map(clean) }),
+    ...(impact?.regulatory_domains === undefined
+      ? {}
+      : { estimated_impact: { ...impact, regulatory_domains: impact.regulatory_domains.map(clean) } }),
     action: action.target === undefined ? action : { ...action, target: Object.fromEntries(target) },
     payload: {
       ...payload,
@@ -44,6 +58,31 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
       ...(payload?.summary === undefined ? {} : { summary: clean(payload.summary) }),
     },
   };
+}
+
+/**
+ * The facts without what is withheld, in texts and names; an agent sends facts, too. Of numbers only what somebody is known by
+ * goes, whole: a balance that has the digits of a withheld amount is what the verdict rests on.
+ */
+function shownFacts(facts: UsedFacts, hidden: readonly string[]): UsedFacts {
+  if (hidden.length === 0) return facts;
+  const numbers = new Set(hidden.filter((each) => identifierOf(each) !== null));
+  const quoted = (value: unknown): unknown => {
+    if (typeof value === "string") return cleaned(value, hidden);
+    if (typeof value === "number") return numbers.has(String(value)) ? struck_text : value;
+    if (Array.isArray(value)) return value.map(quoted);
+    return typeof value === "object" && value !== null ? named(value, (name) => cleaned(name, hidden), quoted) : value;
+  };
+  return named(
+    facts,
+    (category) => category,
+    (fields) =>
+      named(
+        fields as object,
+        (name) => cleaned(name, hidden),
+        (fact) => ({ ...(fact as object), value: quoted((fact as { value: unknown }).value) }),
+      ),
+  ) as UsedFacts;
 }
 
 /** What texts and numbers of an action are withheld, and what its parameters show, the names of members too. */
@@ -77,14 +116,18 @@ function struckFrom(value: unknown, told: Told): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => struckFrom(item, told));
   if (typeof value !== "object" || value === null) return value;
-  // Names that become alike are counted, as the service counts them.
+  return named(value, struck, (item) => struckFrom(item, told));
+}
+
+/** An object with its names and items made anew. Names that become alike are counted, as the service counts them. */
+function named(value: object, name: (name: string) => string, item: (item: unknown) => unknown): object {
   const times = new Map<string, number>();
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => {
-      const left = struck(name);
+    Object.entries(value).map(([before, each]) => {
+      const left = name(before);
       const time = (times.get(left) ?? 0) + 1;
       times.set(left, time);
-      return [time === 1 ? left : `${left} (${time})`, struckFrom(item, told)];
+      return [time === 1 ? left : `${left} (${time})`, item(each)];
     }),
   );
 }
@@ -96,7 +139,7 @@ function cleaned(text: string, hidden: readonly string[]): string {
     ...spansOf(each, text),
     ...spansOf(identifierOf(each), compact.text).map((span) => wholeSpan(compact, span)),
   ]);
-  return struckOut(text, spans, "[redacted]");
+  return struckOut(text, spans, struck_text);
 }
 
 function spansOf(part: string | null, text: string): TextSpan[] {
