@@ -22,10 +22,33 @@ export function readEdited(content: unknown, text: string): Edited {
     const document: unknown = JSON.parse(text);
     if (typeof document !== "object" || document === null || Array.isArray(document))
       return { problem: "The parameters have to be one JSON object." };
+    const twice = nameTwice(text);
+    if (twice !== null) return { problem: `${twice} stands twice in one object: only one of the two can be meant.` };
     return { steps: patchBetween(content, document), document: { ...document } };
   } catch (error) {
     return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}` };
   }
+}
+
+const names_and_braces = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
+
+/**
+ * The first name that stands twice in one object of a JSON text, as JSON has it; null: none does. `JSON.parse` keeps the last of
+ * them without a word, while the service takes no such text.
+ */
+function nameTwice(json: string): string | null {
+  const open: Set<string>[] = [];
+  for (const [token, name = "", colon] of json.matchAll(names_and_braces)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "}") open.pop();
+    else if (colon !== undefined) {
+      const names = open.at(-1);
+      const plain = JSON.stringify(JSON.parse(name));
+      if (names?.has(plain)) return plain;
+      names?.add(plain);
+    }
+  }
+  return null;
 }
 
 /** Why it cannot be sent; null: it can. */

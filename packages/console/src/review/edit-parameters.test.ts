@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { readEdited } from "./edit-parameters.tsx";
+
+test("a name that stands twice in one object is told, however it is written: only the last would be sent", () => {
+  const problem = (text: string) => {
+    const edited = readEdited({ n: 1 }, text);
+    return "problem" in edited ? edited.problem : null;
+  };
+  const twice = (name: string) => `${name} stands twice in one object: only one of the two can be meant.`;
+  expect(problem('{"n": 1, "n": 2}')).toBe(twice('"n"'));
+  expect(problem('{"n" : 1, "a": [{"b": {"c": 1}, "\\u0062": 2}]}')).toBe(twice('"b"'));
+  expect(problem('{"a\\"b\\\\": 1, "c": {"d": 1}, "a\\"b\\\\": 1}')).toBe(twice('"a\\"b\\\\"'));
+});
+
+test("a name that stands once in each of several objects, or in a text, is not told", () => {
+  const text = '{"n": {"n": {"n": 1}}, "m": [{"n": 1}, {"n": "{\\"n\\": 1, \\"n\\": 2}"}], "o": "n", "p": ["n", "n"]}';
+  const edited = readEdited({ n: 1 }, text);
+  expect("document" in edited && edited.document).toEqual(JSON.parse(text));
+});
