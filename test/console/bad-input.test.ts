@@ -308,6 +308,26 @@ inBrowser("bad input", () => {
     await context.close();
   });
 
+  test("a policy's text that nests by the thousand is told to, also when the page comes back to it, and can be taken back", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto("/policies/new");
+    const editor = page.locator("[data-editor]");
+    await editor.waitFor();
+    await editor.click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await paste(editor, "[".repeat(5_000));
+    await page.getByText("The document is nested too deeply.").waitFor();
+    await page.reload();
+    await editor.waitFor();
+    await page.getByText("The document is nested too deeply.").waitFor();
+    await page.getByRole("button", { name: "Take back" }).click();
+    await page.getByText(/^No mistakes/).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("an organization and a person may be called script; nobody's page runs it", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -264,6 +264,29 @@ describe("policies as text", () => {
     });
   });
 
+  test.each([
+    "[".repeat(600),
+    "[".repeat(60_000),
+    `a:\n  ${"- ".repeat(20_000)}`,
+    '{"a":'.repeat(20_000),
+    `${" ".repeat(600)}a: 1`,
+  ])("that nest without end are told to, and leave the page as it is", (text) => {
+    expect(readText(text)).toEqual({
+      marks: [{ severity: "error", from: 0, to: text.length, message: "The document is nested too deeply." }],
+    });
+  });
+
+  test("are told what is no YAML in words for whoever writes a policy", () => {
+    const first = (text: string) => {
+      const read = readText(text);
+      return "marks" in read ? read.marks[0]?.message : null;
+    };
+    expect(first("a: 1\n---\nb: 1\n")).toBe(
+      "A second document begins here. One file holds one policy: give the other one its own.",
+    );
+    expect(first('when: "a" == params.x')).toMatch(/stands in single quotes, or on a line of its own below \|-\.$/);
+  });
+
   const document = {
     apiVersion: "countersign/v1",
     kind: "Policy",

@@ -17,3 +17,4 @@ export * from "./resources/index.ts";
 export * from "./roles.ts";
 export * from "./settings.ts";
 export * from "./version.ts";
+export * from "./yaml-findings.ts";

@@ -13,7 +13,7 @@ import { hiddenCharacter } from "@countersign/contract";
 import { classHighlighter } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { shownFor } from "../parts/visible-text.ts";
-import type { Mark } from "./document-text.ts";
+import { type Mark, nestsTooDeep } from "./document-text.ts";
 import { wordsAfter } from "./vocabulary.ts";
 
 const theme = EditorView.theme({
@@ -115,7 +115,8 @@ export function CodeEditor({
           indentOnInput(),
           bracketMatching(),
           lintGutter(),
-          yaml(),
+          // It reads by recursion, too, and here nothing would catch that.
+          nestsTooDeep(first.current) ? [] : yaml(),
           syntaxHighlighting(classHighlighter),
           autocompletion({ override: [complete], icons: false }),
           // Tab is left to the page: it leaves the editor, as the keyboard has to.

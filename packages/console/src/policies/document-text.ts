@@ -1,5 +1,5 @@
 /** Between the YAML that people write and the JSON that the API takes; and where in the YAML a diagnostic points. */
-import { limits, type PolicyDiagnostic } from "@countersign/contract";
+import { limits, type PolicyDiagnostic, yamlFinding } from "@countersign/contract";
 import { isNode, isScalar, parseDocument, stringify, visit } from "yaml";
 
 /** The fields of a document in the order in which people read them; the service keeps its keys sorted. */
@@ -60,17 +60,42 @@ export type Read =
 /** Who has more mistakes than these mends the first ones first. */
 const marks_max = 50;
 
+/** Brackets that are open at once. */
+const depth_max = 500;
+/** Lists in lists on one line, or a line that stands as far in as levels of one space would take it. */
+const blocks_too_deep = /^(?: *[-?:] ){500}|^ {500}/m;
+
 /** Reads the text. `tests` stands beside the policy in the API. */
 export function readText(text: string): Read {
   // Reading megabytes as YAML would keep the page from answering, and the service would not take them.
   if (text.length > limits.body_bytes_max)
     return { marks: [mistake(0, 1, "This is more than 1 MB: the service does not take it.")] };
+  if (nestsTooDeep(text)) return { marks: [mistake(0, text.length, "The document is nested too deeply.")] };
+  return readYaml(text);
+}
+
+/**
+ * Whether it goes deeper than any policy does. The library reads by recursion: at some 800 levels it takes the page with it, or
+ * tells of every level that it left open.
+ */
+export function nestsTooDeep(text: string): boolean {
+  let depth = 0;
+  for (const char of text) {
+    if (char === "[" || char === "{") depth += 1;
+    else if ((char === "]" || char === "}") && depth > 0) depth -= 1;
+    if (depth > depth_max) return true;
+  }
+  return blocks_too_deep.test(text);
+}
+
+function readYaml(text: string): Read {
   const parsed = parseDocument(text, { prettyErrors: false });
   if (parsed.errors.length > 0) {
     return {
-      marks: parsed.errors
-        .slice(0, marks_max)
-        .map(({ pos, message }) => mistake(pos[0], Math.max(pos[0] + 1, pos[1]), message)),
+      marks: parsed.errors.slice(0, marks_max).map((error) => {
+        const { message, help } = yamlFinding(error);
+        return mistake(error.pos[0], Math.max(error.pos[0] + 1, error.pos[1]), `${message} ${help}`);
+      }),
     };
   }
   let value: unknown;

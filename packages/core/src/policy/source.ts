@@ -1,15 +1,5 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  type Pair,
-  parseDocument,
-  Scalar,
-  type YAMLError,
-} from "yaml";
+import { yaml_quoting_help, yamlFinding } from "@countersign/contract";
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from "yaml";
 import { clipText } from "../clip-text.ts";
 import { pointerToken } from "../json-patch.ts";
 import { collectFindings } from "./findings.ts";
@@ -77,23 +67,6 @@ function cut(text: string): string {
   return text.length <= text_max ? text : `${clipText(text, text_max - 1)}…`;
 }
 
-/** What YAML makes of expressions that are not put in quotes, and what to do then. */
-const quoting_codes: ReadonlySet<string> = new Set(["UNEXPECTED_TOKEN", "BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START"]);
-const quoting_help =
-  'In YAML, an expression that begins with a quote, !, [ or {, or that has ": " in it, stands in single quotes, or on a line of its own below |-.';
-
-/** The library's finding in whole sentences; of several documents it speaks to programmers, with a function to call. */
-function saidOf({ code, message }: YAMLError): { message: string; help: string } {
-  if (code === "MULTIPLE_DOCS") {
-    return {
-      message: "A second document begins here.",
-      help: "One file holds one policy: give the other one its own.",
-    };
-  }
-  const help = `The document must be one YAML or JSON document.${quoting_codes.has(code) ? ` ${quoting_help}` : ""}`;
-  return { message: `${message.split("\n", 1)[0] ?? ""}.`, help };
-}
-
 /**
  * Reads one YAML or JSON document (JSON is read as YAML, of which it is a part) into plain JSON values. Everything that
  * JSON cannot say is refused with a diagnostic: anchors, tags, duplicate and `__proto__` keys, infinities. Never
@@ -129,7 +102,7 @@ export function readSource(text: string): SourceDocument {
   }
   for (const error of parsed.errors) {
     if (findings.full()) break;
-    findings.add(() => diagnosticAt("", place(error.pos[0]), { code: "syntax", ...saidOf(error) }));
+    findings.add(() => diagnosticAt("", place(error.pos[0]), { code: "syntax", ...yamlFinding(error) }));
   }
   if (parsed.errors.length > 0) return { value: null, diagnostics: findings.list(), at };
 
@@ -149,7 +122,7 @@ export function readSource(text: string): SourceDocument {
     const { tag, anchor } = node as { tag?: string; anchor?: string };
     if (anchor !== undefined) return refuse(path, "Anchors are not supported.", "Write the value out.");
     if (tag !== undefined && !/^tag:yaml\.org,2002:(map|seq|str|int|float|bool|null)$/.test(tag)) {
-      return refuse(path, `The tag ${tag} is not supported.`, quoting_help);
+      return refuse(path, `The tag ${tag} is not supported.`, yaml_quoting_help);
     }
     if (isMap(node)) return readMap(node.items as Pair[], path, depth);
     if (isSeq(node)) return node.items.map((item, index) => read(item, `${path}/${index}`, depth + 1));
