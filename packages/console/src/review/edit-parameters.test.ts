@@ -17,3 +17,11 @@ test("a name that stands once in each of several objects, or in a text, is not t
   const edited = readEdited({ n: 1 }, text);
   expect("document" in edited && edited.document).toEqual(JSON.parse(text));
 });
+
+test("parameters that nest deeper than the service takes are told, however deep, and brackets in texts are no levels", () => {
+  const nested = (levels: number) => `${'{"x":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`;
+  const told = { problem: "At most 32 levels stand inside one another." };
+  for (const levels of [33, 20_000]) expect(readEdited({}, nested(levels))).toEqual(told);
+  for (const text of [nested(32), JSON.stringify({ x: "[{".repeat(100) })])
+    expect(readEdited({}, text)).not.toEqual(told);
+});

@@ -22,31 +22,32 @@ export function readEdited(content: unknown, text: string): Edited {
     const document: unknown = JSON.parse(text);
     if (typeof document !== "object" || document === null || Array.isArray(document))
       return { problem: "The parameters have to be one JSON object." };
-    const twice = nameTwice(text);
-    if (twice !== null) return { problem: `${twice} stands twice in one object: only one of the two can be meant.` };
+    const problem = problemOf(text);
+    if (problem !== null) return { problem };
     return { steps: patchBetween(content, document), document: { ...document } };
   } catch (error) {
     return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 
-const names_and_braces = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
+const names_and_brackets = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g;
 
 /**
- * The first name that stands twice in one object of a JSON text, as JSON has it; null: none does. `JSON.parse` keeps the last of
- * them without a word, while the service takes no such text.
+ * Why the service would not take a JSON text that `JSON.parse` reads; null: it would. Of a name that stands twice in one object
+ * that keeps the last without a word, and a text that nests by the thousand would take the page with it.
  */
-function nameTwice(json: string): string | null {
+function problemOf(json: string): string | null {
   const open: Set<string>[] = [];
-  for (const [token, name = "", colon] of json.matchAll(names_and_braces)) {
-    if (token === "{") open.push(new Set());
-    else if (token === "}") open.pop();
+  for (const [token, name = "", colon] of json.matchAll(names_and_brackets)) {
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (token === "}" || token === "]") open.pop();
     else if (colon !== undefined) {
       const names = open.at(-1);
       const plain = JSON.stringify(JSON.parse(name));
-      if (names?.has(plain)) return plain;
+      if (names?.has(plain)) return `${plain} stands twice in one object: only one of the two can be meant.`;
       names?.add(plain);
     }
+    if (open.length > limits.json_depth_max) return `At most ${limits.json_depth_max} levels stand inside one another.`;
   }
   return null;
 }
