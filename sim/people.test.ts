@@ -51,7 +51,8 @@ describe("the simulation notices when", () => {
       let altered = fault.within === "commit";
       const setting: PeopleSetting = {
         ...sound,
-        connect: fault.within === "commit" ? connectCommit(connection, misspeltCommit(fault)) : sound.connect,
+        connect:
+          fault.within === "commit" ? connectCommit(connection, { statements: misspeltCommit(fault) }) : sound.connect,
         alter: (text) => {
           if (fault.within === "commit" || !text.includes(fault.right)) return text;
           altered = true;

@@ -36,7 +36,10 @@ export function misspeltStatements(passage: Passage, uniform: Passage = passage)
 }
 
 function misspelt(name: string, passage: Passage, uniform?: Passage): PlantedFault {
-  return { name, connect: (connection) => connectCommit(connection, misspeltStatements(passage, uniform)) };
+  return {
+    name,
+    connect: (connection) => connectCommit(connection, { statements: misspeltStatements(passage, uniform) }),
+  };
 }
 
 /**

@@ -79,10 +79,10 @@ describe("a commit reaches the disk", () => {
   });
 
   /** Sessions that commit, and what they say from now on, in order; what `refuses` begins with fails. */
-  async function listened(refuses = "nothing at all") {
+  async function listened(refuses = "nothing at all", quick_flush_ms = 0) {
     const org_id = ids.next("organization");
     await db.tenant(org_id, (each) => createHead(each, org_id, "2026-11"));
-    const session = await connectCommit(connection)();
+    const session = await connectCommit(connection, { quick_flush_ms })();
     const said: string[] = [];
     pg.Client.prototype.query = function (this: pg.Client, asked: string | { readonly name: string }) {
       const words = typeof asked === "string" ? asked : asked.name.replace(/-((plain|uniform)-)?decisions/, "");
@@ -94,6 +94,13 @@ describe("a commit reaches the disk", () => {
     return {
       rows,
       commit: (again = false, each = rows()) => session.commit(orderOf([encode(each)], again)),
+      commitRows: (count: number) =>
+        session.commit(
+          orderOf(
+            Array.from({ length: count }, () => encode(rows())),
+            false,
+          ),
+        ),
       said: () => said.splice(0),
       close: () => session.close(),
     };
@@ -114,6 +121,23 @@ describe("a commit reaches the disk", () => {
     await commit();
     await commit();
     expect(said()).toEqual(["commit", "flush-log", "set synchronous_commit = on", "commit"]);
+    close();
+  });
+
+  it("by itself on a quick disk while statements are small on average, by the barrier while they are not", async () => {
+    const { commit, commitRows, said, close } = await listened(undefined, Number.POSITIVE_INFINITY);
+    await commit();
+    expect(said()).toEqual(["set synchronous_commit = on", "commit"]);
+    await Promise.all([commit(), commit(), commit()]);
+    expect(said()).toEqual(["commit", "commit", "commit"]);
+    for (let n = 0; n < 3; n++) await Promise.all([commitRows(64), commitRows(64)]);
+    expect(said()).toContain("set synchronous_commit = off");
+    await Promise.all([commitRows(64), commitRows(64)]);
+    expect(new Set(said())).toEqual(new Set(["commit", "flush-log"]));
+    for (let n = 0; n < 8; n++) await Promise.all([commit(), commit()]);
+    expect(said()).toContain("set synchronous_commit = on");
+    await Promise.all([commit(), commit()]);
+    expect(said()).toEqual(["commit", "commit"]);
     close();
   });
 
@@ -143,6 +167,18 @@ describe("a commit reaches the disk", () => {
     said();
     expect(await commit(true, committed)).toHaveLength(1);
     expect(said()).toEqual(["commit", "flush-log"]);
+    close();
+  });
+
+  it("by itself, told nothing, where the server has no function for the barrier", async () => {
+    pg.Client.prototype.query = function (this: pg.Client, asked: { readonly name?: string }, ...values: unknown[]) {
+      if (asked.name === "timed-flush")
+        return Promise.reject(Object.assign(new Error("no such function"), { code: "42883", severity: "ERROR" }));
+      return (query as (...all: unknown[]) => Promise<unknown>).call(this, asked, ...values);
+    } as never;
+    const { commit, said, close } = await listened();
+    await Promise.all([commit(), commit()]);
+    expect(said()).toEqual(["commit", "commit"]);
     close();
   });
 

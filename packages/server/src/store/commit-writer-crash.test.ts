@@ -14,10 +14,14 @@ import { migrate } from "./migrate.ts";
 
 const kills = 4;
 
-// One caller alone: then each commit flushes the log itself.
-test.each([32, 1])(
-  "every answered decision is stored, once, after the server and single sessions of it were killed under load (%i callers)",
-  async (callers) => {
+// One caller alone, or a quick disk: then each commit flushes the log itself.
+test.each([
+  [32, "slow", 0],
+  [32, "quick", Number.POSITIVE_INFINITY],
+  [1, "slow", 0],
+])(
+  "every answered decision is stored, once, after the server and single sessions of it were killed under load (%i callers, a %s disk)",
+  async (callers, _disk, quick_flush_ms) => {
     const server = await started({ data_dir: await temporaryDir() });
     await migrate(server.connection, silentLog);
     const db = openDb(server.connection, silentLog);
@@ -26,7 +30,7 @@ test.each([32, 1])(
     const ids = createIds(clock);
     const org_id = ids.next("organization");
     await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11"));
-    const connect = connectCommit(server.connection);
+    const connect = connectCommit(server.connection, { quick_flush_ms });
     // Long enough for any restart: whoever is told `unavailable` would know nothing.
     const writer = createCommitWriter({ connect, log: silentLog, clock, timers, give_up_ms: 120_000 });
 

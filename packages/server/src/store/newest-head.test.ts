@@ -45,7 +45,7 @@ const texts = Object.entries(commitStatements).map(([make, { name, text }]) => [
   make,
   { name, text: `${explain} ${text}` },
 ]);
-const session = await connectCommit(connection, Object.fromEntries(texts))();
+const session = await connectCommit(connection, { statements: Object.fromEntries(texts) })();
 afterAll(() => session.close());
 
 async function plansOf(run: (query: Query) => Promise<unknown>): Promise<Plan[]> {
