@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { useClient } from "../api/session.tsx";
 import { nowMs } from "../browser/clock.ts";
+import { ActionName } from "../parts/action-name.tsx";
 import { VerdictBadge, verdictWord } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
@@ -334,10 +335,7 @@ function Flips({ flips, total }: { readonly flips: Backtest["flips"]; readonly t
                 <Data text={flip.agent_id} chars_max={80} />
               </td>
               <td>
-                <Data text={flip.action.type} chars_max={60} />
-                <div className="small muted mono">
-                  <Data text={flip.action.verb} chars_max={60} />
-                </div>
+                <ActionName type={flip.action.type} verb={flip.action.verb} />
               </td>
               <td>
                 <VerdictBadge verdict={flip.from} />

@@ -2,6 +2,7 @@
 import { type IntentListItem, limits, type PipelineMode, type Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient, useReads, useSubmits } from "../api/session.tsx";
+import { ActionName } from "../parts/action-name.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
 import { Data } from "../parts/data.tsx";
 import { FilterField, SelectField } from "../parts/field.tsx";
@@ -125,10 +126,7 @@ function Rows({ rows }: { readonly rows: readonly IntentListItem[] }) {
             <Data text={row.agent.id} chars_max={80} />
           </td>
           <td>
-            <Data text={row.decided_as.type} chars_max={60} />
-            <div className="small muted mono">
-              <Data text={row.action.verb} chars_max={60} />
-            </div>
+            <ActionName type={row.decided_as.type} verb={row.action.verb} />
           </td>
           <td>
             <Data text={row.action.target?.identifier ?? "–"} chars_max={80} />

@@ -172,7 +172,7 @@ describe("a commit reaches the disk", () => {
 
   it("by itself, told nothing, where the server has no function for the barrier", async () => {
     pg.Client.prototype.query = function (this: pg.Client, asked: { readonly name?: string }, ...values: unknown[]) {
-      if (asked.name === "timed-flush")
+      if (asked.name === "flush-log")
         return Promise.reject(Object.assign(new Error("no such function"), { code: "42883", severity: "ERROR" }));
       return (query as (...all: unknown[]) => Promise<unknown>).call(this, asked, ...values);
     } as never;

@@ -27,7 +27,7 @@ import {
 } from "./commit-statement.ts";
 import { type ConnectionOptions, session_settings, sessionConfig, sqlState } from "./connection.ts";
 import { step_down } from "./db.ts";
-import { type FlushSpeed, openFlushSpeed } from "./flush-speed.ts";
+import { type FlushSpeed, flushStatement, openFlushSpeed } from "./flush-speed.ts";
 
 /** A connection that commits. Statements may be sent before earlier ones are answered; they run in the order sent. */
 export interface CommitConnection {
@@ -44,13 +44,6 @@ export type ConnectCommit = () => Promise<CommitConnection>;
 
 /** A statement that takes longer has lost its server: the connection is given up and the outcome counts as unknown. */
 const statement_ms_max = 10_000;
-
-/** Writes a few bytes that nobody reads, because the commit of a transaction without any would flush nothing. */
-const barrierStatement = {
-  name: "flush-log",
-  text: "select pg_logical_emit_message(true, 'countersign', '')",
-  rowMode: "array",
-} as const;
 
 /** With a flush that takes less, small statements are answered sooner, and more of them, without the barrier (decision 0012). */
 const quick_flush_ms_default = 1;
@@ -188,7 +181,7 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client, quick_flush_ms
       }
       return wanted;
     },
-    pass: shareFlush(() => flusher.query(barrierStatement)),
+    pass: shareFlush(() => flusher.query(flushStatement)),
   };
 }
 

@@ -12,7 +12,7 @@ function sessionOf(flushes: (number | null)[]): { session: pg.Client; looks: () 
   let looks = 0;
   const session = {
     async query({ name }: { name: string }) {
-      if (name !== "timed-flush") return { rows: [{ at_ms: now_ms }] };
+      if (name !== "flush-log") return { rows: [{ at_ms: now_ms }] };
       const at_ms = now_ms;
       const flush_ms = flushes.length > 1 ? flushes.shift() : flushes[0];
       looks += 1;

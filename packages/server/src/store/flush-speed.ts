@@ -4,9 +4,9 @@
  */
 import type pg from "pg";
 
-/** The commit of a transaction that wrote nothing would flush nothing, so it writes a few bytes that nobody reads. */
-const flushStatement = {
-  name: "timed-flush",
+/** Flushes the log. The commit of a transaction that wrote nothing would not, so it writes a few bytes that nobody reads. */
+export const flushStatement = {
+  name: "flush-log",
   text: `select extract(epoch from clock_timestamp())::float8 * 1000 as at_ms,
     pg_logical_emit_message(true, 'countersign', '')`,
 } as const;

@@ -4,7 +4,7 @@ import type { Log } from "../ports.ts";
 import { type ConnectionOptions, isConnectionLost, openClient, sqlState } from "./connection.ts";
 import { attachEmbedded } from "./embedded-postgres/attach.ts";
 import { DirectoryHeld } from "./embedded-postgres/claim.ts";
-import { type DatabaseConfig, type StartedDatabase, startDatabase } from "./start-database.ts";
+import { type DatabaseConfig, first_answer_ms_max, type StartedDatabase, startDatabase } from "./start-database.ts";
 
 /** A database that a command works on. */
 export interface SharedDatabase {
@@ -15,8 +15,6 @@ export interface SharedDatabase {
   stop(): Promise<void>;
 }
 
-/** Of a database that does not answer yet, and of a directory whose holder has no server that takes us: how long we wait. */
-const wait_ms_max = 15_000;
 const poll_ms = 100;
 /** Whoever ends a command wonders after this why it goes on. */
 const told_after_ms = 1_000;
@@ -26,12 +24,13 @@ const lock_id = 4_207_210_022;
 
 /**
  * Opens the database of `DATABASE_URL`, else of the data directory: through the server that runs there, else by starting it.
- * Throws `StartRefused` like the start of the service.
+ * A directory whose holder has no server that takes us is waited for as one that does not answer yet. Throws `StartRefused` like
+ * the start of the service.
  */
 export async function openSharedDatabase(
   config: DatabaseConfig,
   log: Log,
-  wait_ms = wait_ms_max,
+  wait_ms = first_answer_ms_max,
 ): Promise<SharedDatabase> {
   if (config.database_url !== null) return startDatabase(config, log, wait_ms);
   // By time, not by tries: each claim takes some.

@@ -24,7 +24,7 @@ export interface StartedDatabase {
 }
 
 /** How long a server that does not answer yet (started by the same compose file, say) is waited for. */
-const first_answer_ms_max = 15_000;
+export const first_answer_ms_max = 15_000;
 const first_answer_poll_ms = 250;
 
 /**
