@@ -1,5 +1,6 @@
 /**
- * Side by side, in one run and interleaved: a bare node:http JSON echo, Countersign as a user starts it, Cerbos.
+ * Side by side, in one run and interleaved: a bare node:http JSON echo, the same with a commit before each answer,
+ * Countersign as a user starts it, Cerbos.
  * Interleaving lets a slow minute of the machine hit all of them; the reported figure is the median of the rounds.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +21,7 @@ const help = `usage: npm run bench -- http [options]
   --seconds N       measured seconds per target and round (default 8, after 2 s of warm-up)
   --rounds N        rounds, targets interleaved; medians are reported (default 3)
   --connections N   keep-alive connections, one request in flight on each (default 64)
-  --targets LIST    of echo,single,batch,cerbos (default all)
+  --targets LIST    of echo,commits,single,batch,cerbos (default all)
   --soak N          afterwards: N decisions in batches, resident memory at ten points (default 0)
   --json FILE       also write the figures as JSON
   --keep            keep the working directory (logs, database)`;
@@ -30,7 +31,7 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "8" },
     rounds: { type: "string", default: "3" },
     connections: { type: "string", default: "64" },
-    targets: { type: "string", default: "echo,single,batch,cerbos" },
+    targets: { type: "string", default: "echo,commits,single,batch,cerbos" },
     soak: { type: "string", default: "0" },
     json: { type: "string" },
     keep: { type: "boolean", default: false },
@@ -55,11 +56,13 @@ const wanted = new Set(options.targets.split(","));
 const servers: Started[] = [];
 const connections = Number(options.connections);
 
-async function startEcho(): Promise<Started> {
+/** One of the floors: a program beside this one. */
+function startFloor(name: "echo" | "commits"): Promise<Started> {
   return start({
     command: process.execPath,
-    args: [...process.execArgv, join(import.meta.dirname, "echo.ts")],
-    log: join(directory, "echo.log"),
+    args: ["--max-semi-space-size=16", ...process.execArgv, join(import.meta.dirname, `${name}.ts`)],
+    env: { COUNTERSIGN_DATA_DIR: join(directory, `${name}-data`) },
+    log: join(directory, `${name}.log`),
     findUrl: (printed) => /listening on (\S+)/.exec(printed)?.[1] ?? null,
   });
 }
@@ -75,10 +78,17 @@ async function startTargets(): Promise<{ targets: Target[]; countersign: Counter
   if (countersign !== null) servers.push(countersign.server);
   const loopDelayP99 = countersign === null ? undefined : await loopDelayMeter(countersign);
   if (wanted.has("echo")) {
-    const server = await startEcho();
+    const server = await startFloor("echo");
     servers.push(server);
     const order = { url: `${server.url}/v1/intents`, headers: {}, requests: echoRequests(singleRequests()) };
     targets.push({ name: "bare node:http echo", server, decisionsPerAnswer: 1, order });
+  }
+  if (wanted.has("commits")) {
+    const server = await startFloor("commits");
+    servers.push(server);
+    const requests = singleRequests().map((each) => ({ ...each, expect_body: '"verdict":"approve"' }));
+    const order = { url: `${server.url}/v1/intents`, headers: {}, requests };
+    targets.push({ name: "node:http and commits", server, decisionsPerAnswer: 1, order });
   }
   if (countersign !== null && wanted.has("single")) {
     const order = countersign.single;

@@ -101,10 +101,18 @@ export function print(report: Report): void {
   );
   console.log(table([columns, ...report.targets.map(cells)]));
   const rateOf = (start: string) => report.targets.find((row) => row.target.startsWith(start))?.decisions_per_s;
-  const [echo, single, batch, cerbos] = ["bare", "Countersign, single", "Countersign, batch", "Cerbos"].map(rateOf);
+  const [echo, commits, single, batch, cerbos] = [
+    "bare",
+    "node:http and commits",
+    "Countersign, single",
+    "Countersign, batch",
+    "Cerbos",
+  ].map(rateOf);
   console.log("");
   if (single !== undefined && echo !== undefined)
     console.log(`durable single ÷ bare node:http   ${(single / echo).toFixed(2)}  (goal ≥ 0.35)`);
+  if (commits !== undefined && echo !== undefined)
+    console.log(`  of which commits alone leave    ${(commits / echo).toFixed(2)}  (nothing is checked or decided)`);
   if (single !== undefined && cerbos !== undefined)
     console.log(`durable single ÷ Cerbos stateless ${(single / cerbos).toFixed(2)}  (goal ≥ 3)`);
   if (batch !== undefined) console.log(`batch of 50, decisions/s          ${count(batch)}  (goal ≥ 15,000)`);

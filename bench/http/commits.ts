@@ -1,0 +1,70 @@
+/**
+ * What stands between a decision and the disk, and nothing else: bare node:http that parses a JSON body, takes it down as a
+ * decision that was made once, and answers when that is committed. No key, no limit, no check, no policy, no log: what these
+ * add is the difference to the service, and no service on this writer is faster. Prints its address on standard output.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { openInstance, readConfig } from "@countersign/server";
+import { timers } from "../../packages/server/src/edge/timers.ts";
+import { createOrganization } from "../../packages/server/src/operations/create-organization.ts";
+import {
+  type CommitOutcome,
+  connectCommit,
+  createCommitWriter,
+  type DecisionRows,
+} from "../../packages/server/src/store/commit-writer.ts";
+import { decisionRows } from "../../packages/server/src/testing/decision-rows.ts";
+import { silentLog } from "../../packages/server/src/testing/silent-log.ts";
+
+const instance = await openInstance(readConfig(process.env), silentLog);
+const { clock, ids, connection, db } = instance;
+const org_id = ids.next("organization");
+await db.system((query) =>
+  createOrganization({ clock, ids }, query, {
+    org_id,
+    name: "Bench",
+    email: null,
+    description: "Commits and nothing else.",
+    actor: "bench",
+  }),
+);
+const writer = createCommitWriter({ connect: connectCommit(connection), log: silentLog, clock, timers });
+
+const made = decisionRows(ids, org_id, { intent: "{}" });
+
+/** The rows of one decision, which were made once: only what has to be unique is new. */
+function rowsFor(intent: string): DecisionRows {
+  const intent_id = ids.next("intent");
+  return {
+    ...made,
+    intent: { ...made.intent, intent_id, decision_id: ids.next("decision"), intent },
+    audit: made.audit.map((row) => ({ ...row, intent_id, audit_id: ids.next("audit") })),
+  };
+}
+
+function statusOf(outcome: CommitOutcome): number {
+  return outcome.outcome === "committed" ? 201 : 500;
+}
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", async () => {
+    const body = Buffer.concat(chunks).toString();
+    JSON.parse(body);
+    const status = await writer.commit(rowsFor(body)).then(statusOf, () => 500);
+    const text = made.intent.decision;
+    response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) });
+    response.end(text);
+  });
+});
+server.listen(0, "127.0.0.1", () => {
+  console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+process.once("SIGTERM", async () => {
+  server.close();
+  server.closeAllConnections();
+  await writer.close();
+  await instance.close();
+});
