@@ -1,6 +1,6 @@
 /**
  * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts}.md, from
- * the core's schema of policies, docs/policy.schema.json, and from the packs, docs/fact-coverage.md.
+ * the core's schema of policies, docs/policy.schema.json, and from the packs, docs/actions.md and docs/fact-coverage.md.
  * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
  */
 
@@ -31,7 +31,7 @@ import {
   warningCodes,
 } from "@countersign/contract";
 import { policySchema } from "@countersign/core";
-import { coverageMarkdown } from "../packages/core/src/packs/index.ts";
+import { actionsMarkdown, coverageMarkdown } from "../packages/core/src/packs/index.ts";
 import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -39,13 +39,15 @@ const notice = "<!-- Written by `npm run gen` from packages/contract. Change the
 
 /** Every generated file: path from the root of the repository, and its whole text. */
 export function generatedFiles(): ReadonlyMap<string, string> {
+  const rules = packNames.flatMap((name) => packOf(name).rules);
   return new Map([
     ["openapi.json", `${JSON.stringify(openapiDocument(), null, 2)}\n`],
     ["docs/configuration.md", configurationPage()],
     ["docs/errors.md", errorsPage()],
     ["docs/events.md", eventsPage()],
     ["docs/facts.md", factsPage()],
-    ["docs/fact-coverage.md", coverageMarkdown(packNames.flatMap((name) => packOf(name).rules))],
+    ["docs/actions.md", actionsMarkdown(rules)],
+    ["docs/fact-coverage.md", coverageMarkdown(rules)],
     ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
 }

@@ -1,6 +1,6 @@
-import { factCategories } from "@countersign/contract";
+import { actionTypes, dataClasses, factCategories } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
-import { factCoverage, loadPack, parsePack, runPackCases } from "../packages/core/src/packs/index.ts";
+import { actionCoverage, factCoverage, loadPack, parsePack, runPackCases } from "../packages/core/src/packs/index.ts";
 import { packFiles, packNames, packText } from "../packages/core/src/testing/packs.ts";
 
 const PACKS = packNames.map((folder) => parsePack(packFiles(folder)));
@@ -94,4 +94,17 @@ test("every fact that the contract lists is read by some rule", () => {
   expect(coverage.size).toBe(85);
   expect([...coverage.keys()]).toEqual(listed);
   expect([...coverage].filter(([, rules]) => rules.length === 0).map(([path]) => path)).toEqual([]);
+});
+
+test("every action type and data class that the contract lists is named by some rule, and rules name no other", () => {
+  const { types, classes, params } = actionCoverage(RULES);
+  expect([...types.keys()]).toEqual(Object.keys(actionTypes));
+  expect([...classes.keys()]).toEqual(Object.keys(dataClasses));
+  for (const [name, rules] of [...types, ...classes, ...params]) expect(rules.length, name).toBeGreaterThan(0);
+  const isListed = (pattern: string) =>
+    [...types.keys()].some((type) =>
+      pattern.endsWith("*") ? type.startsWith(pattern.slice(0, -1)) : type === pattern,
+    );
+  const named = RULES.flatMap(({ spec }) => [...(spec.match?.actions ?? []), ...(spec.match?.exclude?.actions ?? [])]);
+  expect(named.filter((pattern) => !isListed(pattern))).toEqual([]);
 });

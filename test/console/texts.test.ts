@@ -348,6 +348,14 @@ describe("policies as text", () => {
     expect(wordsAfter(["facts", "security"]).map(({ label }) => label)).toContain("prompt_injection_detected");
   });
 
+  test("are completed with the words for actions, whole and after their dot, and with what an object has of its own only", () => {
+    const labels = (path: readonly string[]) => wordsAfter(path).map(({ label }) => label);
+    expect(labels([])).toEqual(expect.arrayContaining(["payment.transfer", "special_category"]));
+    expect(labels(["payment"])).toEqual(["transfer", "charge", "refund"]);
+    expect(labels(["action"])).toEqual(["type", "verb"]);
+    expect(labels(["constructor"])).toEqual([]);
+  });
+
   test("are completed with every field of the document, and with no other", () => {
     const fields = new Set<string>();
     const look = ({ properties = {}, items }: Schema): void => {

@@ -62,6 +62,19 @@ inBrowser("the texts of agents", () => {
     await context.close();
   });
 
+  test("name their action as it is, also where it is called like a part of every object", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const odd = intent("other.refund", { amount_usd: 1 }).intent;
+    const type = "constructor";
+    const { intent_id } = await submit(console_.url, seeded.agent, { intent: { ...odd, action: { ...odd.action, type } } });
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    await page.goto(`/decisions/${intent_id}`);
+    await page.locator(".wants", { hasText: "do “constructor” to" }).waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("keep every space: two are not one, and none is left out before or behind", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -1,5 +1,6 @@
 /** The dictionary of Countersign: names, numbers and shapes that every other package shares. Data, no behaviour. */
 
+export * from "./action-types.ts";
 export * from "./audit-types.ts";
 export * from "./error-codes.ts";
 export * from "./event-types.ts";

@@ -1,8 +1,8 @@
 /** What an agent wants, in plain words made of its fields; what it merely says of itself is told to be that. */
-import type { IntentRecord } from "@countersign/contract";
+import type { ActionType, IntentRecord } from "@countersign/contract";
 import { Data, Given } from "./data.tsx";
 
-const deeds: Readonly<Record<string, string>> = {
+const words = {
   "communication.call": "call",
   "communication.sms": "send a text message to",
   "communication.email": "send an e-mail to",
@@ -26,15 +26,17 @@ const deeds: Readonly<Record<string, string>> = {
   "identity.revoke": "revoke access of",
   "model.decide": "decide by model about",
   "model.train": "train a model with",
-};
+} satisfies Record<ActionType, string>;
 
-/** What stands where the agent names no target, so that no sentence ends with "to". */
-const nameless = "a target it does not name";
+const deeds: ReadonlyMap<string, string> = new Map(Object.entries(words));
 
 /** The deed of an action type, in words; the type itself when it is not a known one. */
 function deedOf(type: string): string {
-  return deeds[type] ?? `do “${type}” to`;
+  return deeds.get(type) ?? `do “${type}” to`;
 }
+
+/** What stands where the agent names no target, so that no sentence ends with "to". */
+const nameless = "a target it does not name";
 
 const money = (usd: number) => usd.toLocaleString("en-US", { style: "currency", currency: "USD" });
 
@@ -60,7 +62,7 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
         </>
       )}
       {" wants to "}
-      <strong>{deeds[type] !== undefined ? deeds[type] : <Data text={deedOf(type)} />}</strong>{" "}
+      <strong>{deeds.get(type) ?? <Data text={deedOf(type)} />}</strong>{" "}
       {target?.identifier !== undefined ? <Given text={target.identifier} chars_max={300} more /> : nameless}
       {target?.type !== undefined && (
         <span className="muted">

@@ -59,7 +59,16 @@ const escapes = highlightSpecialChars({
   },
 });
 
-/** Completes fields and functions after what stands before the cursor. */
+/** What CodeMirror calls each kind. */
+const iconOf = {
+  variable: "variable",
+  fact: "property",
+  function: "function",
+  field: "keyword",
+  value: "enum",
+} as const;
+
+/** Completes fields, functions and the words for actions after what stands before the cursor. */
 function complete(context: CompletionContext) {
   const before = context.matchBefore(/[A-Za-z_][\w.]*/);
   if (before === null && !context.explicit) return null;
@@ -72,7 +81,7 @@ function complete(context: CompletionContext) {
     options: words.map(({ label, kind, detail }) => ({
       label,
       detail,
-      type: kind === "fact" ? "property" : kind === "field" ? "keyword" : kind,
+      type: iconOf[kind],
       ...(kind === "function" ? { apply: `${label}(` } : {}),
     })),
     validFor: /^\w*$/,

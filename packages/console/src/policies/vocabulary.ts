@@ -1,11 +1,11 @@
 /** What can be written in a policy, for completion. test/console holds functions and fields together with the engine's. */
-import { factCategories } from "@countersign/contract";
+import { actionTypes, dataClasses, factCategories } from "@countersign/contract";
 import { documentFields } from "./document-text.ts";
 
 /** One thing that can be completed. */
 export interface Word {
   readonly label: string;
-  readonly kind: "variable" | "fact" | "function" | "field";
+  readonly kind: "variable" | "fact" | "function" | "field" | "value";
   readonly detail: string;
 }
 
@@ -23,12 +23,12 @@ const roots: readonly (readonly [string, string])[] = [
   ["now", "the time of the decision"],
 ];
 
-const members: Readonly<Record<string, readonly string[]>> = {
-  agent: ["id", "framework", "session_id", "on_behalf_of"],
-  action: ["type", "verb"],
-  target: ["type", "identifier", "sensitivity"],
-  impact: ["reversible", "financial_exposure_usd", "audience_size", "regulatory_domains"],
-};
+const members: ReadonlyMap<string, readonly string[]> = new Map([
+  ["agent", ["id", "framework", "session_id", "on_behalf_of"]],
+  ["action", ["type", "verb"]],
+  ["target", ["type", "identifier", "sensitivity"]],
+  ["impact", ["reversible", "financial_exposure_usd", "audience_size", "regulatory_domains"]],
+]);
 
 /** The domain functions with their parameters. */
 const functionWords: readonly (readonly [name: string, detail: string])[] = [
@@ -71,6 +71,8 @@ const celFunctions: readonly (readonly [string, string])[] = [
   ["duration", "(text) a length of time"],
 ];
 
+const types = Object.entries(actionTypes);
+
 /** What may follow `path.` (empty: at the beginning of a word). */
 export function wordsAfter(path: readonly string[]): Word[] {
   const [root, category] = path;
@@ -79,6 +81,7 @@ export function wordsAfter(path: readonly string[]): Word[] {
       ...roots.map(([label, detail]): Word => ({ label, kind: "variable", detail })),
       ...[...functionWords, ...celFunctions].map(([label, detail]): Word => ({ label, kind: "function", detail })),
       ...documentFields.map((label): Word => ({ label, kind: "field", detail: "field of the document" })),
+      ...[...types, ...Object.entries(dataClasses)].map(([label, detail]): Word => ({ label, kind: "value", detail })),
     ];
   }
   if (root === "facts" && category === undefined) {
@@ -91,5 +94,10 @@ export function wordsAfter(path: readonly string[]): Word[] {
     return (found?.fields ?? []).map(({ name, meaning }): Word => ({ label: name, kind: "fact", detail: meaning }));
   }
   if (path.length > 1) return [];
-  return (members[root] ?? []).map((label): Word => ({ label, kind: "variable", detail: `of ${root}` }));
+  return [
+    ...(members.get(root) ?? []).map((label): Word => ({ label, kind: "variable", detail: `of ${root}` })),
+    ...types.flatMap(([type, detail]): Word[] =>
+      type.startsWith(`${root}.`) ? [{ label: type.slice(root.length + 1), kind: "value", detail }] : [],
+    ),
+  ];
 }

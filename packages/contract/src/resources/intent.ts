@@ -50,7 +50,9 @@ export const Action = closed(
       Type.String({
         maxLength: limits.action_type_chars_max,
         pattern: "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$",
-        description: "dotted category such as payment.transfer; absent: the catalogue's, else other.unclassified",
+        description:
+          "dotted category such as payment.transfer; docs/actions.md has those that released rules know; absent: the " +
+          "catalogue's, else other.unclassified",
       }),
     ),
     verb: Type.String({ minLength: 1, maxLength: limits.verb_chars_max, description: "the tool's name" }),
@@ -78,7 +80,13 @@ export const Intent = closed(
         regulatory_domains: Type.Optional(Type.Array(label(), { maxItems: limits.regulatory_domains_max })),
       }),
     ),
-    data_classes: Type.Optional(Type.Array(label(), { maxItems: limits.data_classes_max })),
+    data_classes: Type.Optional(
+      Type.Array(label(), {
+        maxItems: limits.data_classes_max,
+        description:
+          "what the data is, such as personal or phi; docs/actions.md has the classes that released rules know",
+      }),
+    ),
   },
   { title: "Intent" },
 );

@@ -1,6 +1,8 @@
+import type { ActionType } from "@countersign/contract";
+
 /** One way to recognise what a tool does, by the words of its name and description. */
 export interface ToolRule {
-  readonly type: string;
+  readonly type: ActionType;
   /** One of these must stand in the name (or, with less confidence, in the description). */
   readonly verbs: readonly string[];
   /** One of these must stand there too; empty: the verb alone is enough. */
@@ -10,13 +12,13 @@ export interface ToolRule {
 }
 
 const words = (text: string): readonly string[] => (text === "" ? [] : text.split(" "));
-const rule = (type: string, verbs: string, nouns = "", unsure = false): ToolRule => ({
+const rule = (type: ActionType, verbs: string, nouns = "", unsure = false): ToolRule => ({
   type,
   verbs: words(verbs),
   nouns: words(nouns),
   unsure,
 });
-const maybe = (type: string, verbs: string, nouns = ""): ToolRule => rule(type, verbs, nouns, true);
+const maybe = (type: ActionType, verbs: string, nouns = ""): ToolRule => rule(type, verbs, nouns, true);
 
 /**
  * From the particular to the general: the first rule that fits decides. What moves money, grants rights or runs code

@@ -15,16 +15,15 @@ export const factCoverage = (rules: readonly PolicyDocument[]): ReadonlyMap<stri
   return readers;
 };
 
-const factsOf = ({ spec }: PolicyDocument): ReadonlySet<string> => {
+const factsOf = (rule: PolicyDocument): ReadonlySet<string> =>
+  new Set(expressionsIn(rule).flatMap((source) => [...mentionsOf(source).facts]));
+
+/** What decides about a rule: its conditions, variables and modifications, but not its message. */
+export const expressionsIn = ({ spec }: PolicyDocument): readonly string[] => {
   const steps = (spec.modify ?? []).map(({ value }) => value);
-  const sources = [
-    spec.when,
-    spec.require,
-    spec.modify_when,
-    ...steps,
-    ...(spec.variables ?? []).map(({ expr }) => expr),
-  ];
-  return new Set(sources.flatMap((source) => (source === undefined ? [] : [...mentionsOf(source).facts])));
+  const variables = (spec.variables ?? []).map(({ expr }) => expr);
+  const sources = [spec.when, spec.require, spec.modify_when, ...steps, ...variables];
+  return sources.filter((source) => source !== undefined);
 };
 
 /** The coverage as a page: docs/fact-coverage.md. */

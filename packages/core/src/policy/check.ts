@@ -7,7 +7,7 @@ import { expressionsOf, finish, type PlacedExpression, variableSteps } from "./e
 import { collectFindings, type Findings } from "./findings.ts";
 import { helpOfCode } from "./help.ts";
 import { parseTemplate } from "./message.ts";
-import { neverEqual } from "./never-equal.ts";
+import { misspeltPatterns, neverEqual } from "./never-equal.ts";
 import { parsePolicy } from "./parse.ts";
 import type { PolicyDiagnostic, SourceDocument } from "./source.ts";
 import { starred_help, starred_message, starredPaths } from "./starred-paths.ts";
@@ -75,6 +75,8 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
   }
   for (const path of starredPaths(readable.spec.modify))
     warnings.add(() => source.at(path, { code: "bad_format", message: starred_message, help: starred_help }));
+  for (const { path, message, help } of misspeltPatterns(readable.spec))
+    warnings.add(() => source.at(path, { code: "not_allowed", message, help }));
   const template = parseTemplate(readable.spec.message ?? "");
   if (!template.ok) {
     const help = "An expression in a message stands between {{ and }}.";

@@ -28,6 +28,35 @@ test.each([
   expect(warnings[0]?.help).toContain(help);
 });
 
+test.each([
+  ['action.type == "payments.transfer"', "payment.transfer"],
+  ['action.type in ["data.read", "data-export"]', "data.export"],
+  ['"special-category" in data_classes', "special_category"],
+  ['data_classes.exists(c, c == "phi" || c == "childs")', "child"],
+])("a known word but for its spelling is accepted and warned of: %s", (when, meant) => {
+  const { document, warnings } = check(when);
+  expect(document).not.toBeNull();
+  expect(warnings).toMatchObject([
+    { path: "/spec/when", line: 6, help: expect.stringContaining(`Did you mean ${meant}?`) },
+  ]);
+});
+
+test("so is an action type in match, at its place, and one of the policy's own is not", () => {
+  const { document, warnings } = checkPolicy(
+    `${head}spec:
+  match:
+    actions: [payments.transfer, payment.*, shipping.book]
+    exclude: {actions: [system.deploys]}
+  when: "true"
+  effect: block`,
+  );
+  expect(document).not.toBeNull();
+  expect(warnings).toMatchObject([
+    { path: "/spec/match/actions/0", line: 6, column: 15, help: expect.stringContaining("payment.transfer?") },
+    { path: "/spec/match/exclude/actions/0", line: 7, help: expect.stringContaining("system.deploy?") },
+  ]);
+});
+
 test("a warning stands at the text, one for each, in their order", () => {
   const when = 'target.sensitivity in ["public", "top", "high"] || "PHI" in data_classes';
   const at = (text: string) => ({ line: 6, column: 5 + when.indexOf(text) });

@@ -1,18 +1,34 @@
 import { type Expr, parse } from "@countersign/cel";
-import { type FactCategory, factCategories, PipelineMode, Target, usStateCodes } from "@countersign/contract";
+import {
+  actionTypes,
+  dataClasses,
+  type FactCategory,
+  factCategories,
+  PipelineMode,
+  Target,
+  usStateCodes,
+} from "@countersign/contract";
+import type { MatchPatterns, PolicyDocument } from "./document.ts";
 import { namesGiven, namesOf, partsOf } from "./nodes-of.ts";
-import { suggestName } from "./suggest-name.ts";
+import { misspelt, suggestName } from "./suggest-name.ts";
 
-/** A text in an expression that what it is compared with never is, whatever the action. */
-export interface NeverEqual {
-  /** UTF-16 units before the text in the source. */
-  readonly start: number;
+/** What is odd about a text that something is compared with. */
+interface Oddity {
   readonly message: string;
   readonly help: string;
 }
 
-/** Which texts something can be: these, or any in lower case. */
-type Texts = readonly string[] | "lower_case";
+/** A text in an expression that what it is compared with never is, whatever the action, or only where agents misspell it, too. */
+export interface NeverEqual extends Oddity {
+  /** UTF-16 units before the text in the source. */
+  readonly start: number;
+}
+
+/** Which texts something can be: these, or any in lower case, of which some are known. */
+type Texts = readonly string[] | { readonly lower_case_such_as: readonly string[] };
+
+const anyType: Texts = { lower_case_such_as: Object.keys(actionTypes) };
+const anyClass: Texts = { lower_case_such_as: Object.keys(dataClasses) };
 
 /** What something is, or its entries are. */
 interface Domain {
@@ -36,7 +52,8 @@ const searches: ReadonlyMap<string, Fits> = new Map<string, Fits>([
 
 /**
  * The literal texts of comparisons that no action can meet, since what they are compared with is one of a few, or in lower
- * case: a rule that waits for one of them never fires, or always. The source must parse.
+ * case: a rule that waits for one of them never fires, or always. Also what is one of the words for actions but for its
+ * spelling. The source must parse.
  */
 export function neverEqual(source: string): NeverEqual[] {
   return [...within(parse(source).root, new Map())].sort((a, b) => a.start - b.start);
@@ -88,17 +105,48 @@ function* searched({ name, target, args: [arg] }: Expr & { kind: "call" }, scope
   yield* unlike(arg, domainOf(target, scope), "itself", fits);
 }
 
+/** Action types in `match` that are known ones but for their spelling, at their places. */
+export function* misspeltPatterns({ match }: PolicyDocument["spec"]): Generator<Oddity & { readonly path: string }> {
+  const lists: readonly (readonly [string, MatchPatterns | undefined])[] = [
+    ["/spec/match", match],
+    ["/spec/match/exclude", match?.exclude],
+  ];
+  for (const [path, patterns] of lists)
+    for (const [index, pattern] of (patterns?.actions ?? []).entries()) {
+      const odd = oddSpelling(pattern, "action.type", anyType);
+      if (odd !== null) yield { path: `${path}/actions/${index}`, ...odd };
+    }
+}
+
 function* unlike(node: Expr, domain: Domain | null, of: Domain["of"], fits: Fits = equal): Generator<NeverEqual> {
   if (domain?.of !== of || node.kind !== "literal" || typeof node.value !== "string") return;
   const { name, texts } = domain;
   const text = node.value;
-  const isMet = texts === "lower_case" ? text === text.toLowerCase() : texts.some((whole) => fits(whole, text));
-  if (!isMet) yield { start: node.start, message: `No ${name} is like this text.`, help: helpFor(text, texts) };
+  const isMet = isOpen(texts) ? text === text.toLowerCase() : texts.some((whole) => fits(whole, text));
+  const odd = isMet
+    ? fits === equal
+      ? oddSpelling(text, name, texts)
+      : null
+    : { message: `No ${name} is like this text.`, help: helpFor(text, texts) };
+  if (odd !== null) yield { start: node.start, ...odd };
+}
+
+function isOpen(texts: Texts): texts is Exclude<Texts, readonly string[]> {
+  return "lower_case_such_as" in texts;
+}
+
+function oddSpelling(text: string, name: string, texts: Texts): Oddity | null {
+  const meant = isOpen(texts) ? misspelt(text, texts.lower_case_such_as) : null;
+  if (meant === null) return null;
+  return {
+    message: `${JSON.stringify(text)} is allowed as ${name}, but it is not ${JSON.stringify(meant)}.`,
+    help: `Did you mean ${meant}? Agents and released rules use that.`,
+  };
 }
 
 function helpFor(text: string, texts: Texts): string {
   const lower = text.toLowerCase();
-  if (texts === "lower_case") return `It is compared in lower case: write ${JSON.stringify(lower)}.`;
+  if (isOpen(texts)) return `It is compared in lower case: write ${JSON.stringify(lower)}.`;
   const meant = texts.find((each) => each.toLowerCase() === lower.trim());
   if (meant !== undefined) return `Write ${JSON.stringify(meant)}.`;
   if (texts === usStateCodes) return "It is the two letters of a state, such as CA.";
@@ -124,8 +172,8 @@ function domains(): ReadonlyMap<string, Domain> {
     }),
   );
   return new Map<string, Domain>([
-    itself("action.type", "lower_case"),
-    ["data_classes", { name: "data class", texts: "lower_case", of: "entries" }],
+    itself("action.type", anyType),
+    ["data_classes", { name: "data class", texts: anyClass, of: "entries" }],
     itself("mode", valuesOf(PipelineMode)),
     itself("target.sensitivity", sensitivities),
     itself("action.target.sensitivity", sensitivities),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { suggestName } from "./suggest-name.ts";
+import { misspelt, suggestName } from "./suggest-name.ts";
 
 /** Edits by definition, every cell of the table. */
 function edits(a: string, b: string): number {
@@ -39,4 +39,23 @@ test("looks at no more of a name than can still be near", () => {
   };
   expect(suggestName("a".repeat(64), [watched("b".repeat(128)), watched("b".repeat(64))])).toBeNull();
   expect(looks).toBeLessThan(9 * 19);
+});
+
+test.each([
+  ["payments.transfer", "payment.transfer"],
+  ["payment_transfer", "payment.transfer"],
+  ["data.exports", "data.export"],
+  ["paymnt.transfer", "payment.transfer"],
+  ["special-category", "special_category"],
+  ["payment.transfer", null],
+  ["data.import", null],
+  ["payment.payout", null],
+  ["shipping.book", null],
+  ["pii", null],
+  ["phd", null],
+  ["payment.*", null],
+  ["", null],
+])("%s is a misspelt %s", (word, meant) => {
+  const known = ["payment.transfer", "payment.refund", "data.export", "data.read", "special_category", "phi", "child"];
+  expect(misspelt(word, known)).toBe(meant);
 });

@@ -12,6 +12,23 @@ export function suggestName(name: string, known: readonly string[]): string | nu
   return best === null ? null : `Did you mean ${best}?`;
 }
 
+/**
+ * The known word that another one is but for a spelling: a plural, other marks between its parts, one letter. Null for a known
+ * word, and for one that may well be meant: `data.import` is no misspelt `data.export`.
+ */
+export function misspelt(word: string, known: readonly string[]): string | null {
+  if (known.includes(word)) return null;
+  const plain = plainWord(word);
+  const letters_wrong = (each: string): number => editDistance(plain, plainWord(each), 2);
+  const near = known.find((each) => letters_wrong(each) === 0) ?? known.find((each) => letters_wrong(each) === 1);
+  if (near === undefined) return null;
+  return plain.length >= 6 || plain === plainWord(near) ? near : null;
+}
+
+function plainWord(word: string): string {
+  return word.toLowerCase().replaceAll(/s?[^a-z0-9]+|s$/g, " ");
+}
+
 /** The edits between two texts; `most` where there are as many or more. Whatever comes to fewer lies near the diagonal. */
 function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;

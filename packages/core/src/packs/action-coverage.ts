@@ -1,0 +1,99 @@
+import { actionTypes, dataClasses } from "@countersign/contract";
+import type { PolicyDocument } from "../policy/document.ts";
+import { namesOf, nodesOf } from "../policy/nodes-of.ts";
+import { expressionsIn } from "./coverage.ts";
+
+/** Which rules name what, by the names of rules, sorted. */
+type Readers = ReadonlyMap<string, readonly string[]>;
+
+/** What rules look at of an action. */
+export interface ActionCoverage {
+  /** By action type, in contract order: rules that name it, or what it begins with, in `match` or in an expression. */
+  readonly types: Readers;
+  /** By data class: those of the contract in their order, then others that a rule names. */
+  readonly classes: Readers;
+  /** By the name of a parameter, sorted. */
+  readonly params: Readers;
+}
+
+/** Which rules look at which action types, data classes and parameters. Rules that name no type may be about all of them. */
+export const actionCoverage = (rules: readonly PolicyDocument[]): ActionCoverage => {
+  const types = new Map<string, string[]>(Object.keys(actionTypes).map((type) => [type, []]));
+  const classes = new Map<string, string[]>(Object.keys(dataClasses).map((name) => [name, []]));
+  const params = new Map<string, string[]>();
+  for (const rule of rules) {
+    const seen = seenBy(rule);
+    for (const [type, readers] of types)
+      if (seen.types.some((named) => covers(named, type))) readers.push(nameOf(rule));
+    for (const [found, into] of [[seen.classes, classes] as const, [seen.params, params] as const])
+      for (const name of found) into.set(name, [...(into.get(name) ?? []), nameOf(rule)]);
+  }
+  for (const readers of [...types.values(), ...classes.values(), ...params.values()]) readers.sort();
+  return { types, classes, params: new Map([...params].sort(([a], [b]) => (a < b ? -1 : 1))) };
+};
+
+const nameOf = ({ metadata }: PolicyDocument): string => metadata.name;
+
+/** `system.` and `system.*` are the beginnings of types. */
+const covers = (named: string, type: string): boolean =>
+  named === type || (/\.\*?$/.test(named) && type.startsWith(named.replace(/\*$/, "")));
+
+const seenBy = (rule: PolicyDocument) => {
+  const types = [...(rule.spec.match?.actions ?? [])];
+  const classes = new Set<string>();
+  const params = new Set<string>();
+  for (const node of expressionsIn(rule).flatMap((source) => [...nodesOf(source)])) {
+    if (node.kind === "literal" && typeof node.value === "string") types.push(node.value);
+    const [root, name, ...rest] = namesOf(node) ?? [];
+    if (root === "params" && name !== undefined && rest.length === 0) params.add(name);
+    if (node.kind !== "binary" || node.op !== "in" || node.left.kind !== "literal") continue;
+    if (namesOf(node.right)?.join(".") === "data_classes") classes.add(String(node.left.value));
+  }
+  return { types, classes, params };
+};
+
+/** The coverage as a page: docs/actions.md. */
+export const actionsMarkdown = (rules: readonly PolicyDocument[]): string => {
+  const { types, classes, params } = actionCoverage(rules);
+  const listed = (readers: readonly string[] = []) => readers.map((name) => `\`${name}\``).join(", ") || "–";
+  const meanings: Readonly<Record<string, string>> = { ...actionTypes, ...dataClasses };
+  const table = (head: string, readers: Readers): string[] => [
+    `| ${head} | Meaning | Rules that name it |`,
+    "|---|---|---|",
+    ...[...readers].map(([name, names]) => `| \`${name}\` | ${meanings[name] ?? ""} | ${listed(names)} |`),
+    "",
+  ];
+  return [
+    "# Actions and the rules that look at them",
+    "",
+    "Written from `packages/contract` and `packs/` by `npm run gen`; do not edit.",
+    "",
+    "An intent says what it is about in words: `action.type`, `data_classes`, and the names of its parameters in",
+    "`payload.content`. Rules go by them. **A type or a class in words of your own (`payments.transfer`, `PII`) is allowed, and no",
+    "released rule that names these knows it**: what should have been held is approved. So use the words below where they fit.",
+    "",
+    "An agent can be wrong about itself, or lie. A membrane's `action_catalogue` (`PATCH /v1/membranes/{membrane_id}`) says once for",
+    "all which tool is what, as `{verb, type, data_classes}`, and overrules what an agent declares. `POST /v1/onboarding/intake`",
+    "proposes one from a description and your list of tools. A verb that no catalogue knows, without a declared type, is",
+    "`other.unclassified`.",
+    "",
+    "## Action types",
+    "",
+    "Rules that name no type stand in no row: they go by data classes, parameters and facts alone.",
+    "",
+    ...table("`action.type`", types),
+    "## Data classes",
+    "",
+    "In lower case, whatever the spelling that they are sent in.",
+    "",
+    ...table("`data_classes`", classes),
+    "## Parameters",
+    "",
+    "Of `payload.content`, beside your own.",
+    "",
+    "| Parameter | Rules that read it |",
+    "|---|---|",
+    ...[...params].map(([name, names]) => `| \`${name}\` | ${listed(names)} |`),
+    "",
+  ].join("\n");
+};
