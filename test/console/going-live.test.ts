@@ -146,4 +146,32 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
     await context.close();
   });
+
+  test("what a membrane knows of tools can be read there, and where it knows none that is said", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedOrganization(console_.url);
+    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    await page.goto("/membranes");
+    const membrane = page.getByRole("region", { name: "default" });
+    await membrane.getByText("none: an action is what the agent says it is").waitFor();
+
+    const action_catalogue = [
+      { verb: "send_wire", type: "payment.transfer", data_classes: [] },
+      { verb: "read\u202echart", type: "data.read", data_classes: ["phi", "personal"] },
+    ];
+    await api(console_.url, seeded.admin, "PATCH", `/v1/membranes/${seeded.membrane_id}`, { action_catalogue });
+    await page.reload();
+    await membrane.locator("summary", { hasText: "2" }).click();
+    const rows = membrane.getByRole("region", { name: "Known tools" }).getByRole("row");
+    await rows.nth(2).waitFor();
+    expect(await rows.allInnerTexts()).toEqual([
+      expect.stringMatching(/Tool\s+Action type\s+Data classes/i),
+      expect.stringMatching(/send_wire\s+payment\.transfer\s+as the agent says/),
+      expect.stringMatching(/read\\u202echart\s+data\.read\s+phi, personal/),
+    ]);
+    expect(await violations(page)).toEqual([]);
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
 });

@@ -67,7 +67,9 @@ inBrowser("the texts of agents", () => {
   }, async () => {
     const odd = intent("other.refund", { amount_usd: 1 }).intent;
     const type = "constructor";
-    const { intent_id } = await submit(console_.url, seeded.agent, { intent: { ...odd, action: { ...odd.action, type } } });
+    const { intent_id } = await submit(console_.url, seeded.agent, {
+      intent: { ...odd, action: { ...odd.action, type } },
+    });
     const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
     await page.goto(`/decisions/${intent_id}`);
     await page.locator(".wants", { hasText: "do “constructor” to" }).waitFor();

@@ -12,6 +12,7 @@ import { HorizontalBars } from "../parts/charts.tsx";
 import { Data } from "../parts/data.tsx";
 import { Confirm, Dialog, FormActions } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { KnownTools } from "../parts/known-tools.tsx";
 import { usePacks } from "../parts/packs.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
@@ -121,7 +122,9 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
           {`${membrane.escalation.quorum} approval${membrane.escalation.quorum === 1 ? "" : "s"} within ${spanText(membrane.escalation.timeout_seconds)}, else ${membrane.escalation.on_timeout === "block" ? "blocked" : "approved"}`}
         </dd>
         <dt>Known tools</dt>
-        <dd>{membrane.action_catalogue.length}</dd>
+        <dd>
+          <KnownTools entries={membrane.action_catalogue} />
+        </dd>
         <dt>Id</dt>
         <dd className="mono small">{membrane.membrane_id}</dd>
       </dl>
