@@ -76,6 +76,29 @@ test("names a policy in force that an earlier release let in and this one would 
   expect((await post(`/v1/policies/${policy_id}/retire`, {})).status).toBe(200);
 });
 
+test("names organizations that a dump under row-level security left out, and so does the log of the next start", async () => {
+  const other = { COUNTERSIGN_DATA_DIR: join(directory, "without-rows"), PORT: "0" };
+  await runCli(["keys", "create", "--role", "admin"], other);
+  const start = () => startCli(["serve"], other);
+  const running = start();
+  await running.printed(/^listening on /m);
+  expect((await runCli(["doctor"], other)).stdout).not.toMatch(/organizations/);
+  const connection = await attachEmbedded(other.COUNTERSIGN_DATA_DIR);
+  const database = await openClient(connection as NonNullable<typeof connection>, "test");
+  // What pg_dump --enable-row-security writes of tables under row-level security: nothing.
+  await database.query("set app.org = '*'; delete from api_keys; delete from org_heads; delete from organizations");
+  await database.end();
+  const { code, stdout } = await runCli(["doctor"], other);
+  expect(stdout).toMatch(/^PROBLEM +organizations +1 organization of keys or people is not in this database, /m);
+  expect(code).toBe(1);
+  running.process.kill("SIGTERM");
+  await running.finished;
+  const again = start();
+  onTestFinished(() => again.finished.then(() => undefined));
+  onTestFinished(() => void again.process.kill("SIGTERM"));
+  await again.printed(/"organizations":1.*"msg":"keys or people are of organizations that are not in this database, /);
+});
+
 test("tells the version of the Redis that answers", async () => {
   const redis = createServer((socket) => {
     socket.on("data", (data) => {

@@ -33,7 +33,7 @@ export { packagedBinaries, systemBinaries } from "./store/embedded-postgres/bina
 export { exportDump, restoreDump } from "./store/export.ts";
 export { type DatabaseState, inspectDatabase, inspectRedis, node_sessions_max } from "./store/inspect.ts";
 export { organizationOfKey } from "./store/key-organization.ts";
-export { type ListedOrganization, listOrganizations } from "./store/organizations.ts";
+export { countLostOrganizations, type ListedOrganization, listOrganizations } from "./store/organizations.ts";
 export { readDocumentsInForce } from "./store/policies.ts";
 export { openSharedDatabase, startSharedDatabase } from "./store/shared-database.ts";
 export { StartRefused } from "./store/start-refused.ts";

@@ -4,6 +4,7 @@ import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/reseal.ts";
 import { openDb } from "../store/db.ts";
 import { migrate } from "../store/migrate.ts";
+import { countLostOrganizations } from "../store/organizations.ts";
 import { startDatabase, startRefusal } from "../store/start-database.ts";
 import { StartRefused } from "../store/start-refused.ts";
 import { createClock } from "./clock.ts";
@@ -25,6 +26,11 @@ import { timers } from "./timers.ts";
 
 const missingKey =
   "sealed values open with no master key that is set here (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
+
+const lostOrganizations =
+  "keys or people are of organizations that are not in this database, as after a dump that left out what row-level security hides: restore a whole one (README, Backups)";
+/** The loss is one of all organizations: some names are enough to see it. */
+const looked_at_max = 1_000;
 
 /**
  * Requests were answered or cut off by then. What goes on waits for a database that is away, and loses nothing by not waiting:
@@ -71,6 +77,8 @@ export async function startService(
     const sealer = createSealer(keys.master_key, keys.other_master_keys);
     const places = await unreadablePlaces({ db, ring: sealer });
     if (places.length > 0) log.error({ places, key_id: sealer.key_id }, missingKey);
+    const organizations = await db.system((query) => countLostOrganizations(query, looked_at_max));
+    if (organizations > 0) log.error({ organizations }, lostOrganizations);
     const node = await assembleNode({
       config,
       db,

@@ -50,6 +50,21 @@ export function listOrganizations(query: Query): Promise<ListedOrganization[]> {
   );
 }
 
+/**
+ * How many organizations of keys and people are not there; nothing deletes one, so the database was restored from a dump without
+ * them: `pg_dump --enable-row-security` leaves out, without a word, what row-level security hides. System scope. `names_max`: so
+ * many keys and people are looked at, null for all.
+ */
+export async function countLostOrganizations(query: Query, names_max: number | null): Promise<number> {
+  const [row] = await query<{ lost: number }>(
+    `select count(*)::integer as lost
+     from ((select org_id from key_index limit $1) union (select org_id from person_index limit $1)) named
+     where not exists (select from organizations o where o.org_id = named.org_id)`,
+    [names_max],
+  );
+  return row?.lost ?? 0;
+}
+
 /** The name of an organization that exists. */
 export async function readOrganizationName(query: Query, org_id: string): Promise<string> {
   const [row] = await query<{ name: string }>("select name from organizations where org_id = $1", [org_id]);
