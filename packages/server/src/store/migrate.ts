@@ -96,7 +96,8 @@ async function createLedger(client: pg.Client): Promise<void> {
   }
 }
 
-const lock_told_after = "2s";
+/** What takes longer is told, so that nobody takes it for standing still: an index over ten million rows needs a minute. */
+const told_after_ms = 2_000;
 /** Nothing where the migration is the one that makes the table. */
 const decisions_wait = `do $$ begin
   if to_regclass('org_heads') is not null then lock table org_heads in exclusive mode; end if;
@@ -138,7 +139,12 @@ async function applyOnce(
     const next = migrations[applied.rows.length];
     if (next !== undefined) {
       if (alone) await client.query(decisions_wait);
-      await client.query(next.text);
+      await tellWhile(client.query(next.text), () =>
+        log.warn(
+          { migration: next.name },
+          "a migration takes its time: cut off, it would begin anew at the next start",
+        ),
+      );
       await client.query("insert into schema_migrations values ($1::int, $2, $3, $4, clock_timestamp())", [
         next.version,
         next.name,
@@ -156,11 +162,28 @@ async function applyOnce(
   }
 }
 
+async function tellWhile(work: Promise<unknown>, tell: () => void): Promise<void> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const telling = (async () => {
+    for (;;) {
+      await pause(told_after_ms, undefined, { signal });
+      tell();
+    }
+  })();
+  telling.catch(() => undefined);
+  try {
+    await work;
+  } finally {
+    ended.abort();
+  }
+}
+
 /** Waits for its turn as long as it takes, and says so. */
 async function lockLedger(client: pg.Client, log: Log): Promise<void> {
   for (;;) {
     try {
-      await client.query(`savepoint waiting; set local lock_timeout = '${lock_told_after}'`);
+      await client.query(`savepoint waiting; set local lock_timeout = ${told_after_ms}`);
       await client.query("select from schema_migrations where version = 0 for update");
       await client.query("set local lock_timeout = 0");
       return;
