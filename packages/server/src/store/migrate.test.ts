@@ -157,6 +157,16 @@ describe("migrate", () => {
     await expect(refused).rejects.toThrow(/\(insufficient_privilege\): let the role of DATABASE_URL own the database/);
   });
 
+  test("names the owner of tables that a restore left to another role, and how to restore them", async ({ skip }) => {
+    const database = await emptyDatabase();
+    if ("connectionString" in database) return skip("roles are made on the embedded server only");
+    const owner = { ...database, user: "postgres" };
+    await migrate(owner, silentLog, await filesOf(one));
+    const refused = migrate(database, silentLog, await filesOf(two));
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(/: its tables belong to the role postgres, .*pg_restore --no-owner/);
+  });
+
   test("says what to grant where the sessions of a role with BYPASSRLS could not step down", async ({ skip }) => {
     const database = await emptyDatabase();
     if ("connectionString" in database) return skip("roles are made on the embedded server only");

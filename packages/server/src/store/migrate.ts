@@ -53,7 +53,7 @@ export async function migrate(connection: ConnectionOptions, log: Log, files?: r
     while (await applyNext(client, migrations, log));
     return migrations.length;
   } catch (error) {
-    throw refusal(error);
+    throw await refusal(error, client);
   } finally {
     await client.end();
   }
@@ -228,12 +228,26 @@ const advices = new Map([
 ]);
 
 /** One line where the server refuses for a reason outside the program. */
-function refusal(error: unknown): unknown {
-  const advice = advices.get(sqlState(error) ?? "");
+async function refusal(error: unknown, client: pg.Client): Promise<unknown> {
+  const state = sqlState(error) ?? "";
+  const owner = state === "42501" ? await strangersOwner(client).catch(() => null) : null;
+  const advice =
+    owner === null
+      ? advices.get(state)
+      : `its tables belong to the role ${owner}, as after a restore by that role: restore the dump as the role of DATABASE_URL (pg_restore --no-owner --no-privileges), or make that role the tables' owner`;
   if (advice === undefined) return error;
   return new StartRefused(
     `the database's schema cannot be made or brought up to date (${(error as Error).message}): ${advice}`,
   );
+}
+
+/** Who owns the tables, where the role that we are has none of that one's rights; else null. */
+async function strangersOwner(client: pg.Client): Promise<string | null> {
+  const { rows } = await client.query<{ owner: string }>(
+    `select pg_get_userbyid(relowner) as owner from pg_class
+     where oid = to_regclass('schema_migrations') and not pg_has_role(current_user, relowner, 'usage')`,
+  );
+  return rows[0]?.owner ?? null;
 }
 
 /**
