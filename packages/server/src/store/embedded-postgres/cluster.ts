@@ -130,6 +130,14 @@ export async function clusterMajor({ db_dir }: Cluster): Promise<number | null> 
   );
 }
 
+/** Throws `StartRefused` where the files are root's, as whom no server runs: then the one that is run could not read them. */
+export async function refuseRootsFiles({ db_dir, identity }: Cluster): Promise<void> {
+  if (identity === null || (await stat(db_dir)).uid !== 0) return;
+  throw new StartRefused(
+    `the embedded database in ${db_dir} belongs to root, as after a copy without owners (cp -r), and PostgreSQL does not run as root: give it to the user it is run as, chown -R ${identity.uid}:${identity.gid} ${db_dir}`,
+  );
+}
+
 /** For a file or directory that need not exist. */
 function absent<T>(none: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {

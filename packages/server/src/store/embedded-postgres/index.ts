@@ -16,6 +16,7 @@ import {
   openCluster,
   type PidFile,
   readPidFile,
+  refuseRootsFiles,
   removePidFile,
   socketDir,
 } from "./cluster.ts";
@@ -78,6 +79,7 @@ async function startClaimed(cluster: Cluster, options: EmbeddedOptions, log: Log
     const binaries = await chooseBinaries(cluster, major, options.search ?? {});
     const bin_dir = await usableBinaries(binaries, cluster.identity, cluster.data_dir);
     if (major === null) await initialise(cluster, bin_dir);
+    else await refuseRootsFiles(cluster);
     const socket = await socketDir(cluster);
     const start = (unix_socket_directories: string) =>
       bringUp(cluster, bin_dir, { ...options.settings, unix_socket_directories }, log);

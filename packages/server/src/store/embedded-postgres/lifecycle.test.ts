@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { gone, hosted, orphan, sql, started, temporaryDir } from "../../testing/embedded.ts";
@@ -330,6 +331,22 @@ describe("what an earlier run left", () => {
       /is damaged, its PG_VERSION .* restore .* from a backup, or move/,
     );
     expect(await readdir(join(data_dir, "postgres"))).toEqual(files);
+  });
+
+  test("a database that root copied without its owners is refused with how to give it back, and starts then", async ({
+    skip,
+  }) => {
+    if (process.getuid?.() !== 0) return skip("only root has PostgreSQL run as somebody else");
+    const data_dir = await temporaryDir();
+    await (await started({ data_dir })).stop();
+    const copy = join(await temporaryDir(), "data");
+    await cp(data_dir, copy, { recursive: true });
+    const refused = await started({ data_dir: copy }).catch((error: Error) => error);
+    expect(refused).toBeInstanceOf(StartRefused);
+    const [, advice = ""] = /belongs to root, .* (chown -R .*)$/.exec(String(refused)) ?? [];
+    execFileSync("/bin/sh", ["-c", advice]);
+    const { connection } = await started({ data_dir: copy });
+    expect(await sql(connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
   test("an empty directory in its place is", async () => {
