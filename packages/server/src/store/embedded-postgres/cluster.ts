@@ -258,3 +258,11 @@ export function answers(cluster: Cluster, note: PidFile): Promise<boolean> {
 export async function removePidFile(cluster: Cluster): Promise<void> {
   await rm(join(cluster.db_dir, "postmaster.pid"), { force: true });
 }
+
+/**
+ * Removes what a server that was killed left beside its socket, for the same reason; PostgreSQL writes it behind the pid file and
+ * takes it away before, so it is nobody's where that one's server is gone.
+ */
+export async function removeSocketLock(cluster: Cluster, socket_dir: string): Promise<void> {
+  await rm(join(resolve(cluster.db_dir, socket_dir), `${socket_name}.lock`), { force: true });
+}

@@ -18,6 +18,7 @@ import {
   readPidFile,
   refuseRootsFiles,
   removePidFile,
+  removeSocketLock,
   socketDir,
 } from "./cluster.ts";
 import { adoptPostmaster, type Postmaster, PostmasterFailed, startPostmaster } from "./postmaster.ts";
@@ -82,7 +83,7 @@ async function startClaimed(cluster: Cluster, options: EmbeddedOptions, log: Log
     else await refuseRootsFiles(cluster);
     const socket = await socketDir(cluster);
     const start = (unix_socket_directories: string) =>
-      bringUp(cluster, bin_dir, { ...options.settings, unix_socket_directories }, log);
+      bringUp(cluster, bin_dir, unix_socket_directories, options.settings, log);
     const first = await start(socket.server_setting);
     // Later ones use the same socket, or the pool would look for them in the wrong place.
     const supervisor = supervise(first.postmaster, () => start(first.adopted_socket ?? socket.server_setting), log);
@@ -128,7 +129,8 @@ type Running = { readonly postmaster: Postmaster; readonly adopted_socket: strin
 async function bringUp(
   cluster: Cluster,
   bin_dir: string,
-  settings: Readonly<Record<string, string>>,
+  socket_dir: string,
+  settings: EmbeddedOptions["settings"],
   log: Log,
 ): Promise<Running> {
   const db_dir = await realpath(cluster.db_dir);
@@ -148,8 +150,10 @@ async function bringUp(
     // The server of that note is gone, but its number belongs to another process or an uncollected exit status;
     // PostgreSQL would take that for a live server and refuse. Leftover backends still hold its shared memory, which it checks.
     if (note !== null && isNumberTaken(note.pid)) await removePidFile(cluster);
+    await removeSocketLock(cluster, socket_dir);
     try {
-      return { postmaster: await startPostmaster(cluster, bin_dir, settings, log), adopted_socket: null };
+      const all = { ...settings, unix_socket_directories: socket_dir };
+      return { postmaster: await startPostmaster(cluster, bin_dir, all, log), adopted_socket: null };
     } catch (error) {
       // Backends of a killed server take a moment to notice; until then its shared memory is in use.
       const lingering =

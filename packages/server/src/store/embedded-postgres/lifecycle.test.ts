@@ -300,14 +300,20 @@ describe("a server that cannot start", () => {
 });
 
 describe("what an earlier run left", () => {
-  test("a pid file whose number now belongs to another process does not keep the server from starting", async () => {
+  test("a pid file, and one beside the socket, whose number now belongs to another process do not keep the server from starting", async () => {
     const data_dir = await temporaryDir();
+    const home = join(data_dir, "postgres");
     const first = await started({ data_dir });
-    const note = await readFile(join(data_dir, "postgres/db/postmaster.pid"), "utf8");
+    const lock = (await readdir(join(home, "run"))).find((name) => name.endsWith(".lock")) ?? "";
+    const [note, beside] = await Promise.all(
+      ["db/postmaster.pid", `run/${lock}`].map((name) => readFile(join(home, name), "utf8")),
+    );
     await first.stop();
     // Under the server's own user, or PostgreSQL would see for itself that it cannot be its predecessor.
     const stranger = await hosted({ data_dir: await temporaryDir() });
-    await writeFile(join(data_dir, "postgres/db/postmaster.pid"), note.replace(/^\d+/, String(stranger.answer.pid)));
+    const renumbered = (text = "") => text.replace(/^\d+/, String(stranger.answer.pid));
+    await writeFile(join(home, "db/postmaster.pid"), renumbered(note));
+    await writeFile(join(home, "run", lock), renumbered(beside));
     const second = await started({ data_dir });
     expect(await sql(second.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
