@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryDir } from "../../testing/embedded.ts";
@@ -24,6 +24,23 @@ describe("a claim on a data directory", () => {
     expect(winners.length).toBeLessThanOrEqual(1);
     for (const winner of winners) await winner.value.release();
     await (await claim(dir)).release();
+  });
+
+  test("does not hold a copy of the directory, but the directory itself also where it was moved or is reached by another name", async () => {
+    const home = await temporaryDir();
+    const [dir, copy, link, moved] = [join(home, "data"), join(home, "copy"), join(home, "link"), join(home, "moved")];
+    await mkdir(dir);
+    const held = await claim(dir);
+    await cp(dir, copy, { recursive: true });
+    const copied = await claim(copy);
+    await expect(claim(copy)).rejects.toThrow(`${copy} is in use by process ${process.pid}`);
+    await copied.release();
+    await symlink(dir, link);
+    await expect(claim(link)).rejects.toThrow(`is in use by process ${process.pid}`);
+    await rename(dir, moved);
+    await expect(claim(moved)).rejects.toThrow(`is in use by process ${process.pid}`);
+    await rename(moved, dir);
+    await held.release();
   });
 
   test("is taken over from a dead process, from another process under a dead one's number, and from half-written files", async () => {

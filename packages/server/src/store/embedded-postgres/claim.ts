@@ -1,6 +1,6 @@
 /** One process at a time uses a data directory. */
 import { randomBytes } from "node:crypto";
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeDirectory } from "../data-directory.ts";
@@ -15,9 +15,15 @@ export interface Claim {
   release(): Promise<void>;
 }
 
-interface Holder {
+interface Holder extends Partial<Place> {
   readonly pid: number;
   readonly started: string | null;
+}
+
+/** Where a claim was written: a copy of the directory, made while it was held, holds it too, of a process that works elsewhere. */
+interface Place {
+  readonly path: string;
+  readonly file: string;
 }
 
 const tries_max = 10;
@@ -26,16 +32,18 @@ const tries_max = 10;
  * Takes the data directory for this process; throws `DirectoryHeld` naming the holder when another live process has it.
  *
  * Each process writes a claim file of its own name, then looks at the others: a claim of a dead process (gone, or another
- * process under the same number, told by its start time) is removed, a live one means giving way. Since everybody writes
- * before looking, two can never both stay; when both give way, a random pause decides. A single lock file cannot be taken
- * over from a dead holder without a race: between "it is stale" and "remove it" another start may have replaced it.
+ * process under the same number, told by its start time) or of a directory that this one was copied from is removed, a live
+ * one means giving way. Since everybody writes before looking, two can never both stay; when both give way, a random pause
+ * decides. A single lock file cannot be taken over from a dead holder without a race: between "it is stale" and "remove it"
+ * another start may have replaced it.
  */
 export async function claim(data_dir: string): Promise<Claim> {
   const dir = join(data_dir, "claims");
   await makeDirectory(dir);
   const name = `${process.pid}-${randomBytes(6).toString("hex")}`;
   const mine = join(dir, name);
-  const text = JSON.stringify({ pid: process.pid, started: await startedAt(process.pid) } satisfies Holder);
+  const place = await placeOf(dir);
+  const text = JSON.stringify({ pid: process.pid, started: await startedAt(process.pid), ...place } satisfies Holder);
   for (let tries = 1; ; tries += 1) {
     try {
       await writeFile(`${mine}.new`, text, { mode: 0o600 });
@@ -44,7 +52,7 @@ export async function claim(data_dir: string): Promise<Claim> {
       await rm(`${mine}.new`, { force: true });
       throw error;
     }
-    const holder = await otherHolder(dir, name);
+    const holder = await otherHolder(dir, name, place);
     if (holder === null) return { release: () => rm(mine, { force: true }) };
     await rm(mine, { force: true });
     if (tries === tries_max) {
@@ -56,14 +64,24 @@ export async function claim(data_dir: string): Promise<Claim> {
   }
 }
 
-async function otherHolder(dir: string, mine: string): Promise<Holder | null> {
+async function placeOf(dir: string): Promise<Place> {
+  const { dev, ino } = await stat(dir, { bigint: true });
+  return { path: await realpath(dir), file: `${dev}:${ino}` };
+}
+
+/** Both differ: it was not moved, nor is it the same under another name, nor does its disk number files anew at each look. */
+function isElsewhere(holder: Partial<Place>, { path, file }: Place): boolean {
+  return holder.path !== undefined && holder.path !== path && holder.file !== file;
+}
+
+async function otherHolder(dir: string, mine: string, place: Place): Promise<Holder | null> {
   for (const name of await readdir(dir)) {
     if (name === mine || name.endsWith(".new")) continue;
     const text = await readFile(join(dir, name), "utf8").catch(() => null);
     if (text === null) continue;
     const holder = parse(text);
-    if (holder !== null && (await isAlive(holder.pid)) && (await startedAt(holder.pid)) === holder.started)
-      return holder;
+    const lives = holder !== null && (await isAlive(holder.pid)) && (await startedAt(holder.pid)) === holder.started;
+    if (lives && !isElsewhere(holder, place)) return holder;
     await rm(join(dir, name), { force: true });
   }
   return null;

@@ -318,6 +318,19 @@ describe("what an earlier run left", () => {
     expect(await sql(second.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
+  test("a copy that was made while the server ran is another database beside it", async () => {
+    const data_dir = await temporaryDir();
+    const original = await started({ data_dir });
+    await sql(original.connection, "create table t as select 42 as n");
+    const copy = join(await temporaryDir(), "data");
+    execFileSync("cp", ["-a", data_dir, copy]);
+    const other = await started({ data_dir: copy });
+    expect(other.pid()).not.toBe(original.pid());
+    expect(await sql(other.connection, "update t set n = 43 returning n")).toEqual([{ n: 43 }]);
+    await other.stop();
+    expect(await sql(original.connection, "select n from t")).toEqual([{ n: 42 }]);
+  });
+
   test("a half-made database of a start that was killed is thrown away", async () => {
     const data_dir = await temporaryDir();
     await mkdir(join(data_dir, "postgres/new-1/base"), { recursive: true });
