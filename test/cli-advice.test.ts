@@ -1,12 +1,14 @@
 /** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFakeService } from "../packages/cli/src/testing/fake-service.ts";
 import { runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
-import { openClient } from "../packages/server/src/store/connection.ts";
-import { databaseUrl, testDatabase } from "../packages/server/src/testing/database.ts";
+import { type ConnectionOptions, openClient } from "../packages/server/src/store/connection.ts";
+import { migrate, readMigrations } from "../packages/server/src/store/migrate.ts";
+import { databaseUrl, emptyDatabase, testDatabase } from "../packages/server/src/testing/database.ts";
+import { silentLog } from "../packages/server/src/testing/silent-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cli-advice-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
@@ -53,6 +55,25 @@ test("export says what is the matter with the file that it was to write", async 
     "countersign: no/such/a.sql cannot be written: there is no folder no/such, make it first\n",
   );
   expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], env)).toContain("there is no folder a-file/b,");
+});
+
+test("export before an upgrade leaves the schema as it is, and restore brings its dump up to date", async () => {
+  const files = await readMigrations();
+  const former = await emptyDatabase();
+  const versionOf = async (connection: ConnectionOptions) => {
+    const client = await openClient(connection, "test");
+    const { rows } = await client.query("select max(version) as version from schema_migrations");
+    await client.end();
+    return rows[0].version;
+  };
+  await migrate(former, silentLog, files.slice(0, -1));
+  const out = join(folder, "former.sql");
+  expect((await runCli(["export", "--out", out], { DATABASE_URL: databaseUrl(former) }, folder)).code).toBe(0);
+  expect(await versionOf(former)).toBe(files.length - 1);
+  expect(readFileSync(out, "utf8")).toMatch(new RegExp(`^-- Countersign dump 1, schema ${files.length - 1} `));
+  const present = await emptyDatabase();
+  expect((await runCli(["restore", out], { DATABASE_URL: databaseUrl(present) }, folder)).code).toBe(0);
+  expect(await versionOf(present)).toBe(files.length);
 });
 
 test("export whose disk is full says so with the file's name, and leaves no half of a dump", async () => {

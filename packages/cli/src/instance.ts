@@ -20,13 +20,16 @@ function logLine(fields: object, message: string): string {
 }
 
 /**
- * Opens the instance that the environment names, runs `work` on it, and closes it again. CommandFailed where its database
- * goes away meanwhile, or takes longer for a statement than one may.
+ * Opens the instance that the environment names (`keep_schema` as in `openInstance`), runs `work` on it, and closes it again.
+ * CommandFailed where its database goes away meanwhile, or takes longer for a statement than one may.
  */
-export async function withInstance<T>(work: (instance: Instance) => Promise<T>): Promise<T> {
+export async function withInstance<T>(
+  work: (instance: Instance) => Promise<T>,
+  options: { readonly keep_schema?: boolean } = {},
+): Promise<T> {
   // Loaded here, so that commands that need no database start without its drivers.
   const { isConnectionLost, isOutOfTime, openInstance, readConfig } = await import("@countersign/server");
-  const instance = await openInstance(readConfig(process.env), instanceLog);
+  const instance = await openInstance(readConfig(process.env), instanceLog, options);
   try {
     return await work(instance);
   } catch (error) {

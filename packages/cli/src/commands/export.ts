@@ -11,10 +11,11 @@ import { onInterrupt } from "../interrupt.ts";
 import { openText } from "../open-text.ts";
 
 const exportHelp = `
-The dump is one SQL script as of one moment; the service may go on working. It goes back with \`countersign restore\`, or
-with psql into a database that the same version has migrated and nobody has used: \`countersign orgs list\` migrates the new
-database that DATABASE_URL names, while a start in open mode makes an organization in it. Keep the master key
-(COUNTERSIGN_MASTER_KEY, or master.key in the data directory) with it, elsewhere: sealed secrets open with no other.
+The dump is one SQL script as of one moment; the service may go on working, also one of an older version: the schema stays as it
+is. It goes back with \`countersign restore\`, or with psql into a database that the same version has migrated and nobody has used:
+\`countersign orgs list\` migrates the new database that DATABASE_URL names, while a start in open mode makes an organization in
+it. Keep the master key (COUNTERSIGN_MASTER_KEY, or master.key in the data directory) with it, elsewhere: sealed secrets open with
+no other.
 
 Examples:
   $ countersign export --out countersign.sql.gz
@@ -41,7 +42,7 @@ export function addExport(program: Command): void {
       "write here (readable by you alone; compressed if it ends in .gz) instead of standard output",
     )
     .addHelpText("after", exportHelp)
-    .action(({ out }: { out?: string }) => withInstance((instance) => write(instance, out)));
+    .action(({ out }: { out?: string }) => withInstance((instance) => write(instance, out), { keep_schema: true }));
   program
     .command("restore")
     .description("take an exported script into an empty database")

@@ -4,6 +4,7 @@ import type { Sealer } from "../operations/sealer.ts";
 import type { Clock, Ids, Log } from "../ports.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import { type Database, openDb } from "../store/db.ts";
+import { inspectDatabase } from "../store/inspect.ts";
 import { migrate } from "../store/migrate.ts";
 import { openSharedDatabase, type SharedDatabase } from "../store/shared-database.ts";
 import { startRefusal } from "../store/start-database.ts";
@@ -27,11 +28,13 @@ export interface Instance {
 
 /**
  * Opens the database of `DATABASE_URL`, else of the data directory: through the service or command that runs there, else by
- * starting the embedded server until `close`. Brings the schema up to date. Throws `StartRefused` like the start of the service.
+ * starting the embedded server until `close`. Brings the schema up to date; with `keep_schema` only where there is none yet: nodes
+ * of an older version may be at work on it. Throws `StartRefused` like the start of the service.
  */
 export async function openInstance(
   config: Pick<Config, "database_url" | "data_dir" | "path">,
   log: Log,
+  { keep_schema = false } = {},
 ): Promise<Instance> {
   const database = await openSharedDatabase({ ...config, search: { path: config.path } }, log);
   const db = openDb(database.connection, log);
@@ -40,7 +43,8 @@ export async function openInstance(
     await database.stop();
   };
   try {
-    await migrate(database.connection, log);
+    const keeps = keep_schema && (await inspectDatabase(database.connection)).applied.length > 0;
+    if (!keeps) await migrate(database.connection, log);
   } catch (error) {
     await close();
     throw startRefusal(error);
