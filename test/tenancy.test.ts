@@ -8,6 +8,8 @@ const database = await testDatabase();
 const { db } = database;
 /** Tables that belong to no organization: the instance's own, the way from a key to its organization, and intakes. */
 const shared = [
+  "clock_reached",
+  "clock_steps",
   "instance",
   "key_index",
   "mails",

@@ -60,6 +60,17 @@ describe("the clock", () => {
     expect(clock.now_us()).toBe(1_700_000_001_005_000);
   });
 
+  test("says how far it had come when it was followed back, once", () => {
+    const { clock, state } = machineAt(1_700_000_000_000);
+    state.wall_ms += 86_400_000;
+    const ahead_us = clock.now_us();
+    state.wall_ms -= 86_400_000;
+    const now_us = clock.now_us();
+    expect(now_us).toBeLessThan(ahead_us);
+    expect(clock.reached_us?.()).toBe(ahead_us);
+    expect(clock.reached_us?.()).toBe(now_us);
+  });
+
   test("never goes back for steps of up to a minute, whatever the machine's clocks do", () => {
     const step = fc.record({
       wall: fc.double({ min: -300, max: 5000, noNaN: true }),

@@ -32,8 +32,14 @@ export function createClock(sources: TimeSources = machine): Clock {
   let anchor_elapsed_ms = sources.elapsed_ms();
   let rate = 1;
   let last_us = 0;
+  let reached_us = 0;
 
   return {
+    reached_us() {
+      const furthest_us = Math.max(reached_us, last_us);
+      reached_us = last_us;
+      return furthest_us;
+    },
     now_us() {
       const wall_ms = sources.wall_ms();
       const elapsed_ms = sources.elapsed_ms();
@@ -45,6 +51,7 @@ export function createClock(sources: TimeSources = machine): Clock {
       } else if (behind_ms < -behind_ms_max) {
         [anchor_wall_ms, anchor_elapsed_ms, rate] = [wall_ms, elapsed_ms, 1];
         now_ms = wall_ms;
+        reached_us = Math.max(reached_us, last_us);
         last_us = 0;
       } else if (behind_ms < -drift_ms_max && rate === 1) {
         [anchor_wall_ms, anchor_elapsed_ms, rate] = [now_ms, elapsed_ms, 0.5];
