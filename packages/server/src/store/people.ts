@@ -200,11 +200,18 @@ export async function confirmTotpSeed(query: Query, org_id: string, user_id: str
   );
 }
 
-/** Uses up a TOTP step, on any number of nodes at once for one caller only; false: it or a later one was used before. */
+/** A day of TOTP steps: by how many one that was used is ahead where it can only be of a clock that was. */
+const totp_steps_ahead_max = 2_880;
+
+/**
+ * Uses up a TOTP step, on any number of nodes at once for one caller only; false: it or a later one was used before. One that is
+ * ahead by more than a day was used while the clock was, as was the authenticator's: it would refuse every code until it has come.
+ */
 export async function useTotpStep(query: Query, org_id: string, user_id: string, step: number): Promise<boolean> {
   const rows = await query(
     `update people set totp_last_step = $3::bigint
-     where org_id = $1 and user_id = $2 and (totp_last_step is null or totp_last_step < $3::bigint) returning true as mine`,
+     where org_id = $1 and user_id = $2 and (totp_last_step is null or totp_last_step < $3::bigint
+       or totp_last_step > $3::bigint + ${totp_steps_ahead_max}) returning true as mine`,
     [org_id, user_id, step],
   );
   return rows.length > 0;
