@@ -162,6 +162,15 @@ describe("GET /v1/api-keys", () => {
     const used = await lastUse();
     expect(used).toMatch(/:00\.000000Z$/);
     expect(Math.abs(Date.now() - Date.parse(used))).toBeLessThan(120_000);
+    // Noted by a clock that was ahead, by a year and by an hour.
+    const noted = (ahead: string) =>
+      db.query("update api_keys set last_used_at = now() + $2::interval where key_id = $1 returning last_used_at", [
+        key_id,
+        ahead,
+      ]);
+    await noted("1 year");
+    expect(Math.abs(Date.now() - Date.parse(await lastUse()))).toBeLessThan(120_000);
+    expect(await noted("1 hour")).toEqual([{ last_used_at: await lastUse() }]);
     await made("2126-01-01T00:00:30.25Z");
     for (let time = 0; time < 2; time += 1) expect(await lastUse()).toBe("2126-01-01T00:00:30.250000Z");
   });

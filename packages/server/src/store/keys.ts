@@ -206,15 +206,15 @@ export async function countOtherAdmins(query: Query, org_id: string, key_id: str
 }
 
 /**
- * Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win; of the minute in which
- * a key was made, that moment is noted. Nodes note the same keys in orders of their own, so they are locked in that of their ids.
+ * Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win, but those more than a
+ * day ahead, which a clock that was ahead has noted; of the minute in which a key was made, that moment is noted. Nodes note the same keys in orders of their own, so they are locked in that of their ids.
  */
 export const noteKeyUses = {
   name: "note_key_uses",
   text: `with used as materialized (
       select k.org_id, k.key_id, greatest(u.used_at, k.created_at) as used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as u(org_id, key_id, used_at)
       join api_keys k on k.org_id = u.org_id and k.key_id = u.key_id
-      where k.last_used_at is null or k.last_used_at < u.used_at order by k.org_id, k.key_id for update of k)
+      where k.last_used_at is null or k.last_used_at < u.used_at or k.last_used_at > greatest(u.used_at, k.created_at) + interval '1 day' order by k.org_id, k.key_id for update of k)
     update api_keys k set last_used_at = u.used_at from used u where k.org_id = u.org_id and k.key_id = u.key_id`,
 } as const;
 
