@@ -93,7 +93,10 @@ export async function beginSession(
   return { session: { session_id, org_id, user, mfa_required: mfa_pending, expires_at }, token };
 }
 
-/** The session of a cookie as of now; undefined: there is none, or it is over. System scope. */
+/**
+ * The session of a cookie as of now; undefined: there is none, or it is over. One that was seen a day from now is of a clock that
+ * was ahead: it would outlive all others by as much. System scope.
+ */
 export async function findSession(
   runtime: Pick<Runtime, "clock">,
   query: Query,
@@ -101,7 +104,7 @@ export async function findSession(
 ): Promise<PresentedSession | undefined> {
   const session = await readSession(query, tokenHash(token));
   const now_us = runtime.clock.now_us();
-  if (session === undefined || now_us >= session.expires_us || now_us - session.last_seen_us >= idle_us)
+  if (session === undefined || now_us >= session.expires_us || Math.abs(now_us - session.last_seen_us) >= idle_us)
     return undefined;
   if (!session.mfa_pending && now_us - session.last_seen_us >= seen_every_us) {
     await noteSeen(query, session, formatTimestampUs(now_us));
@@ -136,7 +139,7 @@ export function personCalling(caller: Caller): { org_id: string; user_id: string
 
 /**
  * Refuses what would leave another way in behind (authenticator, passkey) to a session that began long ago: whoever has
- * stolen its cookie could stay after it has ended. Faults: forbidden (too old), missing_api_key (it ended meanwhile).
+ * stolen its cookie could stay after it has ended. So it is to one that begins in as long: the clock was ahead. Faults: forbidden (too old), missing_api_key (it ended meanwhile).
  */
 export async function requireFreshSession(
   { clock }: Pick<Runtime, "clock">,
@@ -146,7 +149,7 @@ export async function requireFreshSession(
 ): Promise<void> {
   const began_us = await readSessionBegin(query, org_id, session_id);
   if (began_us === undefined) throw noSession();
-  if (clock.now_us() - began_us <= limits.session_fresh_seconds * us_per_second) return;
+  if (Math.abs(clock.now_us() - began_us) <= limits.session_fresh_seconds * us_per_second) return;
   const minutes = limits.session_fresh_seconds / 60;
   const message = `Sign in again: a new way to sign in is added within ${minutes} minutes of signing in.`;
   throw faultAt("forbidden", "", "session_too_old", message);

@@ -180,6 +180,7 @@ export function listSessions(
   return query(
     `select session_id, created_at, last_seen_at, expires_at, client_ip, user_agent from sessions
      where org_id = $1 and user_id = $2 and not mfa_pending and expires_at > $3::timestamptz and last_seen_at > $4::timestamptz
+       and last_seen_at - $3::timestamptz < $3::timestamptz - $4::timestamptz
        and ($5::text is null or session_id < $5)
      order by session_id desc limit $6::integer`,
     [org_id, user_id, now, seen_after, before, limit],

@@ -264,6 +264,10 @@ test("an authenticator is set up only with a session that began lately, on every
     const message = "Sign in again: a new way to sign in is added within 15 minutes of signing in.";
     expect(refused.json.error.details).toEqual([{ path: "", code: "session_too_old", message }]);
   }
+  // Nor with one that begins in as long, by a clock that was ahead.
+  nodes.advance(-2 * limits.session_fresh_seconds - 30);
+  for (const base of [nodes.url, nodes.other]) expect((await begin(cookie, base)).code).toBe("forbidden");
+  nodes.advance(2 * limits.session_fresh_seconds + 30);
   // Nothing else is refused to it.
   expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
   const again = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });

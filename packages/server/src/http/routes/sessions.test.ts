@@ -148,6 +148,20 @@ describe("login", () => {
 });
 
 describe("sessions", () => {
+  test("one that began while the clock was ahead by a day does not outlive that; by less it goes on", async () => {
+    const day = limits.session_idle_seconds;
+    const { cookie } = await nodes.signedUp();
+    const me = async () => (await nodes.send("GET", "/v1/me", { cookie })).status;
+    nodes.advance(10 - day);
+    expect(await me()).toBe(200);
+    const here = await nodes.send("GET", "/v1/auth/sessions", { cookie });
+    expect(here.json.sessions).toHaveLength(1);
+    nodes.advance(-20);
+    expect(await me()).toBe(401);
+    expect((await nodes.send("GET", "/v1/auth/session", { cookie })).code).toBe("missing_api_key");
+    nodes.advance(day + 10);
+  });
+
   test("logout ends it on every node and takes the cookie away", async () => {
     const { cookie } = await nodes.signedUp();
     const out = await nodes.send("POST", "/v1/auth/logout", { cookie });
