@@ -46,6 +46,25 @@ test("a token is good for what it was given for, until its time is over, and is 
   }
 });
 
+test("a token that a clock far ahead has made is good for nothing once it is set right; one of a day is", async () => {
+  const [own] = await testPeople(db);
+  for (const [kind, seconds] of [
+    ["signup", 86_400],
+    ["password", 3_600],
+    ["invitation", 7 * 86_400],
+    ["passkey", 300],
+    ["sso", 600],
+  ] as const) {
+    await give(`ahead ${kind}`, kind, own);
+    const ahead = (more: number) => new Date(Date.parse(at(30)) - (seconds + 86_400 + more) * 1_000).toISOString();
+    const asked = (ask: typeof readToken, now: string) =>
+      db.system((query) => ask(query, kind, hash(`ahead ${kind}`), now));
+    expect([await asked(readToken, ahead(1)), await asked(takeToken, ahead(1))], kind).toEqual([undefined, undefined]);
+    expect(await asked(readToken, ahead(0)), kind).toBeDefined();
+    expect(await asked(takeToken, ahead(0)), kind).toBeDefined();
+  }
+});
+
 test("a person has a token, and loses it, by kind and by person", async () => {
   const [own, colleague] = await testPeople(db);
   const has = (kind: TokenKind, { org_id, user_id }: Person, after = 0, by = 59) =>

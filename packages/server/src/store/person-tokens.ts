@@ -1,8 +1,23 @@
 /** SQL for links that were mailed and challenges that were set. Their texts are never here, only their SHA-256. */
+import { limits } from "@countersign/contract";
 import type { Query } from "../ports.ts";
 
 /** What a token is for. */
 export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso";
+
+const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
+  signup: limits.signup_link_seconds,
+  password: limits.password_link_seconds,
+  invitation: limits.invitation_link_seconds,
+  passkey: limits.passkey_challenge_seconds,
+  sso: limits.sso_login_seconds,
+};
+
+/** One that ends a day later than any can was made by a clock that was ahead, and would be good for as much longer. */
+const ends_within_seconds_max = (kind: TokenKind): number => lifetime_seconds[kind] + 86_400;
+
+/** `now` is parameter `$3`, `ends_within_seconds_max` is `$4`. */
+const stillGood = "expires_at > $3::timestamptz and expires_at <= $3::timestamptz + make_interval(secs => $4::integer)";
 
 /** A token that was presented. */
 export interface PersonToken {
@@ -36,8 +51,8 @@ export async function readToken(
 ): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
     `select org_id, subject from person_tokens
-     where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > $3::timestamptz`,
-    [token_sha256, kind, now],
+     where token_sha256 = decode($1, 'hex') and kind = $2 and ${stillGood}`,
+    [token_sha256, kind, now, ends_within_seconds_max(kind)],
   );
   return token;
 }
@@ -50,9 +65,9 @@ export async function takeToken(
   now: string,
 ): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
-    `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > $3::timestamptz
+    `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and ${stillGood}
      returning org_id, subject`,
-    [token_sha256, kind, now],
+    [token_sha256, kind, now, ends_within_seconds_max(kind)],
   );
   return token;
 }
