@@ -8,7 +8,8 @@ import { formatTable } from "../table.ts";
 
 const verifyHelp = `
 Computes the hash of every audit row and the chain over them anew, and compares the stored intents, facts, decisions and
-closed reviews with the hashes in the chain. Reads only; the service may go on working. Exit code 1 when something differs.
+closed reviews with the hashes in the chain. Reads only, once the schema of an older version is up to date, which it sees to; the
+service may go on working. Exit code 1 when something differs.
 Whoever can write to the database could write a whole chain anew: keep the printed root elsewhere, and give it with
 --expect-root the next time.
 
