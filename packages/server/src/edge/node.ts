@@ -19,6 +19,7 @@ import { ensureOpenModeOrganization } from "../operations/create-organization.ts
 import { createDecisionLatencies } from "../operations/decision-latencies.ts";
 import { createDecisionReads } from "../operations/decision-reads.ts";
 import { createDecisionWaits } from "../operations/decision-waits.ts";
+import { noteClock } from "../operations/note-clock.ts";
 import { createOrgStates } from "../operations/org-state.ts";
 import { createReviewQueues } from "../operations/review-queue.ts";
 import type { Runtime } from "../operations/runtime.ts";
@@ -30,7 +31,7 @@ import { connectCommit } from "../store/commit-writer-connection.ts";
 import type { ConnectionOptions } from "../store/connection.ts";
 import type { Database } from "../store/db.ts";
 import { NodeRateWindows, type RateWindows } from "../store/rate-windows.ts";
-import { noteClockNow, startAging } from "../worker/aging.ts";
+import { startAging } from "../worker/aging.ts";
 import { type Deliveries, type DeliveryRuntime, type DeliveryTerms, startDeliveries } from "../worker/deliveries.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
@@ -104,7 +105,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const keyReader = createKeyReader(db, openModeOrgId);
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);
   await ensureOpenModeOrganization(parts);
-  await noteClockNow(parts);
+  await noteClock(parts);
   if (!(await keyReader.openMode()).key_ever_created) log.warn({ org_id: openModeOrgId }, openModeWarning);
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(config.redis_url, log, metrics);

@@ -9,6 +9,7 @@ import {
   confirmTotpSeed,
   lockPerson,
   type Person,
+  totp_step_seconds,
   useRecoveryCode,
   useTotpStep,
   writeRecoveryCodes,
@@ -28,7 +29,6 @@ import {
   requireStanding,
 } from "./session.ts";
 
-const period_seconds = 30;
 /** 119 bits; in base32 the 32 characters that authenticators expect. */
 const seed_chars = 20;
 /** 59 bits each: guessing one is hopeless at five tries a login. */
@@ -46,7 +46,7 @@ function totpOf(seed: string, label: string): TOTP {
     secret: Secret.fromUTF8(seed),
     algorithm: "SHA1",
     digits: 6,
-    period: period_seconds,
+    period: totp_step_seconds,
   });
 }
 
@@ -91,7 +91,7 @@ async function useTotp(
   const totp = totpOf(runtime.sealer.open(person.totp_sealed, totpContext(person)), person.email);
   const delta = totp.validate({ token: plainCode(code), timestamp: now_ms, window: 1 });
   if (delta === null) return false;
-  const step = Math.floor(now_ms / 1000 / period_seconds) + delta;
+  const step = Math.floor(now_ms / 1000 / totp_step_seconds) + delta;
   return useTotpStep(query, person.org_id, person.user_id, step);
 }
 

@@ -1,18 +1,18 @@
 /** What happened around the time at which a clock was set back is found by every list, then and later. */
 import { formatTimestampUs } from "@countersign/core";
 import { expect, test } from "vitest";
+import { noteClock } from "../operations/note-clock.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call, testOrganization } from "../testing/http-node.ts";
 import { serviceNode } from "../testing/service-node.ts";
-import { noteClockNow } from "../worker/aging.ts";
-import { noteClock } from "./clock-steps.ts";
+import { recordClock } from "./clock-steps.ts";
 
 const database = await testDatabase();
 const { db } = database;
 const at = (time: string) => Date.parse(time) * 1000;
 const us = (time: string) => formatTimestampUs(at(time));
 const steps = () => db.query<{ back_to: string; ahead_to: string }>("select * from clock_steps order by 1");
-const note = (now: string, reached = now) => db.system((query) => noteClock(query, us(now), us(reached)));
+const note = (now: string, reached = now) => db.system((query) => recordClock(query, us(now), us(reached)));
 const body = { intent: { agent: { id: "a" }, action: { verb: "read" } } };
 
 test("a key, a membrane and a span of time list what came after a clock had been ahead, also when its time has come", async () => {
@@ -32,7 +32,7 @@ test("a key, a membrane and a span of time list what came after a clock had been
     (await call(url, "POST", path, { key, ...(body === undefined ? {} : { body }) })).json;
   const pass = async (time: string) => {
     now_us = at(time);
-    await noteClockNow({ db, clock });
+    await noteClock({ db, clock });
   };
   const submit = async (key: string, more = {}) => (await post("/v1/intents", key, { ...body, ...more })).intent_id;
 

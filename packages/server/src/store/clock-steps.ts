@@ -7,6 +7,9 @@
 import type { Query } from "../ports.ts";
 import { clock_slack_ms } from "./first-id-at.ts";
 
+/** What was noted as of a later moment than this from now is of a clock that was ahead: it would hold until that has come. */
+export const clock_ahead_seconds_max = 86_400;
+
 /** Clocks may be so far apart without a note: less than the slack with which places are searched. */
 const apart = `interval '${clock_slack_ms / 2} milliseconds'`;
 /** Steps that are not further apart are searched as one. */
@@ -16,7 +19,7 @@ const near = `interval '${2 * clock_slack_ms} milliseconds'`;
  * Notes how far a node's clock has come, and the step where it is behind what was noted before; steps that touch become one.
  * RFC 3339. Locks the note until the transaction ends. System scope.
  */
-export async function noteClock(query: Query, now: string, reached: string): Promise<void> {
+export async function recordClock(query: Query, now: string, reached: string): Promise<void> {
   const [step] = await query<{ reached: string; unknown: boolean }>(
     `insert into clock_reached as r (one_row, reached) values (true, $2::timestamptz)
      on conflict (one_row) do update set reached = greatest(r.reached, excluded.reached)

@@ -1,6 +1,7 @@
 /** SQL for API keys. A key's text is never here, only its SHA-256. Source: contract §2.2, api.md §3. */
 import type { ApiKey, RateCategory, Role } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { clock_ahead_seconds_max } from "./clock-steps.ts";
 import { microseconds } from "./microseconds.ts";
 import { newestHead } from "./newest-head.ts";
 
@@ -214,7 +215,7 @@ export const noteKeyUses = {
   text: `with used as materialized (
       select k.org_id, k.key_id, greatest(u.used_at, k.created_at) as used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as u(org_id, key_id, used_at)
       join api_keys k on k.org_id = u.org_id and k.key_id = u.key_id
-      where k.last_used_at is null or k.last_used_at < u.used_at or k.last_used_at > greatest(u.used_at, k.created_at) + interval '1 day' order by k.org_id, k.key_id for update of k)
+      where k.last_used_at is null or k.last_used_at < u.used_at or k.last_used_at > greatest(u.used_at, k.created_at) + interval '${clock_ahead_seconds_max} seconds' order by k.org_id, k.key_id for update of k)
     update api_keys k set last_used_at = u.used_at from used u where k.org_id = u.org_id and k.key_id = u.key_id`,
 } as const;
 

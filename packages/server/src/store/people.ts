@@ -1,6 +1,7 @@
 /** SQL for people: accounts with a role in one organization. Passwords and seeds are here only hashed and sealed. */
 import type { Role, User } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { clock_ahead_seconds_max } from "./clock-steps.ts";
 
 /** A person with what its secrets are checked against. */
 export interface Person {
@@ -200,8 +201,9 @@ export async function confirmTotpSeed(query: Query, org_id: string, user_id: str
   );
 }
 
-/** A day of TOTP steps: by how many one that was used is ahead where it can only be of a clock that was. */
-const totp_steps_ahead_max = 2_880;
+/** How long a TOTP step is. */
+export const totp_step_seconds = 30;
+const totp_steps_ahead_max = clock_ahead_seconds_max / totp_step_seconds;
 
 /**
  * Uses up a TOTP step, on any number of nodes at once for one caller only; false: it or a later one was used before. One that is

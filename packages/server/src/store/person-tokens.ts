@@ -1,6 +1,7 @@
 /** SQL for links that were mailed and challenges that were set. Their texts are never here, only their SHA-256. */
 import { limits } from "@countersign/contract";
 import type { Query } from "../ports.ts";
+import { clock_ahead_seconds_max } from "./clock-steps.ts";
 
 /** What a token is for. */
 export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso";
@@ -13,8 +14,8 @@ const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   sso: limits.sso_login_seconds,
 };
 
-/** One that ends a day later than any can was made by a clock that was ahead, and would be good for as much longer. */
-const ends_within_seconds_max = (kind: TokenKind): number => lifetime_seconds[kind] + 86_400;
+/** One that ends later than any can was made by a clock that was ahead, and would be good for as much longer. */
+const ends_within_seconds_max = (kind: TokenKind): number => lifetime_seconds[kind] + clock_ahead_seconds_max;
 
 /** `now` is parameter `$3`, `ends_within_seconds_max` is `$4`. */
 const stillGood = "expires_at > $3::timestamptz and expires_at <= $3::timestamptz + make_interval(secs => $4::integer)";
