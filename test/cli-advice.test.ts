@@ -8,6 +8,7 @@ import { runCli, startCli } from "../packages/cli/src/testing/run-cli.ts";
 import { type ConnectionOptions, openClient } from "../packages/server/src/store/connection.ts";
 import { migrate, readMigrations } from "../packages/server/src/store/migrate.ts";
 import { databaseUrl, emptyDatabase, testDatabase } from "../packages/server/src/testing/database.ts";
+import { waitingFor } from "../packages/server/src/testing/meanwhile.ts";
 import { silentLog } from "../packages/server/src/testing/silent-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cli-advice-"));
@@ -167,10 +168,7 @@ test("restore that is interrupted takes nothing of the dump, and says so", async
   const other = await openClient(connection, "countersign test");
   await other.query("begin; lock table deliveries in access exclusive mode");
   const cli = startCli(["restore", dump], { DATABASE_URL: databaseUrl(connection) }, folder);
-  // Every role sees locks; what another role's session waits for it does not.
-  const waits = `select from pg_locks where not granted and relation = 'deliveries'::regclass
-    and database = (select oid from pg_database where datname = current_database())`;
-  await expect.poll(() => db.query(waits)).toHaveLength(1);
+  await expect.poll(() => db.query(waitingFor("deliveries"))).toHaveLength(1);
   cli.process.kill("SIGINT");
   await other.end();
   const { code, stderr } = await cli.finished;
@@ -207,9 +205,9 @@ test("export whose database goes away says so in one line, and leaves no half of
   await other.query("begin; lock table intents in access exclusive mode");
   const out = join(folder, "lost.sql");
   const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
-  const waits = "select pid from pg_locks where not granted and relation = 'intents'::regclass";
-  await expect.poll(async () => (await other.query(waits)).rows.length).toBeGreaterThan(0);
-  await other.query(`select pg_terminate_backend(pid) from (${waits}) as waiting`);
+  const waiting = waitingFor("intents");
+  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1);
+  await other.query(`select pg_terminate_backend(pid) from (${waiting}) as waiting`);
   const { code, stderr } = await cli.finished;
   await other.end();
   expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
@@ -234,8 +232,7 @@ test("audit verify that is interrupted says so, and gives the terminal its curso
   const other = await openClient(connection, "countersign test");
   await other.query("begin; lock table audit in access exclusive mode");
   const cli = startCli(["audit", "verify"], env, folder);
-  const waits = "select from pg_locks where not granted and relation = 'audit'::regclass";
-  await expect.poll(async () => (await other.query(waits)).rows.length).toBeGreaterThan(0);
+  await expect.poll(async () => (await other.query(waitingFor("audit"))).rowCount).toBe(1);
   cli.process.kill("SIGINT");
   const { code, stderr } = await cli.finished;
   await other.end();

@@ -7,6 +7,7 @@ import type { Query } from "../ports.ts";
 import { openClient } from "../store/connection.ts";
 import { testDatabase } from "../testing/database.ts";
 import { call, testOrganization } from "../testing/http-node.ts";
+import { waitingFor } from "../testing/meanwhile.ts";
 import { heldBody, reviewedOrganization } from "../testing/review.ts";
 import { serviceNode } from "../testing/service-node.ts";
 import { silentLog } from "../testing/silent-log.ts";
@@ -347,7 +348,7 @@ test("a thread reads its next page while it waits for something else of the page
   const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount());
   onTestFinished(() => threads.stop());
   const { code } = begin(threads, org.org_id);
-  const waiting = async () => (await operator.query("select 1 from pg_locks where not granted")).rowCount;
+  const waiting = async () => (await operator.query(waitingFor("audit"))).rowCount;
   await expect.poll(waiting, { timeout: 60_000 }).toBe(2);
   // Longer than anybody waits for a session.
   await sleep(6_000);

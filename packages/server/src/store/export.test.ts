@@ -6,6 +6,7 @@ import { pipeline, Readable, Writable } from "node:stream";
 import { createGunzip, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { emptyDatabase, testDatabase } from "../testing/database.ts";
+import { waitingFor } from "../testing/meanwhile.ts";
 import { silentLog } from "../testing/silent-log.ts";
 import { type ConnectionOptions, openClient } from "./connection.ts";
 import { type Database, openDb } from "./db.ts";
@@ -161,8 +162,7 @@ describe("a dump", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const dumped = exportDump(from, collector().output);
-    const waiting = "select from pg_locks where relation = 'audit'::regclass and not granted";
-    await expect.poll(async () => (await owner.query(waiting)).rowCount).toBe(1);
+    await expect.poll(async () => (await owner.query(waitingFor("audit"))).rowCount).toBe(1);
     await vi.advanceTimersByTimeAsync(3_600_000);
     await owner.query("rollback");
     expect((await dumped).rows).toBeGreaterThan(2500);

@@ -7,6 +7,15 @@ import type { Database } from "../store/db.ts";
 const patience = { timeout: 30_000 };
 
 /**
+ * The sessions that wait for a lock on `table`, as SQL: of this database only, since the databases of other files are on the same
+ * server and may have given their tables the same numbers. Every role sees locks; what another role's session waits for it
+ * does not.
+ */
+export const waitingFor = (table: string): string =>
+  `select pid from pg_locks where not granted and relation = '${table}'::regclass
+   and database = (select oid from pg_database where datname = current_database())`;
+
+/**
  * Begins all of `begun` while another transaction has done `work`, each once the one before waits or is done; resolves when all
  * are done after that one has committed. Whoever waits for the same row gets it in this order.
  */

@@ -2,16 +2,14 @@
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database.ts";
 import { call } from "../../testing/http-node.ts";
+import { waitingFor } from "../../testing/meanwhile.ts";
 import { serviceNode } from "../../testing/service-node.ts";
 
 test("says no where the database does not answer in time, however often it is asked, and yes as soon as it does", async () => {
   const database = await testDatabase();
   const node = await serviceNode(database);
   const ready = async () => (await call(node.url, "GET", "/readyz")).status;
-  const looks = async () => {
-    const waiting = "select from pg_locks where not granted and relation = 'instance'::regclass";
-    return (await database.db.query(waiting)).length;
-  };
+  const looks = async () => (await database.db.query(waitingFor("instance"))).length;
   expect(await ready()).toBe(200);
   await database.db.system(async (query) => {
     await query("lock table instance in access exclusive mode");
