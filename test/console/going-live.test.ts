@@ -90,6 +90,32 @@ inBrowser("going live", () => {
     await context.close();
   });
 
+  test("a membrane's card lists what no rule names, until the catalogue calls it by a word that a rule knows", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { admin, agent, membrane_id } = await seedOrganization(console_.url);
+    const { page, wrongs, context } = await console_.open({ api_key: admin });
+    const membrane = page.getByRole("region", { name: "default" });
+    await page.goto("/membranes");
+    await membrane.getByText("Nothing was asked for in the last 31 days.").waitFor();
+    for (const type of ["other.refund", "refunds.pay", "refunds.pay"])
+      await submit(console_.url, agent, intent(type, { amount_usd: 900 }));
+    await page.reload();
+    await membrane.getByText("Of 3 actions of the last 31 days no rule names 2.").waitFor();
+    const table = membrane.getByRole("table", { name: "What no rule is about" });
+    expect(await table.getByRole("row").allInnerTexts()).toEqual([
+      expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held$/i),
+      expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0$/),
+    ]);
+    expect(await violations(page)).toEqual([]);
+    const known = { action_catalogue: [{ verb: "tool_pay", type: "other.refund" }] };
+    await api(console_.url, admin, "PATCH", `/v1/membranes/${membrane_id}`, known);
+    await page.reload();
+    await membrane.getByText("Of 3 actions of the last 31 days each is named by a rule that is in force.").waitFor();
+    expect(wrongs).toEqual([]);
+    await context.close();
+  });
+
   test("the overview says of how many decisions the risk is, where it is not of all", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -64,6 +64,7 @@ try {
   for (const amount_usd of [40, 60, 740, 910])
     await submit(service.url, watching.agent, intent("other.refund", { amount_usd }));
   await submit(service.url, watching.agent, intent("other.export", { rows: 20_000 }));
+  await submit(service.url, watching.agent, intent("outreach.letter", { pages: 2 }));
   const callers = {
     key: { api_key: seeded.admin },
     /** Of an organization whose membrane is still in shadow. */

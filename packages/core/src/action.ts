@@ -17,7 +17,10 @@ const none: readonly string[] = Object.freeze([]);
  * that no agent can relabel a wire transfer; an entry without data classes says nothing about them and the declared
  * ones stand. Types and data classes are lower-cased, and data classes trimmed: no spelling keeps a rule from applying. Source: api.md §4.
  */
-export function decidedAction(intent: DecidableIntent, catalogue: ReadonlyMap<string, CatalogueEntry>): DecidedAction {
+export function decidedAction(
+  intent: Pick<DecidableIntent, "action" | "data_classes">,
+  catalogue: ReadonlyMap<string, CatalogueEntry>,
+): DecidedAction {
   const entry = catalogue.get(intent.action.verb);
   const type = entry?.type ?? intent.action.type ?? unclassified_action_type;
   const known = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;

@@ -1,3 +1,4 @@
+export { decidedAction } from "./action.ts";
 export { type ApiKeyText, equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./api-key.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
 export { type RecordedIntent, replayIntent } from "./backtest/replay.ts";
@@ -80,6 +81,7 @@ export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/chec
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
 export { diagnostics_max } from "./policy/findings.ts";
+export { namingRules } from "./policy/naming-rules.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { redTestDiagnostics } from "./policy/red-tests.ts";
 export {

@@ -1,4 +1,4 @@
-import type { Membrane, MembraneChange, MembraneInput } from "@countersign/contract";
+import type { Coverage, Membrane, MembraneChange, MembraneInput } from "@countersign/contract";
 import { newIdempotencyKey } from "./idempotency-key.ts";
 import type { Page, PageQuery } from "./page.ts";
 import type { CallOptions, Transport } from "./transport.ts";
@@ -22,6 +22,10 @@ export function membraneCalls(call: Transport) {
 
     /** Replaces each given field, of thresholds and escalation each given member. */
     changeMembrane: (membrane_id: string, change: MembraneChange) => one("PATCH", id(membrane_id), { body: change }),
+
+    /** Which rules look at what agents asked for in the last 31 days. */
+    getCoverage: async (membrane_id: string) =>
+      (await call<{ coverage: Coverage }>("GET", `/v1/membranes${id(membrane_id)}/coverage`)).coverage,
 
     /** Begins to enforce the membrane's decisions. */
     goLive: (membrane_id: string) => one("POST", `${id(membrane_id)}/go-live`),

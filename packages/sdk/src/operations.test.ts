@@ -38,6 +38,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   createMembrane: (client) => client.createMembrane(input),
   getMembrane: (client) => client.getMembrane("membrane_id"),
   changeMembrane: (client) => client.changeMembrane("membrane_id", {}),
+  getCoverage: (client) => client.getCoverage("membrane_id"),
   goLive: (client) => client.goLive("membrane_id"),
   returnToShadow: (client) => client.returnToShadow("membrane_id"),
   listEscalations: (client) => client.listEscalations({ status: "pending" }),

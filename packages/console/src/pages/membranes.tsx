@@ -19,6 +19,7 @@ import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Failed, Loaded } from "../parts/states.tsx";
 import { spanText } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
+import { Uncovered } from "../parts/uncovered.tsx";
 
 export function MembranesPage() {
   const query = useMembranes();
@@ -129,6 +130,7 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
         <dd className="mono small">{membrane.membrane_id}</dd>
       </dl>
       {!live && <ShadowReport membrane={membrane} />}
+      <Uncovered membrane={membrane} />
       {asked !== null && (
         <Confirm
           title={asked === "shadow" ? "Stop holding actions?" : "Enforce its decisions from now on?"}

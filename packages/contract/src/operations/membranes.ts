@@ -1,5 +1,6 @@
 import { limits } from "../limits.ts";
 import {
+  Coverage,
   closed,
   givenId,
   listed,
@@ -67,6 +68,20 @@ export const membraneOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: one,
     refuses: ["already_exists"],
+    delivered: true,
+  },
+  getCoverage: {
+    method: "GET",
+    path: "/v1/membranes/{membrane_id}/coverage",
+    tag: "Membranes",
+    summary: "Read which rules look at what agents asked for",
+    description:
+      "Of the last 31 days, by verb, action type and data classes. An action that no rule names is judged only by the rules " +
+      "for every action and by the membrane's default: see whether it should have been called something else, before going live.",
+    auth: ["reviewer", "auditor"],
+    rate: "general",
+    params,
+    answers: { 200: { description: "The coverage.", schema: wrapped("coverage", Coverage) } },
     delivered: true,
   },
   goLive: {

@@ -5,6 +5,7 @@ export * from "./audit.ts";
 export * from "./backtest.ts";
 export * from "./caller.ts";
 export * from "./context.ts";
+export * from "./coverage.ts";
 export * from "./decision.ts";
 export * from "./error.ts";
 export * from "./escalation.ts";

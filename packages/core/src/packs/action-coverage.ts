@@ -1,14 +1,16 @@
 import { actionTypes, dataClasses } from "@countersign/contract";
 import type { PolicyDocument } from "../policy/document.ts";
+import { finish } from "../policy/expressions.ts";
+import { expressionsIn } from "../policy/expressions-in.ts";
+import { namingRules } from "../policy/naming-rules.ts";
 import { namesOf, nodesOf } from "../policy/nodes-of.ts";
-import { expressionsIn } from "./coverage.ts";
 
 /** Which rules name what, by the names of rules, sorted. */
 type Readers = ReadonlyMap<string, readonly string[]>;
 
 /** What rules look at of an action. */
 export interface ActionCoverage {
-  /** By action type, in contract order: rules that name it, or what it begins with, in `match` or in an expression. */
+  /** By action type, in contract order: rules that are evaluated for it and name it, or what it begins with. */
   readonly types: Readers;
   /** By data class: those of the contract in their order, then others that a rule names. */
   readonly classes: Readers;
@@ -18,38 +20,35 @@ export interface ActionCoverage {
 
 /** Which rules look at which action types, data classes and parameters. Rules that name no type may be about all of them. */
 export const actionCoverage = (rules: readonly PolicyDocument[]): ActionCoverage => {
-  const types = new Map<string, string[]>(Object.keys(actionTypes).map((type) => [type, []]));
+  const known = Object.keys(actionTypes);
+  const { naming } = finish(
+    namingRules(
+      rules,
+      known.map((type) => ({ type, verb: "", data_classes: [] })),
+    ),
+  );
   const classes = new Map<string, string[]>(Object.keys(dataClasses).map((name) => [name, []]));
   const params = new Map<string, string[]>();
   for (const rule of rules) {
     const seen = seenBy(rule);
-    for (const [type, readers] of types)
-      if (seen.types.some((named) => covers(named, type))) readers.push(nameOf(rule));
     for (const [found, into] of [[seen.classes, classes] as const, [seen.params, params] as const])
-      for (const name of found) into.set(name, [...(into.get(name) ?? []), nameOf(rule)]);
+      for (const name of found) into.set(name, [...(into.get(name) ?? []), rule.metadata.name]);
   }
-  for (const readers of [...types.values(), ...classes.values(), ...params.values()]) readers.sort();
+  for (const readers of [...classes.values(), ...params.values()]) readers.sort();
+  const types = new Map(known.map((type, place) => [type, naming[place] ?? []]));
   return { types, classes, params: new Map([...params].sort(([a], [b]) => (a < b ? -1 : 1))) };
 };
 
-const nameOf = ({ metadata }: PolicyDocument): string => metadata.name;
-
-/** `system.` and `system.*` are the beginnings of types. */
-const covers = (named: string, type: string): boolean =>
-  named === type || (/\.\*?$/.test(named) && type.startsWith(named.replace(/\*$/, "")));
-
 const seenBy = (rule: PolicyDocument) => {
-  const types = [...(rule.spec.match?.actions ?? [])];
   const classes = new Set<string>();
   const params = new Set<string>();
   for (const node of expressionsIn(rule).flatMap((source) => [...nodesOf(source)])) {
-    if (node.kind === "literal" && typeof node.value === "string") types.push(node.value);
     const [root, name, ...rest] = namesOf(node) ?? [];
     if (root === "params" && name !== undefined && rest.length === 0) params.add(name);
     if (node.kind !== "binary" || node.op !== "in" || node.left.kind !== "literal") continue;
     if (namesOf(node.right)?.join(".") === "data_classes") classes.add(String(node.left.value));
   }
-  return { types, classes, params };
+  return { classes, params };
 };
 
 /** The coverage as a page: docs/actions.md. */
@@ -76,6 +75,9 @@ export const actionsMarkdown = (rules: readonly PolicyDocument[]): string => {
     "all which tool is what, as `{verb, type, data_classes}`, and overrules what an agent declares. `POST /v1/onboarding/intake`",
     "proposes one from a description and your list of tools. A verb that no catalogue knows, without a declared type, is",
     "`other.unclassified`.",
+    "",
+    "`GET /v1/membranes/{membrane_id}/coverage`, and the membrane's card in the console, tell what agents asked for in the last 31",
+    "days and no rule names. Look at it before going live, and when agents have learnt new tools.",
     "",
     "## Action types",
     "",

@@ -1,5 +1,6 @@
 import { factCategories, factCategoryNames } from "@countersign/contract";
 import type { PolicyDocument } from "../policy/document.ts";
+import { expressionsIn } from "../policy/expressions-in.ts";
 import { mentionsOf } from "../policy/fact-paths.ts";
 
 /** Which rules read a fact, by `category.field`, for every fact that the contract lists; in contract order, rules sorted. */
@@ -17,14 +18,6 @@ export const factCoverage = (rules: readonly PolicyDocument[]): ReadonlyMap<stri
 
 const factsOf = (rule: PolicyDocument): ReadonlySet<string> =>
   new Set(expressionsIn(rule).flatMap((source) => [...mentionsOf(source).facts]));
-
-/** What decides about a rule: its conditions, variables and modifications, but not its message. */
-export const expressionsIn = ({ spec }: PolicyDocument): readonly string[] => {
-  const steps = (spec.modify ?? []).map(({ value }) => value);
-  const variables = (spec.variables ?? []).map(({ expr }) => expr);
-  const sources = [spec.when, spec.require, spec.modify_when, ...steps, ...variables];
-  return sources.filter((source) => source !== undefined);
-};
 
 /** The coverage as a page: docs/fact-coverage.md. */
 export const coverageMarkdown = (rules: readonly PolicyDocument[]): string => {

@@ -125,6 +125,12 @@ function matchesAll(match: MatchPatterns, key: ActionKey): boolean {
   return fits(match.actions, key.type) && fits(match.verbs, key.verb) && fits(match.agents, key.agent_id);
 }
 
+/** Whether a policy is evaluated for such an action of some agent. Without patterns it is for every one. */
+export function fitsAction(match: Match = {}, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
+  const { exclude: { agents: _, ...exclude } = {} } = match;
+  return fits(match.actions, type) && fits(match.verbs, verb) && !isExcluded(exclude, { type, verb, agent_id: "" });
+}
+
 /** An exclusion holds when any one of its lists names the action. */
 function isExcluded(exclude: MatchPatterns | undefined, key: ActionKey): boolean {
   if (exclude === undefined) return false;

@@ -7,6 +7,7 @@ import {
   listMembranes,
   returnToShadow,
 } from "../../operations/membranes.ts";
+import { readCoverage } from "../../operations/read-coverage.ts";
 import { getUsage } from "../../operations/read-usage.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/cursor.ts";
@@ -15,7 +16,14 @@ import type { Handlers } from "../handler.ts";
 
 type MembraneHandlers = Pick<
   Handlers,
-  "listMembranes" | "createMembrane" | "getMembrane" | "changeMembrane" | "goLive" | "returnToShadow" | "getUsage"
+  | "listMembranes"
+  | "createMembrane"
+  | "getMembrane"
+  | "changeMembrane"
+  | "getCoverage"
+  | "goLive"
+  | "returnToShadow"
+  | "getUsage"
 >;
 
 export function membraneRoutes(runtime: Runtime): MembraneHandlers {
@@ -37,6 +45,10 @@ export function membraneRoutes(runtime: Runtime): MembraneHandlers {
 
     async changeMembrane({ caller, params, body }) {
       return { status: 200, body: { membrane: await changeMembrane(runtime, caller, params.membrane_id, body) } };
+    },
+
+    async getCoverage({ caller, params }) {
+      return { status: 200, body: { coverage: await readCoverage(runtime, caller, params.membrane_id) } };
     },
 
     async goLive({ caller, params }) {

@@ -1,0 +1,9 @@
+import type { PolicyDocument } from "./document.ts";
+
+/** What decides about a rule: its conditions, variables and modifications, but not its message. */
+export const expressionsIn = ({ spec }: PolicyDocument): readonly string[] => {
+  const steps = (spec.modify ?? []).map(({ value }) => value);
+  const variables = (spec.variables ?? []).map(({ expr }) => expr);
+  const sources = [spec.when, spec.require, spec.modify_when, ...steps, ...variables];
+  return sources.filter((source) => source !== undefined);
+};
