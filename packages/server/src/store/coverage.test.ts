@@ -1,10 +1,12 @@
 /** What coverage reads of intents: the newest, and no more of large ones than can be read soon. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
+import { explained, mostRows, type Plan } from "../testing/plan.ts";
 import { readDeclaredActions } from "./coverage.ts";
 import { firstIdAt } from "./first-id-at.ts";
+import { readAlongIndexes } from "./overview.ts";
 
-const { db } = await testDatabase();
+const { db, analyze } = await testDatabase();
 const from = "2026-11-18T12:00:00.000000Z";
 
 /** `count` intents a second apart, the newest last, each with so many random hex digits in its payload. */
@@ -59,4 +61,18 @@ test("of large intents as many are looked at as take 8 MiB, and one at least", a
   expect(looked).toBeGreaterThan(15);
   expect(looked).toBeLessThan(40);
   expect(sum(rows)).toBe(40);
+});
+
+test("of a membrane nothing is read that was decided before it was made", async () => {
+  const org_id = "org_long";
+  await asked(org_id, 5_000);
+  await analyze("intents");
+  const membrane_id = firstIdAt("membrane", Date.parse(from) + 4_900_000).padEnd(30, "0");
+  const plans: Plan[] = [];
+  await db.tenant(org_id, async (query) => {
+    await readAlongIndexes(query);
+    await readDeclaredActions(explained(query, plans), org_id, membrane_id, from);
+  });
+  // The clocks of several nodes may differ by ten minutes.
+  expect(Math.max(...plans.map(mostRows))).toBeLessThan(800);
 });

@@ -1,6 +1,6 @@
 /** SQL for coverage: what agents asked a membrane for, in their own words. */
 import type { Query } from "../ports.ts";
-import { idNear } from "./intents.ts";
+import { earliestId } from "./intents.ts";
 
 /** Intents that declare the same. */
 export interface DeclaredActions {
@@ -20,7 +20,7 @@ const intents_max = 5_000;
 const bytes_max = 8 * 1_048_576;
 
 /** What the newest intents from then on declared, those in test mode left out. `from`: RFC 3339. */
-export function readDeclaredActions(
+export async function readDeclaredActions(
   query: Query,
   org_id: string,
   membrane_id: string,
@@ -39,6 +39,6 @@ export function readDeclaredActions(
            order by intent_id desc limit ${intents_max + 1}) asked
          window newest as (order by intent_id desc)) weighed) worded
      group by words`,
-    [org_id, membrane_id, from, idNear(from, -1)],
+    [org_id, membrane_id, from, await earliestId(query, { from, membrane_id })],
   );
 }

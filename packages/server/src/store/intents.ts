@@ -160,7 +160,10 @@ function idNearMs(at_ms: number, side: -1 | 1): string {
  * find those of old keys, too; it made writing an intent take a quarter longer, with 270 bytes more of log (measured).
  * Where the clock was set back since, they may lie before it, as far as it was set back.
  */
-async function earliestId(query: Query, { from, lineage_id, membrane_id }: IntentFilter): Promise<string | null> {
+export async function earliestId(
+  query: Query,
+  { from, lineage_id, membrane_id }: Pick<IntentFilter, "from" | "lineage_id" | "membrane_id">,
+): Promise<string | null> {
   const made_ms = [lineage_id, membrane_id].flatMap((id) => (id === undefined ? [] : (idTime_ms(id) ?? [])));
   const begins = made_ms.length === 0 ? [] : [idNearMs(await beginAfterAll(query, made_ms), -1)];
   const begun = idNear(from, -1);
