@@ -10,7 +10,7 @@ import { readOverview } from "./read-overview.ts";
 const { db, analyze } = await testDatabase();
 const org_id = "org_00000000000000000000000001";
 
-test("an overview reads the decisions of its window, and not the history before it", async () => {
+test("an overview reads the decisions of its window, of a new membrane those since it was made, and not the history before", async () => {
   const begun_ms = Date.UTC(2026, 0, 1);
   const [before, within] = [20_000, 12_000];
   // One a minute; not in the order of their times, as where many organizations' stand between each other.
@@ -38,15 +38,22 @@ test("an overview reads the decisions of its window, and not the history before 
     ...db,
     tenant: ((of, work) => db.tenant(of, (query) => work(watched(query)))) as typeof db.tenant,
   };
-  const overview = await readOverview(
-    { db: watching, clock: createClock(), latencies: createDecisionLatencies() },
-    { org_id },
-    {
-      from: new Date(begun_ms + (before + 1) * 60_000).toISOString(),
-      to: new Date(begun_ms + (before + within + 1) * 60_000).toISOString(),
-    },
-  );
-  expect(overview.decisions).toBe(within);
+  const read = (more: { readonly membrane_id?: string } = {}) =>
+    readOverview(
+      { db: watching, clock: createClock(), latencies: createDecisionLatencies() },
+      { org_id },
+      {
+        from: new Date(begun_ms + (before + 1) * 60_000).toISOString(),
+        to: new Date(begun_ms + (before + within + 1) * 60_000).toISOString(),
+        ...more,
+      },
+    );
+  expect((await read()).decisions).toBe(within);
   expect(plans).toHaveLength(3);
-  for (const plan of plans) expect(mostRows(plan)).toBeLessThan(within + 20);
+  for (const plan of plans.splice(0)) expect(mostRows(plan)).toBeLessThan(within + 20);
+  // Nothing was decided in a membrane before it was made.
+  const made_ms = begun_ms + (before + within - 100) * 60_000;
+  await read({ membrane_id: firstIdAt("membrane", made_ms).padEnd(30, "0") });
+  expect(plans).toHaveLength(3);
+  for (const plan of plans) expect(mostRows(plan)).toBeLessThan(120);
 });

@@ -1,7 +1,7 @@
 /** SQL for the overview: counts over a bounded number of the newest intents of a window of time. */
 import type { Overview, PipelineMode, Verdict } from "@countersign/contract";
 import type { Query } from "../ports.ts";
-import { idNear } from "./intents.ts";
+import { earliestId, idNear } from "./intents.ts";
 
 /** The window. `from` is included, `to` is not; RFC 3339. */
 export interface OverviewWindow {
@@ -35,8 +35,13 @@ const large_bytes_max = 32 * 1_048_576;
 const within = `org_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
   and intent_id >= $4 and intent_id < $5 and ($6::text is null or membrane_id = $6) and ($7::text is null or mode = $7)`;
 
-function windowValues(org_id: string, { from, to, membrane_id, mode }: OverviewWindow): (string | null)[] {
-  return [org_id, from, to, idNear(from, -1), idNear(to, 1), membrane_id, mode];
+async function windowValues(
+  query: Query,
+  org_id: string,
+  { from, to, membrane_id, mode }: OverviewWindow,
+): Promise<(string | null)[]> {
+  const earliest = await earliestId(query, { from, membrane_id: membrane_id ?? undefined });
+  return [org_id, from, to, earliest, idNear(to, 1), membrane_id, mode];
 }
 
 /**
@@ -49,7 +54,11 @@ export async function readAlongIndexes(query: Query): Promise<void> {
 }
 
 /** The newest decisions of the window, grouped. Their sum reaches `decisions_max` where there are more. */
-export function countDecisions(query: Query, org_id: string, window: OverviewWindow): Promise<CountedDecisions[]> {
+export async function countDecisions(
+  query: Query,
+  org_id: string,
+  window: OverviewWindow,
+): Promise<CountedDecisions[]> {
   return query<CountedDecisions>(
     `select floor(extract(epoch from created_at - $2::timestamptz) / $8::integer)::integer as bucket, mode, verdict,
        case when large_before < ${large_bytes_max} or bytes <= ${large_bytes} then
@@ -58,7 +67,7 @@ export function countDecisions(query: Query, org_id: string, window: OverviewWin
        from (select intent_id, mode, verdict, decision, created_at, pg_column_size(decision) as bytes from intents where ${within}
          order by intent_id desc limit ${decisions_max}) newest) weighed
      group by 1, 2, 3, 4 order by 1`,
-    [...windowValues(org_id, window), window.bucket_seconds],
+    [...(await windowValues(query, org_id, window)), window.bucket_seconds],
   );
 }
 
@@ -68,7 +77,7 @@ export function maybeCut(counted: number): boolean {
 }
 
 /** The policies that stopped or changed most, among the newest decisions that are no plain approvals. */
-export function topPolicies(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["policies"]> {
+export async function topPolicies(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["policies"]> {
   return query(
     `select reason ->> 'policy_id' as policy_id, reason ->> 'policy' as policy, reason ->> 'effect' as effect,
        count(*)::integer as count
@@ -77,18 +86,18 @@ export function topPolicies(query: Query, org_id: string, window: OverviewWindow
          order by intent_id desc limit ${held_max}) held) newest, json_array_elements(decision -> 'reasons') reason
      where bytes_before < ${held_bytes_max} and reason ->> 'effect' <> 'none'
      group by 1, 2, 3 order by 4 desc, 2 limit 10`,
-    windowValues(org_id, window),
+    await windowValues(query, org_id, window),
   );
 }
 
 /** The busiest agents among the newest decisions. */
-export function topAgents(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["agents"]> {
+export async function topAgents(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["agents"]> {
   return query(
     `select agent_id, count(*)::integer as count,
        (count(*) filter (where verdict in ('block', 'escalate')))::integer as held
      from (select agent_id, verdict from intents where ${within} order by intent_id desc limit ${decisions_max}) newest
      group by 1 order by 2 desc, 1 limit 10`,
-    windowValues(org_id, window),
+    await windowValues(query, org_id, window),
   );
 }
 
