@@ -170,8 +170,11 @@ function eventsPage(): string {
       `${limits.delivery_attempt_timeout_ms / 1000} seconds for a 2xx. The stored body is what every attempt sends, byte for byte.`,
     "What failed is listed by `GET /v1/escalations/webhooks/deliveries/failed`, and sent again by hand: one of it by " +
       "`POST …/deliveries/{delivery_id}/retry`, all of it, page by page, by `POST …/deliveries/failed/retry`.",
-    "To replace a signing secret, register the same address a second time, let the receiver take both secrets, and delete the " +
-      "first webhook. Until then each event comes twice, as deliveries of their own: their bodies differ in `webhook_id` only.",
+    "A signing secret that has leaked is replaced at once by `POST /v1/escalations/webhooks/{webhook_id}/rotate-secret`: every " +
+      "attempt from then on is signed with the new one, and what the receiver refuses until it knows that can be sent again " +
+      "by hand. To replace one without a gap, register the same address a second time, let the receiver take both secrets, and " +
+      "delete the first webhook. Until then each event comes twice, as deliveries of their own: their bodies differ in " +
+      "`webhook_id` only.",
     ...dataSections(),
     "## Data of escalation events",
     "The whole escalation record as it was at that moment, as `GET /v1/escalations/{escalation_id}` gives it.",

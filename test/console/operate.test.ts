@@ -1,6 +1,7 @@
 /** What operators and admins do in the browser, and what others do not even see. */
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { violations } from "./accessibility.ts";
 import { paste, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, refundPolicy, type Seeded, seedLive, seedOrganization, submit } from "./seed.ts";
@@ -93,7 +94,16 @@ inBrowser("operating", () => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("It is shown only here.").waitFor();
     await pressEscape(page);
-    expect(await page.locator(".secret code").textContent()).toMatch(/^whsec_/);
+    const secret = page.locator(".secret code");
+    const first = await secret.textContent();
+    expect(first).toMatch(/^whsec_/);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("button", { name: "New secret" }).click();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("dialog").getByRole("button", { name: "Replace the secret" }).click();
+    await page.getByText("It is shown only here.").waitFor();
+    expect(await secret.textContent()).toMatch(/^whsec_/);
+    expect(await secret.textContent()).not.toBe(first);
     await page.getByRole("button", { name: "I have stored it" }).click();
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));
     await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(3);

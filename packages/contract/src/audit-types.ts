@@ -36,6 +36,7 @@ export const auditTypes = {
   policy_retired: "a policy was retired",
   webhook_created: "a webhook was registered",
   webhook_changed: "a webhook was changed",
+  webhook_secret_rotated: "a webhook was given a new signing secret",
   webhook_deleted: "a webhook was deleted",
   plan_changed: "the organization's plan changed",
   user_invited: "a person was invited",

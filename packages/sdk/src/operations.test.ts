@@ -53,6 +53,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   listWebhooks: (client) => client.listWebhooks({ limit: 1 }),
   getWebhook: (client) => client.getWebhook("webhook_id"),
   changeWebhook: (client) => client.changeWebhook("webhook_id", {}),
+  rotateWebhookSecret: (client) => client.rotateWebhookSecret("webhook_id"),
   deleteWebhook: (client) => client.deleteWebhook("webhook_id"),
   listFailedDeliveries: (client) => client.listFailedDeliveries({ webhook_id: "webhook_id" }),
   retryDelivery: (client) => client.retryDelivery("delivery_id"),

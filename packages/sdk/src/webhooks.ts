@@ -22,6 +22,10 @@ export function webhookCalls(call: Transport) {
     changeWebhook: async (webhook_id: string, change: WebhookChange) =>
       (await call<{ webhook: Webhook }>("PATCH", path(webhook_id), { body: change })).webhook,
 
+    /** Gives a webhook a new signing secret at once; it is whole in this answer only. */
+    rotateWebhookSecret: async (webhook_id: string) =>
+      (await call<{ webhook: Webhook }>("POST", `${path(webhook_id)}/rotate-secret`)).webhook,
+
     /** Deletes a webhook; deliveries under way end cancelled. */
     deleteWebhook: (webhook_id: string) => call<null>("DELETE", path(webhook_id)),
 

@@ -29,6 +29,7 @@ export function WebhooksPage() {
   const [editing, setEditing] = useState<Webhook | "new" | null>(null);
   const showSecret = useShowSecret();
   const [doomed, setDoomed] = useState<Webhook | null>(null);
+  const [leaked, setLeaked] = useState<Webhook | null>(null);
   const list = usePaged(["webhooks"], async (cursor) => {
     const page = await client.listWebhooks(cursor === undefined ? {} : { cursor });
     return { rows: page.webhooks, next_cursor: page.next_cursor };
@@ -42,6 +43,19 @@ export function WebhooksPage() {
       setDoomed(null);
       refresh();
     },
+  });
+  const showSecretOf = ({ secret }: Webhook) =>
+    showSecret({
+      title: "Its signing secret",
+      about: "Your receiver checks every message with it.",
+      text: secret,
+      label: "Copy the secret",
+    });
+  const rotate = useMutation({
+    mutationFn: (webhook: Webhook) => client.rotateWebhookSecret(webhook.id),
+    onSuccess: showSecretOf,
+    onError: toasts.failed,
+    onSettled: () => setLeaked(null),
   });
   const toggle = useMutation({
     mutationFn: (webhook: Webhook) => client.changeWebhook(webhook.id, { active: !webhook.active }),
@@ -104,6 +118,9 @@ export function WebhooksPage() {
                         >
                           {webhook.active ? "Switch off" : "Switch on"}
                         </button>
+                        <button type="button" className="button small" onClick={() => setLeaked(webhook)}>
+                          New secret
+                        </button>
                         <button type="button" className="button small bad" onClick={() => setDoomed(webhook)}>
                           Delete
                         </button>
@@ -123,16 +140,28 @@ export function WebhooksPage() {
           onClose={() => setEditing(null)}
           onSaved={(webhook) => {
             setEditing(null);
-            if (editing === "new")
-              showSecret({
-                title: "Its signing secret",
-                about: "Your receiver checks every message with it.",
-                text: webhook.secret,
-                label: "Copy the secret",
-              });
+            if (editing === "new") showSecretOf(webhook);
             refresh();
           }}
         />
+      )}
+      {leaked !== null && (
+        <Confirm
+          title="Give it a new signing secret?"
+          action="Replace the secret"
+          tone="bad"
+          busy={rotate.isPending}
+          onConfirm={() => rotate.mutate(leaked)}
+          onClose={() => setLeaked(null)}
+        >
+          <p>
+            {"What "}
+            <Data text={leaked.url} />
+            {
+              " is sent from then on is signed with the new secret, at once. Until the receiver knows it, messages fail; those you can send again below."
+            }
+          </p>
+        </Confirm>
       )}
       {doomed !== null && (
         <Confirm

@@ -24,7 +24,7 @@ export const webhookOperations = {
     method: "POST",
     path: "/v1/escalations/webhooks",
     summary: "Register a webhook",
-    description: "The only answer that shows the signing secret in full.",
+    description: "The only answer that shows the signing secret in full, but for that of a rotation.",
     auth: ["admin"],
     idempotent: true,
     body: WebhookInput,
@@ -64,6 +64,20 @@ export const webhookOperations = {
     body_bytes_max,
     answers: { 200: { description: "The webhook.", schema: wrapped("webhook", Webhook) } },
     refuses: ["unknown_event_type", "webhook_url_refused"],
+    delivered: true,
+  },
+  rotateWebhookSecret: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/webhooks/{webhook_id}/rotate-secret",
+    summary: "Give a webhook a new signing secret",
+    description:
+      "The only answer that shows it. Every attempt from then on is signed with it, those of older deliveries too; there is no " +
+      "overlap. What the receiver refuses until it knows the secret is tried again after 5 and after a further 25 seconds, " +
+      "then it waits among the failed deliveries. For a change without a gap register a second webhook and delete the first.",
+    auth: ["admin"],
+    params,
+    answers: { 200: { description: "The webhook with its new secret.", schema: wrapped("webhook", Webhook) } },
     delivered: true,
   },
   deleteWebhook: {

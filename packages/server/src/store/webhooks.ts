@@ -96,6 +96,19 @@ export async function updateWebhook(query: Query, webhook: StoredWebhook): Promi
   );
 }
 
+/** Writes another secret, sealed. */
+export async function updateWebhookSecret(
+  query: Query,
+  { organization_id, id }: Pick<StoredWebhook, "organization_id" | "id">,
+  secret_sealed: string,
+): Promise<void> {
+  await query("update webhooks set secret_sealed = $3 where org_id = $1 and webhook_id = $2", [
+    organization_id,
+    id,
+    secret_sealed,
+  ]);
+}
+
 /** Deletes a webhook. */
 export async function deleteWebhook(query: Query, org_id: string, webhook_id: string): Promise<void> {
   await query("delete from webhooks where org_id = $1 and webhook_id = $2", [org_id, webhook_id]);

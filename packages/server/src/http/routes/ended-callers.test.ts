@@ -13,6 +13,7 @@ import { changeMembrane, createMembrane, goLive } from "../../operations/membran
 import { changeProfile, changeRole, removePerson } from "../../operations/people.ts";
 import { registerWebhook } from "../../operations/register-webhook.ts";
 import { revokeKey } from "../../operations/revoke-key.ts";
+import { rotateWebhookSecret } from "../../operations/rotate-webhook-secret.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { putSingleSignOn, removeSingleSignOn } from "../../operations/single-sign-on.ts";
 import { deleteContext, putContext } from "../../operations/stored-context.ts";
@@ -69,6 +70,7 @@ const operations: Record<string, (runtime: Runtime, caller: Caller, of: Theirs) 
   registerWebhook: (runtime, caller) => registerWebhook({ ...runtime, ...outside }, caller, { url }),
   changeWebhook: (runtime, caller, { webhook_id }) =>
     changeWebhook({ ...runtime, ...outside }, caller, webhook_id, { url }),
+  rotateWebhookSecret: (runtime, caller, { webhook_id }) => rotateWebhookSecret(runtime, caller, webhook_id),
   deleteWebhook: (runtime, caller, { webhook_id }) => deleteWebhook(runtime, caller, webhook_id),
   removeSingleSignOn: (runtime, caller) => removeSingleSignOn(runtime, caller),
   revokeInvitation: (runtime, caller, { invitation_id }) => revokeInvitation(runtime, caller, invitation_id),

@@ -7,6 +7,7 @@ import { listWebhooks } from "../../operations/list-webhooks.ts";
 import { registerWebhook } from "../../operations/register-webhook.ts";
 import { retryDelivery } from "../../operations/retry-delivery.ts";
 import { retryFailedDeliveries } from "../../operations/retry-failed-deliveries.ts";
+import { rotateWebhookSecret } from "../../operations/rotate-webhook-secret.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { answerOnce } from "../answer-once.ts";
 import type { Handlers } from "../handler.ts";
@@ -17,6 +18,7 @@ type WebhookHandlers = Pick<
   | "listWebhooks"
   | "getWebhook"
   | "changeWebhook"
+  | "rotateWebhookSecret"
   | "deleteWebhook"
   | "listFailedDeliveries"
   | "retryDelivery"
@@ -37,6 +39,9 @@ export function webhookRoutes(runtime: Runtime): WebhookHandlers {
     },
     async changeWebhook({ caller, params, body }) {
       return { status: 200, body: { webhook: await changeWebhook(runtime, caller, params.webhook_id, body) } };
+    },
+    async rotateWebhookSecret({ caller, params }) {
+      return { status: 200, body: { webhook: await rotateWebhookSecret(runtime, caller, params.webhook_id) } };
     },
     async deleteWebhook({ caller, params }) {
       await deleteWebhook(runtime, caller, params.webhook_id);
