@@ -107,6 +107,12 @@ function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
               <summary>{`Data of row ${row.seq}`}</summary>
               <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
               <p className="mono muted">{row.hash}</p>
+              {row.root !== null && (
+                <p className="muted">
+                  {"The chain up to here: "}
+                  <span className="mono">{`${row.seq}:${row.root}`}</span>
+                </p>
+              )}
             </details>
           </td>
         </tr>

@@ -27,7 +27,17 @@ export type AuditRecord = Static<typeof AuditRecord>;
 
 /** One row of the organization's trail, which also holds what hangs on no intent. */
 export const OrgAuditRecord = Type.Object(
-  { ...AuditRecord.properties, intent_id: nullable(id("intent")) },
+  {
+    ...AuditRecord.properties,
+    intent_id: nullable(id("intent")),
+    root: nullable(
+      text(64, {
+        description:
+          "where a commit ended with this row, the chain's root: SHA-256 in hex over the root before (at first 32 zero bytes) and " +
+          "the hashes of the commit's rows in order, as bytes; null: the commit goes on with the next row",
+      }),
+    ),
+  },
   { title: "OrgAuditRecord" },
 );
 export type OrgAuditRecord = Static<typeof OrgAuditRecord>;

@@ -74,9 +74,15 @@ export function nextRoot(root: string, hashes: readonly string[]): string {
 }
 
 /** An audit row as it is read: the record of the contract, but for the actor, who is still the text that was stored. */
-export type StoredAudit<Row extends OrgAuditRecord = AuditRecord> = Omit<Row, "actor"> & { readonly actor: string };
+export type StoredAudit<Row extends AuditRecord | OrgAuditRecord = AuditRecord> = Omit<Row, "actor"> & {
+  readonly actor: string;
+};
 
 const audit_columns = "audit_id, seq, type, actor, at, data, intent_id, encode(hash, 'hex') as hash";
+
+/** The same, and the chain's root where a commit ended with the row. */
+const trail_columns = `${audit_columns}, (select encode(root, 'hex') from audit_heads h
+  where h.org_id = audit.org_id and h.last_seq = audit.seq) as root`;
 
 /** One page of an intent's audit rows, in order, after the row `after_seq` (0: from the first). */
 export function readAuditPage(
@@ -162,7 +168,7 @@ export function readTrailPage(
   return readBounded<StoredAudit<OrgAuditRecord>>(
     query,
     {
-      columns: audit_columns,
+      columns: trail_columns,
       bytes: "octet_length(data::text)",
       from: `from audit where org_id = $1 and ($2::text is null or type = $2) and ($3::text is null or actor = $3)
         and ($4::bigint is null or seq < $4)
