@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "audit-trail-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const script = join(folder, "verify-trail.mjs");
 const page = readFileSync(new URL("../docs/audit-trail.md", import.meta.url), "utf8");
-writeFileSync(script, /```js\n([^]*?)```/.exec(page)?.[1] ?? "");
+writeFileSync(script, /```js\n(.*?)```/s.exec(page)?.[1] ?? "");
 
 const { db, connection } = await testDatabase();
 let url: string;
