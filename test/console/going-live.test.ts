@@ -90,7 +90,7 @@ inBrowser("going live", () => {
     await context.close();
   });
 
-  test("a membrane's card lists what no rule names, until the catalogue calls it by a word that a rule knows", {
+  test("a membrane's card lists what no rule names, until somebody says there what the tool is", {
     timeout: test_timeout_ms,
   }, async () => {
     const { admin, agent, membrane_id } = await seedOrganization(console_.url);
@@ -104,14 +104,49 @@ inBrowser("going live", () => {
     await membrane.getByText("Of 3 actions of the last 31 days no rule names 2.").waitFor();
     const table = membrane.getByRole("table", { name: "What no rule is about" });
     expect(await table.getByRole("row").allInnerTexts()).toEqual([
-      expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held$/i),
-      expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0$/),
+      expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held\s+Actions$/i),
+      expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0\s+Say what it is$/),
     ]);
     expect(await violations(page)).toEqual([]);
-    const known = { action_catalogue: [{ verb: "tool_pay", type: "other.refund" }] };
-    await api(console_.url, admin, "PATCH", `/v1/membranes/${membrane_id}`, known);
-    await page.reload();
+    const known = async () =>
+      (
+        await api<{ membrane: { action_catalogue: object[] } }>(
+          console_.url,
+          admin,
+          "GET",
+          `/v1/membranes/${membrane_id}`,
+        )
+      ).membrane.action_catalogue;
+    await table.getByRole("button", { name: "Say what it is" }).click();
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.getByLabel("Action type").inputValue()).toBe("refunds.pay");
+    await dialog.getByLabel("Action type").fill("Other Refund");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    expect(await dialog.locator("input:invalid").count()).toBe(1);
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByLabel("Action type").fill(" Other.Refund ");
+    await dialog.getByLabel("Data classes").fill("Personal , phi,, phi");
+    await dialog.getByRole("button", { name: "Save" }).click();
     await membrane.getByText("Of 3 actions of the last 31 days each is named by a rule that is in force.").waitFor();
+    expect(await known()).toEqual([{ verb: "tool_pay", type: "other.refund", data_classes: ["personal", "phi"] }]);
+
+    // Somebody else adds a tool meanwhile: it stays.
+    await membrane.getByRole("button", { name: "Add a tool" }).click();
+    const theirs = { verb: "theirs", type: "data.read", data_classes: [] };
+    await api(console_.url, admin, "PATCH", `/v1/membranes/${membrane_id}`, {
+      action_catalogue: [...(await known()), theirs],
+    });
+    await dialog.getByLabel("Tool", { exact: true }).fill("Wire ");
+    await dialog.getByLabel("Action type").fill("payment.transfer");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await membrane.locator("summary", { hasText: "3" }).click();
+    await membrane
+      .getByRole("row", { name: /tool_pay/ })
+      .getByRole("button", { name: "Change" })
+      .click();
+    await dialog.getByRole("button", { name: "Forget the tool" }).click();
+    await membrane.getByText("Of 3 actions of the last 31 days no rule names 2.").waitFor();
+    expect(await known()).toEqual([theirs, { verb: "Wire", type: "payment.transfer", data_classes: [] }]);
     expect(wrongs).toEqual([]);
     await context.close();
   });

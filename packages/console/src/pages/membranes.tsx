@@ -124,7 +124,7 @@ function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; reado
         </dd>
         <dt>Known tools</dt>
         <dd>
-          <KnownTools entries={membrane.action_catalogue} />
+          <KnownTools membrane={membrane} />
         </dd>
         <dt>Id</dt>
         <dd className="mono small">{membrane.membrane_id}</dd>

@@ -1,31 +1,75 @@
 /** What a membrane's tools are, whatever an agent says of them. */
-import type { CatalogueEntry } from "@countersign/contract";
+import type { CatalogueEntry, Membrane } from "@countersign/contract";
 import { useState } from "react";
+import { useMay } from "../api/session.tsx";
 import { Data } from "./data.tsx";
 import { ListTable } from "./list-table.tsx";
+import { ToolDialog } from "./tool-dialog.tsx";
 
 /** The catalogue behind its number. There may be a thousand entries: they are drawn once they are asked for. */
-export function KnownTools({ entries }: { readonly entries: readonly CatalogueEntry[] }) {
+export function KnownTools({ membrane: { membrane_id, action_catalogue } }: { readonly membrane: Membrane }) {
+  const may = useMay("admin");
   const [open, setOpen] = useState(false);
-  if (entries.length === 0) return "none: an action is what the agent says it is";
+  const [editing, setEditing] = useState<CatalogueEntry | "new" | null>(null);
   return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{entries.length.toLocaleString("en")}</summary>
-      {open && (
-        <ListTable heads={["Tool", "Action type", "Data classes"]} caption="Known tools">
-          {entries.map(({ verb, type, data_classes }) => (
-            <tr key={verb}>
-              <td className="mono">
-                <Data text={verb} />
-              </td>
-              <td className="mono">
-                <Data text={type} />
-              </td>
-              <td>{data_classes.length === 0 ? "as the agent says" : <Data text={data_classes.join(", ")} />}</td>
-            </tr>
-          ))}
-        </ListTable>
+    <div className="stack tight">
+      {action_catalogue.length === 0 ? (
+        <span>none: an action is what the agent says it is</span>
+      ) : (
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>{action_catalogue.length.toLocaleString("en")}</summary>
+          {open && <Tools entries={action_catalogue} onEdit={may ? setEditing : null} />}
+        </details>
       )}
-    </details>
+      {may && (
+        <span>
+          <button type="button" className="button small" onClick={() => setEditing("new")}>
+            Add a tool
+          </button>
+        </span>
+      )}
+      {editing !== null && (
+        <ToolDialog
+          membrane_id={membrane_id}
+          tool={editing === "new" ? null : editing}
+          known={editing !== "new"}
+          onClose={() => setEditing(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+/** `onEdit`: null for those who may not. */
+function Tools({
+  entries,
+  onEdit,
+}: {
+  readonly entries: readonly CatalogueEntry[];
+  readonly onEdit: ((entry: CatalogueEntry) => void) | null;
+}) {
+  return (
+    <ListTable heads={["Tool", "Action type", "Data classes"]} actions={onEdit !== null} caption="Known tools">
+      {entries.map((entry) => (
+        <tr key={entry.verb}>
+          <td className="mono">
+            <Data text={entry.verb} />
+          </td>
+          <td className="mono">
+            <Data text={entry.type} />
+          </td>
+          <td>
+            {entry.data_classes.length === 0 ? "as the agent says" : <Data text={entry.data_classes.join(", ")} />}
+          </td>
+          {onEdit !== null && (
+            <td>
+              <button type="button" className="button small" onClick={() => onEdit(entry)}>
+                Change
+              </button>
+            </td>
+          )}
+        </tr>
+      ))}
+    </ListTable>
   );
 }
