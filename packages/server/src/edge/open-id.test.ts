@@ -112,6 +112,10 @@ describe("a provider", () => {
     });
     return issuer;
   }
+  const unauthorized = (response: ServerResponse) => {
+    response.statusCode = 401;
+    return response;
+  };
   const json = (response: ServerResponse, body: object) =>
     response.setHeader("content-type", "application/json").end(JSON.stringify(body));
   const begin = (issuer: string, by = openId) => by.begin({ ...account, issuer }, login, redirect_uri, null);
@@ -162,8 +166,14 @@ describe("a provider", () => {
   });
 
   test("that says it is another issuer, answers junk, or redirects is refused, and the reason told", async () => {
+    for (const slash of ["", "/"]) {
+      const another = await fake((self) => (_, response) => json(response, { issuer: `${self}/realm${slash}` }));
+      expect(await begin(`${another}/realm${slash === "" ? "/" : ""}`)).toEqual({
+        failed: "refused",
+        text: "The provider's metadata name another issuer. Enter it exactly as they do, a slash at its end included.",
+      });
+    }
     const answers: [RequestListener, code: string][] = [
-      [(_, response) => json(response, { issuer: "https://other.example" }), "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED"],
       [(_, response) => response.setHeader("content-type", "application/json").end("<html>"), "OAUTH_PARSE_ERROR"],
       [(_, response) => response.end("<html>"), "OAUTH_RESPONSE_IS_NOT_JSON"],
       [(_, response) => response.writeHead(302, { location: provider.issuer }).end(), "OAUTH_RESPONSE_IS_NOT_CONFORM"],
@@ -188,27 +198,99 @@ describe("a provider", () => {
     });
   });
 
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+
+  /** What comes of a login at one that says so much in its ID token, and so much to who asks with the access token. */
+  async function finished(
+    claims: object,
+    userinfo?: object | number,
+    more: { readonly methods?: string[]; readonly takes?: string } = {},
+  ) {
+    const tried: string[] = [];
+    const issuer = await fake((self) => (request, response) => {
+      const iat = Math.floor(Date.now() / 1_000);
+      const who = { iss: self, aud: client_id, sub: ada.sub, nonce: login.nonce, iat, exp: iat + 1, ...claims };
+      const signed = `${encoded({ alg: "ES256" })}.${encoded(who)}`;
+      const signature = sign("sha256", Buffer.from(signed), { key: privateKey, dsaEncoding: "ieee-p1363" });
+      const id_token = `${signed}.${signature.toString("base64url")}`;
+      const way = request.headers.authorization === undefined ? "form" : "header";
+      if (request.url === "/t") tried.push(way);
+      if (request.url === "/t" && way !== (more.takes ?? way))
+        json(unauthorized(response), { error: "invalid_client" });
+      else if (request.url === "/t") json(response, { access_token: "a", token_type: "bearer", id_token });
+      else if (request.url === "/k") json(response, { keys: [publicKey.export({ format: "jwk" })] });
+      else if (request.url === "/me" && typeof userinfo === "object") json(response, { sub: ada.sub, ...userinfo });
+      else if (request.url === "/me") response.writeHead(Number(userinfo)).end();
+      else
+        json(response, {
+          issuer: self,
+          token_endpoint: `${self}/t`,
+          jwks_uri: `${self}/k`,
+          id_token_signing_alg_values_supported: ["ES256"],
+          ...(more.methods === undefined ? {} : { token_endpoint_auth_methods_supported: more.methods }),
+          ...(userinfo === undefined ? {} : { userinfo_endpoint: `${self}/me` }),
+        });
+    });
+    const person = await openId.finish({ ...account, issuer }, login, `${redirect_uri}?code=x&state=${login.state}`);
+    return more.takes === undefined ? person : { ...person, tried };
+  }
+
+  const [basic, post] = ["client_secret_basic", "client_secret_post"];
+  test.each([
+    [undefined, "header", ["header"], true],
+    [[basic, post], "header", ["header"], true],
+    [[basic, post], "form", ["header", "form"], true],
+    [["private_key_jwt", post], "form", ["form"], true],
+    [[post], "header", ["form"], false],
+    [[basic], "form", ["header"], false],
+    [[basic, post], "neither", ["header", "form"], false],
+  ])(
+    "that says it takes the secret by %j and takes it in the %s is asked by %j",
+    async (methods, takes, tried, enters) => {
+      const answer = await finished(ada, undefined, { takes, ...(methods === undefined ? {} : { methods }) });
+      const refusal = { failed: "refused", text: "The provider answered invalid_client." };
+      expect(answer).toEqual({
+        ...(enters ? { subject: ada.sub, email: ada.email, email_verified: true } : refusal),
+        tried,
+      });
+    },
+  );
+
+  const [hers, another] = [ada.email, "eve@example.com"];
+  test.each([
+    ["verified in both", { email: hers, email_verified: true }, { email: another, email_verified: false }, hers, true],
+    ["verified in userinfo only", { email: hers }, { email: hers, email_verified: true }, hers, true],
+    ["another one verified there", { email: hers }, { email: another, email_verified: true }, another, true],
+    ["none there, whatever is verified", { email: hers }, { email_verified: true }, hers, false],
+    [
+      "not verified, whatever is said there",
+      { email: hers, email_verified: false },
+      { email: hers, email_verified: true },
+      hers,
+      false,
+    ],
+    ["not verified there either", { email: hers }, { email: hers }, hers, false],
+    ["no userinfo to ask", { email: hers }, undefined, hers, false],
+    ["an address there only", { email_verified: true }, { email: hers, email_verified: true }, hers, true],
+    ["an address there that is not verified there", { email_verified: true }, { email: hers }, hers, false],
+  ] as const)("that tells of an address: %s", async (_, claims, userinfo, email, email_verified) => {
+    expect(await finished(claims, userinfo)).toEqual({ subject: ada.sub, email, email_verified });
+  });
+
+  test("whose userinfo is out of order, or refuses, lets nobody in by half of what it knows", async () => {
+    expect(await finished({ email: hers }, 503)).toMatchObject({ failed: "unreachable" });
+    expect(await finished({ email: hers }, 403)).toMatchObject({ failed: "refused" });
+    expect(await finished({ email: hers }, { sub: "eve-1", email: hers, email_verified: true })).toMatchObject({
+      failed: "refused",
+    });
+  });
+
   test("whose clock is some minutes off lets people in; where it is more, the clock is what is told", async () => {
-    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
-    function finishedAt(off_seconds: number) {
-      return fake((self) => (request, response) => {
-        const iat = Math.floor(Date.now() / 1_000) + off_seconds;
-        const who = { iss: self, aud: client_id, sub: ada.sub, nonce: login.nonce, email: ada.email };
-        const signed = `${encoded({ alg: "ES256" })}.${encoded({ ...who, iat, nbf: iat, exp: iat + 1 })}`;
-        const signature = sign("sha256", Buffer.from(signed), { key: privateKey, dsaEncoding: "ieee-p1363" });
-        const id_token = `${signed}.${signature.toString("base64url")}`;
-        if (request.url === "/t") json(response, { access_token: "a", token_type: "bearer", id_token });
-        else if (request.url === "/k") json(response, { keys: [publicKey.export({ format: "jwk" })] });
-        else
-          json(response, {
-            issuer: self,
-            token_endpoint: `${self}/t`,
-            jwks_uri: `${self}/k`,
-            id_token_signing_alg_values_supported: ["ES256"],
-          });
-      }).then((issuer) => openId.finish({ ...account, issuer }, login, `${redirect_uri}?code=x&state=${login.state}`));
-    }
+    const finishedAt = (off_seconds: number) => {
+      const iat = Math.floor(Date.now() / 1_000) + off_seconds;
+      return finished({ email: ada.email, iat, nbf: iat, exp: iat + 1 });
+    };
     for (const off_seconds of [-200, 200])
       expect(await finishedAt(off_seconds), String(off_seconds)).toMatchObject({ subject: ada.sub });
     for (const off_seconds of [-600, 600])

@@ -3,9 +3,9 @@
  * through the guarded client: issuers are addresses that somebody else named, and so is all that their metadata names.
  */
 import { limits } from "@countersign/contract";
-import type { Configuration, CustomFetch } from "openid-client";
+import type { Configuration, CustomFetch, ServerMetadata } from "openid-client";
 import type { HttpOut } from "../ports.ts";
-import type { OpenId, OpenIdFailure, OpenIdProvider } from "../sign-in-ports.ts";
+import type { OpenId, OpenIdFailure, OpenIdLogin, OpenIdProvider } from "../sign-in-ports.ts";
 
 const library = () => import("openid-client");
 
@@ -34,28 +34,64 @@ export function createOpenId(httpOut: HttpOut): OpenId {
     return new Response(bodyless ? null : new Uint8Array(answer.body), { status: answer.status, headers: type });
   };
 
-  async function configure({ issuer, client_id, client_secret }: OpenIdProvider): Promise<Configuration> {
+  async function discover({ issuer, client_id, client_secret }: OpenIdProvider): Promise<ServerMetadata> {
     const client = await library();
-    // Whether http is allowed at all is the guard's decision. Signatures are checked although TLS vouches for them.
+    // Whether http is allowed at all is the guard's decision.
     const insecure = issuer.startsWith("http:") ? [client.allowInsecureRequests] : [];
-    const execute = [...insecure, client.enableNonRepudiationChecks];
     const options = { execute: insecure, [client.customFetch]: guarded };
     const found = await client.discovery(new URL(issuer), client_id, client_secret, undefined, options);
-    const metadata = found.serverMetadata();
-    const methods = metadata.token_endpoint_auth_methods_supported;
-    const basic = methods === undefined || methods.includes("client_secret_basic");
-    const authentication = (basic ? client.ClientSecretBasic : client.ClientSecretPost)(client_secret);
+    return found.serverMetadata();
+  }
+
+  async function configure(
+    { issuer, client_id, client_secret }: OpenIdProvider,
+    metadata: ServerMetadata,
+    secret_in: "header" | "form",
+  ): Promise<Configuration> {
+    const client = await library();
+    const authentication = (secret_in === "header" ? client.ClientSecretBasic : client.ClientSecretPost)(client_secret);
     const terms = { client_secret, [client.clockTolerance]: clock_off_seconds_max };
     const configuration = new client.Configuration(metadata, client_id, terms, authentication);
     configuration[client.customFetch] = guarded;
-    for (const each of execute) each(configuration);
+    if (issuer.startsWith("http:")) client.allowInsecureRequests(configuration);
+    // Signatures are checked although TLS vouches for them.
+    client.enableNonRepudiationChecks(configuration);
     return configuration;
+  }
+
+  /** The tokens for a login's code. A provider takes the client's secret in two ways, and of a client often one of them only. */
+  async function redeem(provider: OpenIdProvider, { state, nonce, code_verifier }: OpenIdLogin, callback: string) {
+    const { authorizationCodeGrant } = await library();
+    const metadata = await discover(provider);
+    const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const ways = (["header", "form"] as const).filter((way) =>
+      methods.includes(way === "header" ? "client_secret_basic" : "client_secret_post"),
+    );
+    const [first = "form", second] = ways;
+    const redeemBy = async (way: "header" | "form") => {
+      const configuration = await configure(provider, metadata, way);
+      const tokens = await authorizationCodeGrant(configuration, new URL(callback), {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: code_verifier,
+        idTokenExpected: true,
+      });
+      return { configuration, tokens };
+    };
+    try {
+      return await redeemBy(first);
+    } catch (error) {
+      // Whoever is not known to it by its secret has not used the code up.
+      if (second === undefined || !(error instanceof Error && "error" in error && error.error === "invalid_client"))
+        throw error;
+      return redeemBy(second);
+    }
   }
 
   return {
     async begin(provider, { state, nonce, code_verifier }, redirect_uri, login_hint) {
       try {
-        const configuration = await configure(provider);
+        const configuration = await configure(provider, await discover(provider), "header");
         const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library();
         const url = buildAuthorizationUrl(configuration, {
           redirect_uri,
@@ -76,23 +112,20 @@ export function createOpenId(httpOut: HttpOut): OpenId {
       }
     },
 
-    async finish(provider, { state, nonce, code_verifier }, callback) {
+    async finish(provider, login, callback) {
       try {
-        const configuration = await configure(provider);
-        const { authorizationCodeGrant, fetchUserInfo } = await library();
-        const tokens = await authorizationCodeGrant(configuration, new URL(callback), {
-          expectedState: state,
-          expectedNonce: nonce,
-          pkceCodeVerifier: code_verifier,
-          idTokenExpected: true,
-        });
+        const { configuration, tokens } = await redeem(provider, login, callback);
+        const { fetchUserInfo } = await library();
         const claims = tokens.claims();
         if (claims === undefined) return refused("The provider gave no ID token.");
-        // Many providers tell the address only to who asks with the access token.
-        const about =
-          claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
-            ? await fetchUserInfo(configuration, tokens.access_token, claims.sub)
-            : claims;
+        // Many providers tell the address, or whether they have verified it, only to who asks with the access token.
+        const whole = claims["email"] !== undefined && claims["email_verified"] !== undefined;
+        const more: Readonly<Record<string, unknown>> =
+          whole || configuration.serverMetadata().userinfo_endpoint === undefined
+            ? {}
+            : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+        // Both from one answer: what is verified is the address beside it.
+        const about = "email" in more ? more : claims;
         const email = about["email"];
         return {
           subject: claims.sub,
@@ -113,7 +146,11 @@ function failureOf(error: unknown): OpenIdFailure {
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)
       return { failed: "unreachable", text: `The provider gave no answer: ${each.message}` };
-    const { error: said, code } = each as { readonly error?: unknown; readonly code?: unknown };
+    const { error: said, code, cause } = each as Error & { readonly error?: unknown; readonly code?: unknown };
+    if (typeof cause === "object" && cause !== null && "attribute" in cause && cause.attribute === "issuer")
+      return refused(
+        "The provider's metadata name another issuer. Enter it exactly as they do, a slash at its end included.",
+      );
     if (typeof said === "string") return { failed: "refused", text: `The provider answered ${printable(said)}.` };
     if (typeof code === "string") wrong ??= code;
   }
