@@ -9,7 +9,10 @@ import { databaseUrl, testDatabase } from "../packages/server/src/testing/databa
 const database = await testDatabase();
 
 /** Everything that a process printed from its start to its end; in between `meanwhile` worked with it. */
-async function started(meanwhile: (url: string) => Promise<void> = async () => undefined): Promise<string> {
+async function started(
+  meanwhile: (url: string) => Promise<void> = async () => undefined,
+  more: Record<string, string> = {},
+): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "open-mode-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
   const settings = {
@@ -17,6 +20,7 @@ async function started(meanwhile: (url: string) => Promise<void> = async () => u
     HOST: "127.0.0.1",
     DATABASE_URL: databaseUrl(database.connection),
     COUNTERSIGN_DATA_DIR: dir,
+    ...more,
   };
   const running = startCli(["serve"], settings);
   onTestFinished(() => void running.process.kill("SIGKILL"));
@@ -26,6 +30,23 @@ async function started(meanwhile: (url: string) => Promise<void> = async () => u
   const { stdout, stderr } = await running.finished;
   return stdout + stderr;
 }
+
+test.each([
+  ["declared", { COUNTERSIGN_TRUST_PROXY: "127.0.0.0/8" }],
+  ["told of by the public URL", { COUNTERSIGN_PUBLIC_URL: "https://countersign.example" }],
+])(
+  "behind a proxy that is %s the start says that there is no open mode, and how the first key is made",
+  {
+    timeout: 120_000,
+  },
+  async (_name, more) => {
+    const said = await started(async (url) => {
+      expect((await fetch(`${url}/v1/api-keys`)).status).toBe(401);
+    }, more);
+    expect(said).toMatch(/"level":"warn".*"org_id":"org_local".*countersign keys create/);
+    expect(said).not.toContain("OPEN MODE");
+  },
+);
 
 test("while open mode is on every start warns of it; from the first key on none does", {
   timeout: 120_000,

@@ -25,7 +25,7 @@ export function clientIp(peer: string | null, forwarded_for: string | undefined,
   if (trust.length === 0 || forwarded_for === undefined) return peer;
   const hops = forwarded_for.split(",");
   let client = peer;
-  while (trusted(client, trust)) {
+  while (isTrusted(client, trust)) {
     const hop = hops
       .pop()
       ?.trim()
@@ -59,7 +59,8 @@ export function isWithin(address: Address, networks: NetworkList): boolean {
   );
 }
 
-function trusted(ip: string, trust: NetworkList): boolean {
+/** Whether an address, given as text, is one of the declared proxies; what is no address is none. */
+export function isTrusted(ip: string, trust: NetworkList): boolean {
   const address = parsed(ip);
   return address !== null && isWithin(address, trust);
 }

@@ -11,7 +11,7 @@ export {
 } from "./backtest/settings-history.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
 export { canonicalJson } from "./canonical-json.ts";
-export { clientIp, clientNetwork, isLoopback, type NetworkList, networkList } from "./client-ip.ts";
+export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./client-ip.ts";
 export { clipText } from "./clip-text.ts";
 export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
 export { decide } from "./decide.ts";

@@ -8,6 +8,7 @@ import { sessionCookies } from "../http/cookie.ts";
 import { createKeyReader } from "../http/key-reader.ts";
 import { createKeyUses } from "../http/key-uses.ts";
 import { Keys } from "../http/keys.ts";
+import { mayBeForwarded } from "../http/local.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { rateLimitsUnder, Unsettled } from "../http/rate-limit.ts";
 import { allRoutes } from "../http/routes/index.ts";
@@ -78,6 +79,9 @@ const answering_ms_max = 4_000;
 const openModeWarning =
   "OPEN MODE: no API key was ever created, so whoever calls from this machine is admin without a key; the first key ends this";
 
+const firstKeyWarning =
+  "no API key was ever created, and with a proxy in front nobody is admin without one: make the first with `countersign keys create --role admin`";
+
 /** A node that is ready to listen. */
 export interface ServiceNode {
   readonly app: FastifyInstance;
@@ -106,7 +110,11 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);
   await ensureOpenModeOrganization(parts);
   await noteClock(parts);
-  if (!(await keyReader.openMode()).key_ever_created) log.warn({ org_id: openModeOrgId }, openModeWarning);
+  const trust = networkList(config.trust_proxy);
+  if (!(await keyReader.openMode()).key_ever_created) {
+    const behind = mayBeForwarded("127.0.0.1", trust, config.public_url ?? "http://127.0.0.1");
+    log.warn({ org_id: openModeOrgId }, behind ? firstKeyWarning : openModeWarning);
+  }
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(config.redis_url, log, metrics);
   const waits = createDecisionWaits(db, timers, log);
@@ -169,7 +177,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       windows: windows.windows,
       unsettled: new Unsettled(),
       limits: rateLimitsUnder(config.rate_limits),
-      trust: networkList(config.trust_proxy),
+      trust,
     },
     handlers: allRoutes({
       runtime,

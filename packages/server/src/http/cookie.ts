@@ -19,7 +19,7 @@ export interface SessionCookies {
 const token_pattern = /^[0-9A-Za-z]{20,128}$/;
 
 /** Whether a URL's host is this machine. */
-function isOwnMachine(hostname: string): boolean {
+export function isOwnMachine(hostname: string): boolean {
   return hostname === "localhost" || isLoopback(hostname.replace(/^\[|\]$/g, ""));
 }
 

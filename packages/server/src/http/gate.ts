@@ -18,7 +18,7 @@ import { isSameOrigin, type SessionCookies } from "./cookie.ts";
 import { faultOf } from "./faults.ts";
 import type { Keys } from "./keys.ts";
 import { type Known, reload } from "./known.ts";
-import { isLocal } from "./local.ts";
+import { isLocal, mayBeForwarded } from "./local.ts";
 import {
   clientBucket,
   keyBucket,
@@ -166,13 +166,18 @@ async function identify(deps: GateDeps, request: IncomingMessage, key: string | 
       return openModeFor(deps, request, error, "missing_api_key");
     }
   }
-  if (!isLocal(request)) throw new Fault("missing_api_key");
+  if (!mayUseOpenMode(deps, request)) throw new Fault("missing_api_key");
   return deps.keys.openMode();
+}
+
+/** Open mode is for this machine alone: no admin's rights where a stranger could look the same. */
+function mayUseOpenMode({ trust, public_url }: GateDeps, request: IncomingMessage): boolean {
+  return isLocal(request) && !mayBeForwarded(request.socket.remoteAddress ?? "", trust, public_url());
 }
 
 /** Open mode's caller for whoever came with a key or session that is none (`code`); else, and once open mode is over, that is said. */
 async function openModeFor(deps: GateDeps, request: IncomingMessage, error: unknown, code: ErrorCode): Promise<Known> {
-  if (!isLocal(request) || faultOf(error).code !== code) throw error;
+  if (!mayUseOpenMode(deps, request) || faultOf(error).code !== code) throw error;
   return deps.keys.openMode().catch(() => {
     throw error;
   });

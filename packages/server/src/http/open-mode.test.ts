@@ -1,4 +1,6 @@
 /** Open mode: before the first key, from this machine only. Source: contract §5 rule 3, api.md §3. */
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { request } from "undici";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../testing/database.ts";
@@ -33,6 +35,29 @@ describe("while no key was ever created", async () => {
       401,
       "missing_api_key",
     ]);
+  });
+
+  test("401 for a request that a proxy on this machine forwards over HTTP/1.0, without a header that says so; no metrics either", async () => {
+    for (const [path, status] of [
+      ["/v1/intents", "401"],
+      ["/metrics", "403"],
+    ] as const) {
+      const { port, host } = new URL(node.url);
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.write(`GET ${path} HTTP/1.0\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    }
+  });
+
+  test.each([
+    ["comes from a declared proxy", { trust_proxy: ["127.0.0.0/8", "::1/128"] }],
+    ["may come through the proxy behind the public URL", { public_url: "https://countersign.example" }],
+  ])("401 for a request that %s, whatever it looks like", async (_name, options) => {
+    const behind = await httpNode(db, options);
+    const answer = await call(behind.url, "GET", "/v1/intents");
+    expect([answer.status, answer.json.error.code]).toEqual([401, "missing_api_key"]);
+    const with_key = await call(behind.url, "GET", "/v1/intents", { key: "some-placeholder" });
+    expect([with_key.status, with_key.json.error.code]).toEqual([401, "invalid_api_key"]);
   });
 
   test("a web page of somebody else can change nothing, with a body or without; this service's own pages can", async () => {

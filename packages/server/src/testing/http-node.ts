@@ -32,6 +32,7 @@ export interface HttpNodeOptions {
   readonly log?: Log;
   readonly rate_limits?: RateAgreement;
   readonly trust_proxy?: readonly string[];
+  readonly public_url?: string;
   readonly metrics_token?: string;
   readonly windows?: RateWindows;
   readonly handlers?: Partial<Record<string, Handler>>;
@@ -91,7 +92,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
       keys,
       sessions: createSessions(runtime, agreement),
       cookies: sessionCookies(() => "http://127.0.0.1"),
-      public_url: () => "http://127.0.0.1",
+      public_url: () => options.public_url ?? "http://127.0.0.1",
       signup_open: true,
       windows: options.windows ?? new NodeRateWindows(),
       unsettled: new Unsettled(),
