@@ -150,6 +150,27 @@ test("waitForOutcome goes on over a restart and what a proxy says meanwhile, and
   expect(waited_ms).toBeLessThanOrEqual(300_000);
 });
 
+test("waitForOutcome comes to the outcome through a proxy that waits less long than it asks to", async () => {
+  const final = { decision: { status: "final", outcome: "block" } };
+  const { client, received } = await serve((response) => {
+    const wait = Number(received.at(-1)?.url?.split("wait=")[1]);
+    if (wait > 20) response.writeHead(504).end("<html>");
+    else json(200, received.length > 6 ? final : { decision: { status: "pending" } })(response);
+  });
+  expect(await client.waitForOutcome("int_1")).toMatchObject({ outcome: "block" });
+  expect(received.map(({ url }) => url?.split("wait=")[1])).toEqual([
+    "55",
+    "27",
+    "13",
+    "55",
+    "27",
+    "13",
+    "55",
+    "27",
+    "13",
+  ]);
+});
+
 test("waitForOutcome gives up after five minutes also where each refusal asks for a minute", async () => {
   const { client, waits } = await serve(refusal(503, "unavailable", { "retry-after": "60" }));
   await expect(client.waitForOutcome("int_1")).rejects.toThrow(ApiError);

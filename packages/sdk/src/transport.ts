@@ -54,7 +54,6 @@ export function createTransport(options: TransportOptions): Transport {
     checkSegments(path);
     checkKey(options.api_key);
     checkIdempotencyKey(call.idempotency_key);
-    const url = `${base}${path}${queryText(call.query)}`;
     const repeatable =
       method === "GET" || method === "PUT" || call.repeatable === true || call.idempotency_key !== undefined;
     const patient = call.over_outages === true && retriesMax > 0;
@@ -67,6 +66,7 @@ export function createTransport(options: TransportOptions): Transport {
       await wait(wait_seconds * 1000, call.signal);
     };
     for (let retry = 0; ; retry += 1) {
+      const url = `${base}${path}${queryText(shorterWait(call.query, retry))}`;
       const answer = await attempt(send, url, request(method, call, options.api_key), patience_seconds);
       if ("response" in answer) {
         const { response, text } = answer;
@@ -223,6 +223,12 @@ function secondsToWait(error: ApiError, repeatable: boolean, retry: number): num
 const outage_seconds_max = 300;
 
 const backoffSeconds = (retry: number) => Math.min(8, 0.25 * 2 ** retry);
+
+/** Half of `wait` at each repeat: a proxy in between may wait less long than that for any answer, and so never hand one on. */
+function shorterWait(query: CallOptions["query"], retry: number): CallOptions["query"] {
+  const wait = query?.["wait"];
+  return typeof wait === "number" ? { ...query, wait: Math.floor(wait / 2 ** retry) } : query;
+}
 
 function queryText(query: CallOptions["query"]): string {
   const params = new URLSearchParams();
