@@ -27,6 +27,9 @@ export const actionTypes = {
   "model.train": "trains a model",
 } as const satisfies Record<string, string>;
 
+/** The type of an intent that declares none and whose verb no catalogue knows. */
+export const unclassifiedActionType = "other.unclassified";
+
 /** One of the action types. */
 export type ActionType = keyof typeof actionTypes;
 

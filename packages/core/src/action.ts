@@ -1,8 +1,5 @@
-import type { CatalogueEntry } from "@countersign/contract";
+import { type CatalogueEntry, unclassifiedActionType } from "@countersign/contract";
 import type { DecidableIntent } from "./decision.ts";
-
-/** Action type of an intent that declares none and whose verb no catalogue knows. */
-const unclassified_action_type = "other.unclassified";
 
 /** What is decided on: the declared action, overruled by the catalogue. */
 export interface DecidedAction {
@@ -22,7 +19,7 @@ export function decidedAction(
   catalogue: ReadonlyMap<string, CatalogueEntry>,
 ): DecidedAction {
   const entry = catalogue.get(intent.action.verb);
-  const type = entry?.type ?? intent.action.type ?? unclassified_action_type;
+  const type = entry?.type ?? intent.action.type ?? unclassifiedActionType;
   const known = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;
   return { type: type.toLowerCase(), data_classes: known?.map((name) => name.trim().toLowerCase()) ?? none };
 }

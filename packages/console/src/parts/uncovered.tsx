@@ -1,5 +1,5 @@
 /** What agents asked a membrane for and no rule names: the rules may know it by another word. */
-import type { Coverage, Membrane } from "@countersign/contract";
+import { type Coverage, type Membrane, unclassifiedActionType } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
@@ -9,8 +9,6 @@ import { ListTable } from "./list-table.tsx";
 import { Loaded } from "./states.tsx";
 import { ToolDialog } from "./tool-dialog.tsx";
 
-/** The type of what no agent and no catalogue gave one. */
-const unclassified = "other.unclassified";
 /** So many are listed; the interface gives more. */
 const shown_max = 20;
 
@@ -93,7 +91,11 @@ function Report({
       {asked_of !== null && (
         <ToolDialog
           membrane_id={membrane_id}
-          tool={{ verb: asked_of.verb, type: asked_of.type === unclassified ? "" : asked_of.type, data_classes: [] }}
+          tool={{
+            verb: asked_of.verb,
+            type: asked_of.type === unclassifiedActionType ? "" : asked_of.type,
+            data_classes: [],
+          }}
           known={action_catalogue.some(({ verb }) => verb === asked_of.verb)}
           onClose={() => setAskedOf(null)}
         />

@@ -1,5 +1,5 @@
 /** The cookie that holds a session. Source: api.md §9. */
-import { isLoopback } from "@countersign/core";
+import { isOwnMachine } from "./local.ts";
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -17,11 +17,6 @@ export interface SessionCookies {
 }
 
 const token_pattern = /^[0-9A-Za-z]{20,128}$/;
-
-/** Whether a URL's host is this machine. */
-export function isOwnMachine(hostname: string): boolean {
-  return hostname === "localhost" || isLoopback(hostname.replace(/^\[|\]$/g, ""));
-}
 
 /** Cookies of one name. `public_url` is asked at each use: a node that chooses its port learns it late. */
 export function sessionCookies(public_url: () => string, name = "countersign_session"): SessionCookies {

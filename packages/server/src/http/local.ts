@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { isLoopback, isTrusted, type NetworkList } from "@countersign/core";
-import { isOwnMachine } from "./cookie.ts";
 
 /** Headers by which a proxy says that it speaks for somebody else. */
 const forwarding = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"] as const;
@@ -26,4 +25,9 @@ export function isLocal(request: IncomingMessage): boolean {
  */
 export function mayBeForwarded(peer: string, trust: NetworkList, public_url: string): boolean {
   return isTrusted(peer, trust) || !isOwnMachine(new URL(public_url).hostname);
+}
+
+/** Whether a URL's host is this machine. */
+export function isOwnMachine(hostname: string): boolean {
+  return hostname === "localhost" || isLoopback(hostname.replace(/^\[|\]$/g, ""));
 }
