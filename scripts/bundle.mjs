@@ -9,16 +9,15 @@ import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** As deep as the sources it is made of, which find migrations, packs and console from where they stand. */
 const program_dir = join(root, "packages/cli/dist/program");
 
 /** What is started or imported by its name; the rest is in chunks that these share or load later. */
 const entryPoints = {
   countersign: "packages/cli/src/index.ts",
   server: "packages/server/src/index.ts",
-  "record-packs": "packages/server/src/edge/record-packs.ts",
-  "backtest-thread": "packages/server/src/edge/backtest-thread.ts",
-  "delivery-thread": "packages/server/src/edge/delivery-thread.ts",
+  "record-packs": "packages/server/src/edge/start/record-packs.ts",
+  "backtest-thread": "packages/server/src/edge/threads/backtest-thread.ts",
+  "delivery-thread": "packages/server/src/edge/threads/delivery-thread.ts",
 };
 
 /** Native code, which is found in node_modules when it is asked for; `pg-native` is a choice of `pg` that nobody makes here. */

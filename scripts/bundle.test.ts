@@ -20,9 +20,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const entries = {
   "packages/cli/src/index.ts": `export const run = async (): Promise<string> => (await import("./later.ts")).text;`,
   "packages/server/src/index.ts": "export const server = 1;",
-  "packages/server/src/edge/record-packs.ts": "export const recordPacks = 1;",
-  "packages/server/src/edge/backtest-thread.ts": "",
-  "packages/server/src/edge/delivery-thread.ts": "",
+  "packages/server/src/edge/start/record-packs.ts": "export const recordPacks = 1;",
+  "packages/server/src/edge/threads/backtest-thread.ts": "",
+  "packages/server/src/edge/threads/delivery-thread.ts": "",
 };
 
 function repository() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fileFindings, findingText, repositoryFindings } from "./tidy.ts";
+import { fileFindings, findingText, folderFindings, repositoryFindings } from "./tidy.ts";
 import { codeOnly, importsOf } from "./tidy-scan.ts";
 
 const rulesOf = (path: string, source: string) => fileFindings(path, source).map(({ rule, line }) => `${rule}:${line}`);
@@ -11,7 +11,7 @@ describe("import walls", () => {
     ["packages/contract/src/a.ts", "@countersign/cel"],
     ["packages/cel/src/a.ts", "@countersign/contract"],
     ["packages/core/src/a.ts", "@countersign/server"],
-    ["packages/core/src/facts/a.ts", "../../../server/src/store/db.ts"],
+    ["packages/core/src/facts/a.ts", "../../../server/src/store/database/db.ts"],
     ["packages/core/src/a.ts", "@countersign/contract/src/ids.ts"],
     ["packages/server/src/store/a.ts", "../operations/submit-intent.ts"],
     ["packages/server/src/store/a.ts", "../edge/clock.ts"],
@@ -45,7 +45,7 @@ describe("import walls", () => {
     ["packages/mcp/src/a.ts", "@countersign/sdk"],
     ["packages/server/src/http/a.test.ts", "../testing/database.ts"],
     ["packages/server/src/store/a.test.ts", "../operations/submit-intent.ts"],
-    ["sim/a.ts", "../packages/server/src/store/db.ts"],
+    ["sim/a.ts", "../packages/server/src/store/database/db.ts"],
     ["packages/server/src/http/a.ts", "fastify"],
   ])("%s may import %s", (path, specifier) => {
     expect(rulesOf(path, importing(specifier))).toEqual([]);
@@ -129,10 +129,10 @@ describe("house rules", () => {
     expect(rulesOf("packages/core/src/a.ts", "export default 1;")).toEqual(["default-export:1"]);
     expect(rulesOf("vitest.config.ts", "export default 1;")).toEqual([]);
   });
-  it("a status of 400 or more is set in http/faults.ts only", () => {
+  it("a status of 400 or more is set in http/answer/faults.ts only", () => {
     expect(rulesOf("packages/server/src/http/a.ts", "reply.code(404);")).toEqual(["status:1"]);
     expect(rulesOf("packages/server/src/http/a.ts", "reply.code(201);")).toEqual([]);
-    expect(rulesOf("packages/server/src/http/faults.ts", "reply.code(404);")).toEqual([]);
+    expect(rulesOf("packages/server/src/http/answer/faults.ts", "reply.code(404);")).toEqual([]);
   });
   it("no code from text", () => {
     expect(rulesOf("packages/cel/src/a.ts", 'new Function("1"); eval("1");')).toEqual(["eval:1", "eval:1"]);
@@ -152,6 +152,13 @@ describe("house rules", () => {
   it("400 lines are the limit", () => {
     expect(rulesOf("packages/core/src/a.ts", "\n".repeat(400))).toEqual([]);
     expect(rulesOf("packages/core/src/a.ts", "\n".repeat(401))).toEqual(["size:0"]);
+  });
+  it("20 source files in a folder are the limit, and tests are not counted", () => {
+    const paths = (count: number) => Array.from({ length: count }, (_, index) => `packages/core/src/a${index}.ts`);
+    expect(folderFindings([...paths(20), "packages/core/src/a.test.ts", "packages/core/src/deciding/a.ts"])).toEqual(
+      [],
+    );
+    expect(folderFindings(paths(21))).toEqual([expect.objectContaining({ path: "packages/core/src", rule: "folder" })]);
   });
   it("each finding says where, which rule, and what to write instead", () => {
     const [finding] = fileFindings("packages/core/src/a.ts", "Date.now();");

@@ -19,6 +19,7 @@ export interface Finding {
 
 const lines_max = 400;
 const lines_questioned = 300;
+const files_max = 20;
 
 interface Pattern {
   readonly rule: string;
@@ -60,7 +61,7 @@ const patterns: readonly Pattern[] = [
   {
     rule: "environment",
     pattern: /\bprocess\.env\b/g,
-    message: "settings are read once, in edge/config.ts; take the value as a parameter",
+    message: "settings are read once, in edge/start/config.ts; take the value as a parameter",
     applies: (_, room) => !atEdge(room),
   },
   {
@@ -73,9 +74,9 @@ const patterns: readonly Pattern[] = [
   {
     rule: "status",
     pattern: /\.(?:code|status)\(\s*[45]\d\d\b|\bstatusCode\s*[=:]\s*[45]\d\d\b/g,
-    message: "throw a Fault with an error code; only http/faults.ts turns it into a status",
+    message: "throw a Fault with an error code; only http/answer/faults.ts turns it into a status",
     applies: (path, room) =>
-      room !== "free" && path.startsWith("packages/server/") && !path.endsWith("/http/faults.ts"),
+      room !== "free" && path.startsWith("packages/server/") && !path.endsWith("/http/answer/faults.ts"),
   },
   {
     rule: "eval",
@@ -149,6 +150,19 @@ function nameFindings(path: string): Finding[] {
   return findings;
 }
 
+/** Folders with more source files than a reader can take in at a glance; tests are not counted. */
+export function folderFindings(paths: readonly string[]): Finding[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    if (!/\.test\.tsx?$/.test(path)) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([path, count]) => {
+    if (count <= files_max) return [];
+    const message = `${count} source files; at most ${files_max}: group them into folders by capability`;
+    return [{ path, line: 0, rule: "folder", message }];
+  });
+}
+
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const skipped = new Set(["node_modules", "dist", "data", "coverage"]);
 
@@ -167,7 +181,10 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
     ({ path, source }) => !isTestCode(path) && source.split("\n").length - 1 > lines_questioned,
   );
   return {
-    findings: files.flatMap(({ path, source }) => fileFindings(path, source)),
+    findings: [
+      ...files.flatMap(({ path, source }) => fileFindings(path, source)),
+      ...folderFindings(files.map(({ path }) => path)),
+    ],
     questions: long.map(({ path }) => path),
   };
 }

@@ -4,11 +4,11 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ConnectionOptions, openClient } from "../packages/server/src/store/connection.ts";
+import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
+import { migrate } from "../packages/server/src/store/database/migrate.ts";
 import { startEmbedded } from "../packages/server/src/store/embedded-postgres/index.ts";
-import { migrate } from "../packages/server/src/store/migrate.ts";
-import { silentLog } from "../packages/server/src/testing/silent-log.ts";
-import { databaseOf, dropDatabase } from "../packages/server/src/testing/test-server.ts";
+import { databaseOf, dropDatabase } from "../packages/server/src/testing/database/test-server.ts";
+import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 
 /** Runs `work` on an empty migrated database that is gone afterwards. Without `durable` an embedded server does not fsync. */
 export async function withDatabase(

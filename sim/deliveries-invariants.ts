@@ -1,6 +1,6 @@
 /** What must hold about deliveries after every step, and once everything has healed. Source: contract §6, api.md §8. */
 import type { Db } from "../packages/server/src/ports.ts";
-import { verifyAudit } from "../packages/server/src/store/audit.ts";
+import { verifyAudit } from "../packages/server/src/store/audit/audit.ts";
 import { InvariantBroken } from "./invariants.ts";
 
 /** One request that reached a receiver. */

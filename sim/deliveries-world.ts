@@ -7,20 +7,24 @@
  */
 
 import { eventDraftText, Fault, formatTimestampUs, sha256Hex } from "@countersign/core";
-import { contractSignature } from "../packages/core/src/signature.ts";
+import { contractSignature } from "../packages/core/src/webhooks/signature.ts";
 import { createIds } from "../packages/server/src/edge/ids.ts";
-import { createSealer } from "../packages/server/src/edge/sealer.ts";
-import { changeWebhook } from "../packages/server/src/operations/change-webhook.ts";
-import { createOrganization } from "../packages/server/src/operations/create-organization.ts";
-import { deleteWebhook } from "../packages/server/src/operations/delete-webhook.ts";
-import { attemptDelivery, type Ended, settleDeliveries } from "../packages/server/src/operations/deliver-due.ts";
-import { registerWebhook } from "../packages/server/src/operations/register-webhook.ts";
-import { retryDelivery } from "../packages/server/src/operations/retry-delivery.ts";
-import { retryFailedDeliveries } from "../packages/server/src/operations/retry-failed-deliveries.ts";
+import { createSealer } from "../packages/server/src/edge/start/sealer.ts";
+import { createOrganization } from "../packages/server/src/operations/organizations/create-organization.ts";
+import { changeWebhook } from "../packages/server/src/operations/webhooks/change-webhook.ts";
+import { deleteWebhook } from "../packages/server/src/operations/webhooks/delete-webhook.ts";
+import {
+  attemptDelivery,
+  type Ended,
+  settleDeliveries,
+} from "../packages/server/src/operations/webhooks/deliver-due.ts";
+import { registerWebhook } from "../packages/server/src/operations/webhooks/register-webhook.ts";
+import { retryDelivery } from "../packages/server/src/operations/webhooks/retry-delivery.ts";
+import { retryFailedDeliveries } from "../packages/server/src/operations/webhooks/retry-failed-deliveries.ts";
 import type { Clock, Db, HttpOut, Query } from "../packages/server/src/ports.ts";
-import { type ClaimedDelivery, claimDue, type Room } from "../packages/server/src/store/delivery-queue.ts";
-import { dispatchEvents } from "../packages/server/src/store/dispatch-events.ts";
-import { withHead } from "../packages/server/src/store/heads.ts";
+import { withHead } from "../packages/server/src/store/organizations/heads.ts";
+import { type ClaimedDelivery, claimDue, type Room } from "../packages/server/src/store/webhooks/delivery-queue.ts";
+import { dispatchEvents } from "../packages/server/src/store/webhooks/dispatch-events.ts";
 import { checkAtTheEnd, checkDeliveries, type DeliveryMemory, type Sent } from "./deliveries-invariants.ts";
 import { InvariantBroken } from "./invariants.ts";
 import { createRandom } from "./random.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { testDatabase } from "../packages/server/src/testing/database.ts";
+import { testDatabase } from "../packages/server/src/testing/database/database.ts";
 import { deliveryFaults } from "./deliveries-faults.ts";
 import { type DeliveryResult, type DeliverySetting, runDeliveries } from "./deliveries-world.ts";
 

@@ -1,6 +1,6 @@
 /** What the world did and was told: the truth that the database is compared with. */
-import type { CommitOutcome, DecisionRows } from "../packages/server/src/store/commit-writer.ts";
-import type { Epochs, HeadChanges } from "../packages/server/src/store/heads.ts";
+import type { CommitOutcome, DecisionRows } from "../packages/server/src/store/commit/commit-writer.ts";
+import type { Epochs, HeadChanges } from "../packages/server/src/store/organizations/heads.ts";
 
 /** What a caller was told. `unknown`: the promise of a Fault `unavailable`, or of a process that died. */
 export type Told = CommitOutcome | { readonly outcome: "waiting" | "unknown" | "refused" };

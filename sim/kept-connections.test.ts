@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CommitConnection } from "../packages/server/src/store/commit-writer.ts";
+import type { CommitConnection } from "../packages/server/src/store/commit/commit-writer.ts";
 import { keepConnections } from "./kept-connections.ts";
 
 /** Connections that count themselves; `broken` ones fail at every commit. */

@@ -2,7 +2,7 @@
  * Connections of the commit writer that one world leaves to the next: the first statements of a new session, which has
  * neither the catalogue nor a plan, cost more than all others of a world.
  */
-import type { CommitConnection, ConnectCommit } from "../packages/server/src/store/commit-writer.ts";
+import type { CommitConnection, ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 
 /** Connections, and their end. */
 export interface KeptConnections {

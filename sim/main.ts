@@ -1,8 +1,8 @@
 /** Runs seeded worlds from the command line. */
 import { parseArgs } from "node:util";
-import { connectCommit } from "../packages/server/src/store/commit-writer.ts";
-import { openDb } from "../packages/server/src/store/db.ts";
-import { silentLog } from "../packages/server/src/testing/silent-log.ts";
+import { connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
+import { openDb } from "../packages/server/src/store/database/db.ts";
+import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 import { withDatabase } from "./database.ts";
 import { runDeliveries } from "./deliveries-world.ts";
 import { runPeople } from "./people-world.ts";

@@ -4,8 +4,8 @@ import {
   type CommitWriter,
   type ConnectCommit,
   createCommitWriter,
-} from "../packages/server/src/store/commit-writer.ts";
-import type { Epochs } from "../packages/server/src/store/heads.ts";
+} from "../packages/server/src/store/commit/commit-writer.ts";
+import type { Epochs } from "../packages/server/src/store/organizations/heads.ts";
 import type { Random } from "./random.ts";
 
 /** What becomes of a statement at the gate. */

@@ -1,5 +1,5 @@
 /** One-line mistakes in the statements behind what people decide; the simulation has to notice each. */
-import type { CommitStatements } from "../packages/server/src/store/commit-statement.ts";
+import type { CommitStatements } from "../packages/server/src/store/commit/commit-statement.ts";
 import { misspeltStatements } from "./planted-faults.ts";
 
 /** A mistake by name. Exactly one statement changes: the commit statement, or one of the operations'. */

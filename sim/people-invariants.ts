@@ -1,8 +1,8 @@
 /** What holds after every step of the people's world, checked against the tables. Source: contract §3, api.md §6. */
 import type { Escalation } from "@countersign/contract";
 import type { Db } from "../packages/server/src/ports.ts";
-import { verifyAudit } from "../packages/server/src/store/audit.ts";
-import { verifyRecords } from "../packages/server/src/store/audit-records.ts";
+import { verifyAudit } from "../packages/server/src/store/audit/audit.ts";
+import { verifyRecords } from "../packages/server/src/store/audit/audit-records.ts";
 import { InvariantBroken } from "./invariants.ts";
 
 /** What the world was told. */

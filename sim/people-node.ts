@@ -1,17 +1,17 @@
 /** One node of the people's world: the real operations on a way to the database that breaks when its time has come. */
 import { compilePolicySet } from "@countersign/core";
 import { createIds } from "../packages/server/src/edge/ids.ts";
-import { createSealer } from "../packages/server/src/edge/sealer.ts";
-import type { Caller } from "../packages/server/src/operations/caller.ts";
-import { createContextPauses } from "../packages/server/src/operations/context-pauses.ts";
-import { createContextPulls } from "../packages/server/src/operations/context-pulls.ts";
-import { isRegistered } from "../packages/server/src/operations/context-source.ts";
-import { createDecisionLatencies } from "../packages/server/src/operations/decision-latencies.ts";
-import { createOrgStates } from "../packages/server/src/operations/org-state.ts";
-import { createReviewQueues } from "../packages/server/src/operations/review-queue.ts";
+import { createSealer } from "../packages/server/src/edge/start/sealer.ts";
+import { createContextPauses } from "../packages/server/src/operations/context/context-pauses.ts";
+import { createContextPulls } from "../packages/server/src/operations/context/context-pulls.ts";
+import { isRegistered } from "../packages/server/src/operations/context/context-source.ts";
+import { createReviewQueues } from "../packages/server/src/operations/escalations/review-queue.ts";
+import { createDecisionLatencies } from "../packages/server/src/operations/intents/decision-latencies.ts";
 import type { Runtime } from "../packages/server/src/operations/runtime.ts";
+import type { Caller } from "../packages/server/src/operations/shared/caller.ts";
+import { createOrgStates } from "../packages/server/src/operations/shared/org-state.ts";
 import type { Clock, Db, HttpOut, Log, Query } from "../packages/server/src/ports.ts";
-import { type ConnectCommit, createCommitWriter } from "../packages/server/src/store/commit-writer.ts";
+import { type ConnectCommit, createCommitWriter } from "../packages/server/src/store/commit/commit-writer.ts";
 
 /** What a world stands on; `alter` misspells statements on purpose. */
 export interface PeopleSetting {

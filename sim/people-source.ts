@@ -3,9 +3,13 @@
  * talking nonsense. Whatever it does, intents are decided; and what they were decided on came from the registration that
  * was in force when they were committed.
  */
-import type { Caller } from "../packages/server/src/operations/caller.ts";
-import { registerContextSource, removeContextSource } from "../packages/server/src/operations/context-source.ts";
+
+import {
+  registerContextSource,
+  removeContextSource,
+} from "../packages/server/src/operations/context/context-source.ts";
 import type { Runtime } from "../packages/server/src/operations/runtime.ts";
+import type { Caller } from "../packages/server/src/operations/shared/caller.ts";
 import type { Answered, Db, HttpOut } from "../packages/server/src/ports.ts";
 import { InvariantBroken } from "./invariants.ts";
 import type { Random } from "./random.ts";

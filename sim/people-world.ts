@@ -5,21 +5,21 @@
  * equals, so that whoever wins the trace is the same. The database's clock cannot be set: time passes by moving deadlines.
  */
 import { Fault } from "@countersign/core";
-import type { Caller } from "../packages/server/src/operations/caller.ts";
-import { cancelEscalation } from "../packages/server/src/operations/cancel-escalation.ts";
-import { insertNewKey } from "../packages/server/src/operations/create-key.ts";
-import { createOrganization } from "../packages/server/src/operations/create-organization.ts";
-import { decideEscalation } from "../packages/server/src/operations/decide-escalation.ts";
-import { membraneDefaults } from "../packages/server/src/operations/membranes.ts";
-import { overrideBlock } from "../packages/server/src/operations/override-block.ts";
-import { reassignEscalation } from "../packages/server/src/operations/reassign-escalation.ts";
-import { revokeOverride } from "../packages/server/src/operations/revoke-override.ts";
+import { cancelEscalation } from "../packages/server/src/operations/escalations/cancel-escalation.ts";
+import { decideEscalation } from "../packages/server/src/operations/escalations/decide-escalation.ts";
+import { reassignEscalation } from "../packages/server/src/operations/escalations/reassign-escalation.ts";
+import { timeOutEscalations } from "../packages/server/src/operations/escalations/time-out-escalations.ts";
+import { submitIntent } from "../packages/server/src/operations/intents/submit-intent.ts";
+import { insertNewKey } from "../packages/server/src/operations/keys/create-key.ts";
+import { membraneDefaults } from "../packages/server/src/operations/membranes/membranes.ts";
+import { createOrganization } from "../packages/server/src/operations/organizations/create-organization.ts";
+import { overrideBlock } from "../packages/server/src/operations/overrides/override-block.ts";
+import { revokeOverride } from "../packages/server/src/operations/overrides/revoke-override.ts";
 import type { Runtime } from "../packages/server/src/operations/runtime.ts";
-import { submitIntent } from "../packages/server/src/operations/submit-intent.ts";
-import { timeOutEscalations } from "../packages/server/src/operations/time-out-escalations.ts";
+import type { Caller } from "../packages/server/src/operations/shared/caller.ts";
 import type { Clock, Db } from "../packages/server/src/ports.ts";
-import { lockHead } from "../packages/server/src/store/heads.ts";
-import { insertMembrane } from "../packages/server/src/store/membranes.ts";
+import { insertMembrane } from "../packages/server/src/store/membranes/membranes.ts";
+import { lockHead } from "../packages/server/src/store/organizations/heads.ts";
 import { InvariantBroken } from "./invariants.ts";
 import { checkPeople, type Memory } from "./people-invariants.ts";
 import { Crash, type Node, type PeopleSetting, startNode } from "./people-node.ts";

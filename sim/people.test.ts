@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { connectCommit } from "../packages/server/src/store/commit-writer.ts";
-import { testDatabase } from "../packages/server/src/testing/database.ts";
-import { silentLog } from "../packages/server/src/testing/silent-log.ts";
+import { connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
+import { testDatabase } from "../packages/server/src/testing/database/database.ts";
+import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 import { whenFileIsDone } from "../packages/server/src/testing/when-file-is-done.ts";
 import { keepConnections } from "./kept-connections.ts";
 import { misspeltCommit, peopleFaults } from "./people-faults.ts";

@@ -1,7 +1,7 @@
 /** One-line mistakes that the simulation has to notice: if one of them goes through, it is the simulation that is broken. */
-import { type CommitStatements, commitStatements } from "../packages/server/src/store/commit-statement.ts";
-import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit-writer.ts";
-import type { ConnectionOptions } from "../packages/server/src/store/connection.ts";
+import { type CommitStatements, commitStatements } from "../packages/server/src/store/commit/commit-statement.ts";
+import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
+import type { ConnectionOptions } from "../packages/server/src/store/database/connection.ts";
 
 /** A mistake by name, and sessions that make it. */
 export interface PlantedFault {

@@ -8,12 +8,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createClock } from "../packages/server/src/edge/clock.ts";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import { timers } from "../packages/server/src/edge/timers.ts";
-import { connectCommit, createCommitWriter } from "../packages/server/src/store/commit-writer.ts";
-import { type ConnectionOptions, openClient } from "../packages/server/src/store/connection.ts";
-import { openDb } from "../packages/server/src/store/db.ts";
-import { createHead } from "../packages/server/src/store/heads.ts";
-import { decisionRows } from "../packages/server/src/testing/decision-rows.ts";
-import { silentLog } from "../packages/server/src/testing/silent-log.ts";
+import { connectCommit, createCommitWriter } from "../packages/server/src/store/commit/commit-writer.ts";
+import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
+import { openDb } from "../packages/server/src/store/database/db.ts";
+import { createHead } from "../packages/server/src/store/organizations/heads.ts";
+import { decisionRows } from "../packages/server/src/testing/database/decision-rows.ts";
+import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 import { withDatabase } from "./database.ts";
 
 const seconds = Number(process.argv[2] ?? 3);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit-writer.ts";
-import type { ConnectionOptions } from "../packages/server/src/store/connection.ts";
-import { testDatabase } from "../packages/server/src/testing/database.ts";
-import { silentLog } from "../packages/server/src/testing/silent-log.ts";
+import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
+import type { ConnectionOptions } from "../packages/server/src/store/database/connection.ts";
+import { testDatabase } from "../packages/server/src/testing/database/database.ts";
+import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 import { plantedFaults } from "./planted-faults.ts";
 import { type RunResult, runWorld } from "./world.ts";
 

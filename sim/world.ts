@@ -12,10 +12,15 @@ import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { formatTimestampUs } from "@countersign/core";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import type { Clock, Db, Log, Timers } from "../packages/server/src/ports.ts";
-import { auditRow } from "../packages/server/src/store/audit.ts";
-import type { ConnectCommit } from "../packages/server/src/store/commit-writer.ts";
-import { createHead, type Epochs, type HeadChanges, withHead } from "../packages/server/src/store/heads.ts";
-import { decisionRows } from "../packages/server/src/testing/decision-rows.ts";
+import { auditRow } from "../packages/server/src/store/audit/audit.ts";
+import type { ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
+import {
+  createHead,
+  type Epochs,
+  type HeadChanges,
+  withHead,
+} from "../packages/server/src/store/organizations/heads.ts";
+import { decisionRows } from "../packages/server/src/testing/database/decision-rows.ts";
 import { checkInvariants, InvariantBroken } from "./invariants.ts";
 import type { Journal, Submission } from "./journal.ts";
 import { type Fate, type Gate, type SimNode, startNode } from "./node.ts";

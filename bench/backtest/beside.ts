@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@countersign/sdk";
 import type { Instance } from "@countersign/server";
-import { insertNewKey } from "../../packages/server/src/operations/create-key.ts";
+import { insertNewKey } from "../../packages/server/src/operations/keys/create-key.ts";
 import { startService } from "../http/service.ts";
 import { median } from "../median.ts";
 import type { Past } from "./seed.ts";

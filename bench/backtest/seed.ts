@@ -10,10 +10,10 @@ import {
   policySha256,
 } from "@countersign/core";
 import type { Instance } from "@countersign/server";
-import { createOrganization } from "../../packages/server/src/operations/create-organization.ts";
-import { auditRow } from "../../packages/server/src/store/audit.ts";
-import { withHead } from "../../packages/server/src/store/heads.ts";
-import { updateMembrane } from "../../packages/server/src/store/membranes.ts";
+import { createOrganization } from "../../packages/server/src/operations/organizations/create-organization.ts";
+import { auditRow } from "../../packages/server/src/store/audit/audit.ts";
+import { updateMembrane } from "../../packages/server/src/store/membranes/membranes.ts";
+import { withHead } from "../../packages/server/src/store/organizations/heads.ts";
 import { paymentInputs } from "../decide/inputs.ts";
 import { benchPolicies } from "../decide/policies.ts";
 

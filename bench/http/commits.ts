@@ -7,15 +7,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openInstance, readConfig } from "@countersign/server";
 import { timers } from "../../packages/server/src/edge/timers.ts";
-import { createOrganization } from "../../packages/server/src/operations/create-organization.ts";
+import { createOrganization } from "../../packages/server/src/operations/organizations/create-organization.ts";
 import {
   type CommitOutcome,
   connectCommit,
   createCommitWriter,
   type DecisionRows,
-} from "../../packages/server/src/store/commit-writer.ts";
-import { decisionRows } from "../../packages/server/src/testing/decision-rows.ts";
-import { silentLog } from "../../packages/server/src/testing/silent-log.ts";
+} from "../../packages/server/src/store/commit/commit-writer.ts";
+import { decisionRows } from "../../packages/server/src/testing/database/decision-rows.ts";
+import { silentLog } from "../../packages/server/src/testing/nodes/silent-log.ts";
 
 const instance = await openInstance(readConfig(process.env), silentLog);
 const { clock, ids, connection, db } = instance;

@@ -4,7 +4,7 @@
  */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { Certificate } from "../../packages/server/src/testing/certificates.ts";
+import type { Certificate } from "../../packages/server/src/testing/network/certificates.ts";
 
 /** What the parent is told, every 20 ms while something changes. */
 export interface ReceiverNote {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@countersign/sdk";
 import { attachEmbedded } from "@countersign/server";
 import pg from "pg";
-import { testCertificates } from "../../packages/server/src/testing/certificates.ts";
+import { testCertificates } from "../../packages/server/src/testing/network/certificates.ts";
 import { startService } from "../http/service.ts";
 import { median } from "../median.ts";
 import type { ReceiverNote } from "./receiver.ts";

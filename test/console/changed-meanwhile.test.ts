@@ -1,7 +1,7 @@
 /** What somebody changes in the browser while others change the same, and what a page says of more than it shows. */
 import type { Membrane, Policy, Webhook } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
-import { testReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 import { violations } from "./accessibility.ts";
 import { paste } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import type { Query } from "../../packages/server/src/ports.ts";
-import { type IntentFilter, listIntents } from "../../packages/server/src/store/intents.ts";
+import { type IntentFilter, listIntents } from "../../packages/server/src/store/intents/intents.ts";
 import { openLoaded } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { intent, type Seeded, seedOrganization, submit } from "./seed.ts";

@@ -1,6 +1,6 @@
 /** What operators and admins do in the browser, and what others do not even see. */
 import { beforeAll, expect, test } from "vitest";
-import { testReceiver } from "../../packages/server/src/testing/receiver.ts";
+import { testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 import { violations } from "./accessibility.ts";
 import { paste, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";

@@ -1,6 +1,6 @@
 /** The review queue in the browser: what reviewers do reaches the agents that wait, and hostile texts stay texts. */
 import { beforeAll, expect, test } from "vitest";
-import { deadlineIn } from "../../packages/server/src/testing/review.ts";
+import { deadlineIn } from "../../packages/server/src/testing/people/review.ts";
 import { patience_ms, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, hostile, intent, type Seeded, seedLive, submit } from "./seed.ts";

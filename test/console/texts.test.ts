@@ -10,7 +10,7 @@ import {
   jsonLines,
   patchBetween,
   sameJson,
-} from "../../packages/console/src/parts/json-lines.ts";
+} from "../../packages/console/src/parts/records/json-lines.ts";
 import { editableJson, textParts } from "../../packages/console/src/parts/visible-text.ts";
 import { marksOf, readText, textOf } from "../../packages/console/src/policies/document-text.ts";
 import { wordsAfter } from "../../packages/console/src/policies/vocabulary.ts";

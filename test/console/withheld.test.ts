@@ -1,7 +1,7 @@
 /** What a rule removes or redacts is on no page, whatever became of the action. Source: policies.md §3 rule 5. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { shownAnswer, shownIntent } from "../../packages/console/src/parts/shown.ts";
+import { shownAnswer, shownIntent } from "../../packages/console/src/parts/records/shown.ts";
 import { hiddenTexts, type IntentAnswer, type IntentRecord } from "../../packages/contract/src/index.ts";
 import { withoutTexts } from "../../packages/core/src/index.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";

@@ -11,7 +11,7 @@ import "./design/base.css";
 import "./design/parts.css";
 import "./design/shell.css";
 import "./design/pages.css";
-import { ShownSecretProvider } from "./parts/shown-secret.tsx";
+import { ShownSecretProvider } from "./parts/forms/shown-secret.tsx";
 import { ToastProvider } from "./parts/toasts.tsx";
 import { router } from "./router.tsx";
 

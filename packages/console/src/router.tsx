@@ -144,32 +144,32 @@ const organization = [
   createRoute({
     getParentRoute: inFrame,
     path: "/webhooks",
-    component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+    component: lazyRouteComponent(() => import("./pages/administration/webhooks.tsx"), "WebhooksPage"),
   }),
   createRoute({
     getParentRoute: inFrame,
     path: "/keys",
-    component: lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
+    component: lazyRouteComponent(() => import("./pages/administration/keys.tsx"), "KeysPage"),
   }),
   createRoute({
     getParentRoute: inFrame,
     path: "/people",
-    component: lazyRouteComponent(() => import("./pages/people.tsx"), "PeoplePage"),
+    component: lazyRouteComponent(() => import("./pages/administration/people.tsx"), "PeoplePage"),
   }),
   createRoute({
     getParentRoute: inFrame,
     path: "/usage",
-    component: lazyRouteComponent(() => import("./pages/usage.tsx"), "UsagePage"),
+    component: lazyRouteComponent(() => import("./pages/administration/usage.tsx"), "UsagePage"),
   }),
   createRoute({
     getParentRoute: inFrame,
     path: "/audit",
-    component: lazyRouteComponent(() => import("./pages/audit.tsx"), "AuditPage"),
+    component: lazyRouteComponent(() => import("./pages/administration/audit.tsx"), "AuditPage"),
   }),
   createRoute({
     getParentRoute: inFrame,
     path: "/settings",
-    component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+    component: lazyRouteComponent(() => import("./pages/administration/settings.tsx"), "SettingsPage"),
   }),
 ] as const;
 

@@ -1,5 +1,14 @@
-export { decidedAction } from "./action.ts";
-export { type ApiKeyText, equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./api-key.ts";
+export {
+  type ApiKeyText,
+  equalInConstantTime,
+  hashApiKey,
+  hashApiKeyText,
+  newApiKey,
+  parseApiKey,
+} from "./access/api-key.ts";
+export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./access/client-ip.ts";
+export { type KeyLife, type KeyState, keyState } from "./access/key-lifecycle.ts";
+export { type RateTake, RateWindow, rateTake } from "./access/rate-window.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
 export { type RecordedIntent, replayIntent } from "./backtest/replay.ts";
 export {
@@ -10,11 +19,8 @@ export {
   type VersionInForce,
 } from "./backtest/settings-history.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
-export { canonicalJson } from "./canonical-json.ts";
-export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./client-ip.ts";
-export { clipText } from "./clip-text.ts";
 export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
-export { decide } from "./decide.ts";
+export { decide } from "./deciding/decide.ts";
 export type {
   DecidableIntent,
   Decided,
@@ -22,24 +28,17 @@ export type {
   DecisionContent,
   EscalationTerms,
   MembraneSettings,
-} from "./decision.ts";
-export { default_verdict_name, goesThrough } from "./decision.ts";
-export { type AfterAttempt, type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./delivery.ts";
+} from "./deciding/decision.ts";
+export { default_verdict_name, goesThrough } from "./deciding/decision.ts";
+export { hideContent } from "./deciding/modify.ts";
+export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
+export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export {
-  type DeliveryFailure,
-  type DeliveryFailureValues,
-  deliveryFailureText,
-  deliveryFailureTexts,
-} from "./delivery-failure.ts";
-export { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
-export {
-  commonReviewers,
-  heldFor,
-  type KnownReviewer,
-  type ReviewDemand,
-  reviewersToKnow,
-} from "./escalation-terms.ts";
-export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./event-body.ts";
+  type PolicyTestResult,
+  plain_membrane,
+  policyTestSteps,
+  runPolicyTests,
+} from "./deciding/run-tests.ts";
 export {
   type ContextSource,
   type FactDocument,
@@ -52,12 +51,6 @@ export {
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { type ContextFindings, contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
 export { type ErrorCode, Fault, type FaultDetail, type FaultOptions, faultAt } from "./fault.ts";
-export { type ActionIdentity, actionFingerprint, sha256Hex } from "./fingerprint.ts";
-export { redacted_text, withoutTexts } from "./hidden-text.ts";
-export { applyPatch, type Patched, type PatchOperation } from "./json-patch.ts";
-export { type KeyLife, type KeyState, keyState } from "./key-lifecycle.ts";
-export { linesOf } from "./lines-of.ts";
-export { hideContent } from "./modify.ts";
 export {
   confirmSteps,
   intakeSteps,
@@ -67,41 +60,61 @@ export {
   sureClasses,
 } from "./onboarding/intake.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
-export { type OverrideTerms, overrideTerms } from "./override.ts";
 export { loadPack } from "./packs/load-pack.ts";
 export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts";
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
+export { decidedAction } from "./policy/action.ts";
+export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check/check.ts";
+export { diagnostics_max } from "./policy/check/findings.ts";
+export { namingRules } from "./policy/check/naming-rules.ts";
+export { SharedPolicies } from "./policy/check/shared-policies.ts";
+export { suggestName } from "./policy/check/suggest-name.ts";
+export type { PolicySource } from "./policy/compile.ts";
+export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
+export {
+  commonReviewers,
+  heldFor,
+  type KnownReviewer,
+  type ReviewDemand,
+  reviewersToKnow,
+} from "./policy/escalation-terms.ts";
+export { policySha256 } from "./policy/policy-sha256.ts";
+export { policySchema } from "./policy/schema.ts";
+export type { PolicyDiagnostic } from "./policy/source.ts";
+export { type Review, type ReviewStep, type Ruling, stepReview } from "./reviews/escalation.ts";
+export { type OverrideTerms, overrideTerms } from "./reviews/override.ts";
+export { formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "./time.ts";
+export { canonicalJson } from "./values/canonical-json.ts";
+export { clipText } from "./values/clip-text.ts";
+export { type ActionIdentity, actionFingerprint, sha256Hex } from "./values/fingerprint.ts";
+export { redacted_text, withoutTexts } from "./values/hidden-text.ts";
+export { applyPatch, type Patched, type PatchOperation } from "./values/json-patch.ts";
+export { linesOf } from "./values/lines-of.ts";
 export {
   type JsonInParts,
   parseInParts,
   parseJson,
   pointerPart,
-} from "./parse-json.ts";
-export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check.ts";
-export type { PolicySource } from "./policy/compile.ts";
-export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
-export { diagnostics_max } from "./policy/findings.ts";
-export { namingRules } from "./policy/naming-rules.ts";
-export { policySha256 } from "./policy/policy-sha256.ts";
-export { redTestDiagnostics } from "./policy/red-tests.ts";
+} from "./values/parse-json.ts";
 export {
-  type PolicyTestResult,
-  plain_membrane,
-  policyTestSteps,
-  runPolicyTests,
-} from "./policy/run-tests.ts";
-export { policySchema } from "./policy/schema.ts";
-export { SharedPolicies } from "./policy/shared-policies.ts";
-export type { PolicyDiagnostic } from "./policy/source.ts";
-export { suggestName } from "./policy/suggest-name.ts";
-export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./policy-set.ts";
-export { type RateTake, RateWindow, rateTake } from "./rate-window.ts";
-export { contextRequestHeaders, deliveryHeaders } from "./signature.ts";
-export { formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "./time.ts";
+  type AfterAttempt,
+  type AttemptResult,
+  afterAttempt,
+  delivery_waits_ms,
+  judgeAnswer,
+} from "./webhooks/delivery.ts";
+export {
+  type DeliveryFailure,
+  type DeliveryFailureValues,
+  deliveryFailureText,
+  deliveryFailureTexts,
+} from "./webhooks/delivery-failure.ts";
+export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./webhooks/event-body.ts";
+export { contextRequestHeaders, deliveryHeaders } from "./webhooks/signature.ts";
 export {
   checkWebhookUrl,
   publicHttpsOnly,
   refusedAddresses,
   type WebhookUrlRules,
   type WebhookUrlVerdict,
-} from "./webhook-url.ts";
+} from "./webhooks/webhook-url.ts";

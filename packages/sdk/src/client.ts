@@ -1,17 +1,17 @@
 import type { Intake, IntakeInput, Quickstart, QuickstartInput } from "@countersign/contract";
-import { apiKeyCalls } from "./api-keys.ts";
-import { contextCalls } from "./context.ts";
-import { escalationCalls } from "./escalations.ts";
-import { intentCalls } from "./intents.ts";
-import { membraneCalls } from "./membranes.ts";
-import { organizationCalls } from "./organization.ts";
-import { overrideCalls } from "./overrides.ts";
-import { passkeyCalls } from "./passkeys.ts";
-import { peopleCalls } from "./people.ts";
-import { policyCalls } from "./policies.ts";
-import { singleSignOnCalls } from "./single-sign-on.ts";
+import { apiKeyCalls } from "./operations/api-keys.ts";
+import { contextCalls } from "./operations/context.ts";
+import { escalationCalls } from "./operations/escalations.ts";
+import { intentCalls } from "./operations/intents.ts";
+import { membraneCalls } from "./operations/membranes.ts";
+import { organizationCalls } from "./operations/organization.ts";
+import { overrideCalls } from "./operations/overrides.ts";
+import { passkeyCalls } from "./operations/passkeys.ts";
+import { peopleCalls } from "./operations/people.ts";
+import { policyCalls } from "./operations/policies.ts";
+import { singleSignOnCalls } from "./operations/single-sign-on.ts";
+import { webhookCalls } from "./operations/webhooks.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
-import { webhookCalls } from "./webhooks.ts";
 
 /**
  * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`, and a `TypeError` where an

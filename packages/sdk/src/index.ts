@@ -7,14 +7,14 @@ export {
   type DecidingClient,
 } from "./carry-out.ts";
 export { type Client, createClient } from "./client.ts";
-export type { ContextTarget } from "./context.ts";
 export { ApiError, ConnectionError } from "./errors.ts";
-export type { EscalationQuery, VoteOptions } from "./escalations.ts";
 export { type CallDescription, createGuard, type ExecutableTool, type Guard, type GuardOptions } from "./guard.ts";
 export { newIdempotencyKey } from "./idempotency-key.ts";
-export type { DecisionOptions, IntentQuery, SubmitOptions } from "./intents.ts";
-export type { AuditQuery, OverviewOptions } from "./organization.ts";
-export type { OverrideQuery } from "./overrides.ts";
+export type { ContextTarget } from "./operations/context.ts";
+export type { EscalationQuery, VoteOptions } from "./operations/escalations.ts";
+export type { DecisionOptions, IntentQuery, SubmitOptions } from "./operations/intents.ts";
+export type { AuditQuery, OverviewOptions } from "./operations/organization.ts";
+export type { OverrideQuery } from "./operations/overrides.ts";
 export { type Page, type PageQuery, pagesOf } from "./page.ts";
 export type { ActionContent } from "./plain-content.ts";
 export type { TransportOptions } from "./transport.ts";

@@ -4,11 +4,11 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSession } from "../api/session.tsx";
 import { keepAddress } from "../browser/storage.ts";
-import { CopyButton } from "../parts/copy.tsx";
-import { Data } from "../parts/data.tsx";
-import { Confirm } from "../parts/dialog.tsx";
-import { EmailField, SelectField, TextField } from "../parts/field.tsx";
+import { CopyButton } from "../parts/forms/copy.tsx";
+import { Confirm } from "../parts/forms/dialog.tsx";
+import { EmailField, SelectField, TextField } from "../parts/forms/field.tsx";
 import { Loaded } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 

@@ -6,7 +6,7 @@ import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { FormError, Outside } from "../account/outside.tsx";
 import { useSession } from "../api/session.tsx";
-import { EmailField, TextField } from "../parts/field.tsx";
+import { EmailField, TextField } from "../parts/forms/field.tsx";
 
 /** Reads the token of a mailed link once, and takes it out of the address: it does not stay in the tab's history. */
 function useToken(): string {

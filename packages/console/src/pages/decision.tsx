@@ -3,17 +3,17 @@ import type { Decision, IntentAnswer } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useClient, useReads } from "../api/session.tsx";
-import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
-import { CopyButton } from "../parts/copy.tsx";
-import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/decision-parts.tsx";
-import { JsonView } from "../parts/json-view.tsx";
+import { CopyButton } from "../parts/forms/copy.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Paged, usePaged } from "../parts/paged.tsx";
-import { Said } from "../parts/scrolls.tsx";
-import { shownAnswer } from "../parts/shown.ts";
+import { ModeBadge, VerdictBadge } from "../parts/records/badge.tsx";
+import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/records/decision-parts.tsx";
+import { JsonView } from "../parts/records/json-view.tsx";
+import { shownAnswer } from "../parts/records/shown.ts";
+import { IntentFields, Wants } from "../parts/records/wants.tsx";
 import { Loaded } from "../parts/states.tsx";
+import { Paged, usePaged } from "../parts/tables/paged.tsx";
+import { Said } from "../parts/tables/scrolls.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
-import { IntentFields, Wants } from "../parts/wants.tsx";
 import { OverrideOf } from "../review/override.tsx";
 
 export function DecisionPage() {

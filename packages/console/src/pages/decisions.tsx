@@ -2,16 +2,16 @@
 import { type IntentListItem, limits, type PipelineMode, type Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient, useReads, useSubmits } from "../api/session.tsx";
-import { ActionName } from "../parts/action-name.tsx";
-import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
-import { Data } from "../parts/data.tsx";
-import { FilterField, SelectField } from "../parts/field.tsx";
-import { asTime, MembraneFilter, ModeFilter, TimeFilter } from "../parts/filter-fields.tsx";
-import { ListTable } from "../parts/list-table.tsx";
+import { FilterField, SelectField } from "../parts/forms/field.tsx";
+import { asTime, MembraneFilter, ModeFilter, TimeFilter } from "../parts/forms/filter-fields.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Paged, usePaged } from "../parts/paged.tsx";
-import { shownIntent } from "../parts/shown.ts";
+import { ActionName } from "../parts/records/action-name.tsx";
+import { ModeBadge, VerdictBadge } from "../parts/records/badge.tsx";
+import { shownIntent } from "../parts/records/shown.ts";
 import { Empty } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
+import { ListTable } from "../parts/tables/list-table.tsx";
+import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
 

@@ -4,16 +4,16 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
-import { Badge } from "../parts/badge.tsx";
-import { Data, Given } from "../parts/data.tsx";
-import { Confirm } from "../parts/dialog.tsx";
-import { ListTable } from "../parts/list-table.tsx";
+import { Confirm } from "../parts/forms/dialog.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Paged, usePaged } from "../parts/paged.tsx";
+import { Badge } from "../parts/records/badge.tsx";
+import { Approvers } from "../parts/records/who.tsx";
 import { Empty } from "../parts/states.tsx";
+import { Data, Given } from "../parts/tables/data.tsx";
+import { ListTable } from "../parts/tables/list-table.tsx";
+import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { Approvers } from "../parts/who.tsx";
 
 const tones: Record<Override["status"], string> = {
   pending_second: "escalate",

@@ -1,13 +1,13 @@
 /** The ready-made rules, with what each rests on. */
 import type { Pack } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import { Badge } from "../parts/badge.tsx";
-import { TextField } from "../parts/field.tsx";
-import { ListTable } from "../parts/list-table.tsx";
+import { TextField } from "../parts/forms/field.tsx";
 import { usePacks } from "../parts/packs.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { Badge } from "../parts/records/badge.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
+import { ListTable } from "../parts/tables/list-table.tsx";
 import { visibleText } from "../parts/visible-text.ts";
 import { useFilters } from "../shell/filters.ts";
 

@@ -2,13 +2,13 @@
 import type { Policy } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient, useMay } from "../api/session.tsx";
-import { Badge } from "../parts/badge.tsx";
-import { Data } from "../parts/data.tsx";
-import { SelectField } from "../parts/field.tsx";
-import { ListTable } from "../parts/list-table.tsx";
+import { SelectField } from "../parts/forms/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Paged, usePaged } from "../parts/paged.tsx";
+import { Badge } from "../parts/records/badge.tsx";
 import { Empty } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
+import { ListTable } from "../parts/tables/list-table.tsx";
+import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
 

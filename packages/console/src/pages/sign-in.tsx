@@ -9,7 +9,7 @@ import { SingleSignOnForm } from "../account/single-sign-on.tsx";
 import { useSession } from "../api/session.tsx";
 import { knowsPasskeys, showPasskey } from "../browser/passkeys.ts";
 import { takenAddress } from "../browser/storage.ts";
-import { EmailField, TextField } from "../parts/field.tsx";
+import { EmailField, TextField } from "../parts/forms/field.tsx";
 
 /** Signs in with an API key, which stays in this tab. */
 function KeyForm() {

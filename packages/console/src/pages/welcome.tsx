@@ -5,12 +5,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useMemo } from "react";
 import { connect } from "../api/connection.ts";
 import { useSession } from "../api/session.tsx";
-import { ModeBadge, VerdictBadge } from "../parts/badge.tsx";
-import { CopyButton, Secret } from "../parts/copy.tsx";
-import { Data } from "../parts/data.tsx";
-import { EmailField, TextArea, TextField } from "../parts/field.tsx";
+import { CopyButton, Secret } from "../parts/forms/copy.tsx";
+import { EmailField, TextArea, TextField } from "../parts/forms/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { ModeBadge, VerdictBadge } from "../parts/records/badge.tsx";
 import { Failed } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
 import { ConnectionBanner, Mark } from "../shell/mark.tsx";
 
 export function WelcomePage() {

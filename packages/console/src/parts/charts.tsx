@@ -1,7 +1,7 @@
 /** Charts as plain SVG: they take the page's colours, need no library, and have a table for who cannot see them. */
 import type { Overview, Verdict } from "@countersign/contract";
 import { useEffect, useRef, useState } from "react";
-import { VerdictBadge, verdictWord } from "./badge.tsx";
+import { VerdictBadge, verdictWord } from "./records/badge.tsx";
 
 const verdicts: readonly Verdict[] = ["approve", "approve_modified", "escalate", "block"];
 const height = 190;

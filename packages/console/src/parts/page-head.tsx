@@ -1,6 +1,6 @@
 /** The top of a page: its name, what it is for, what one can do. */
 import { type ReactNode, useEffect } from "react";
-import { Data } from "./data.tsx";
+import { Data } from "./tables/data.tsx";
 import { visibleText } from "./visible-text.ts";
 
 export function PageHead({

@@ -1,6 +1,6 @@
 /** How near an organization is to the limit of its plan. */
 import type { Usage } from "@countersign/contract";
-import { Meter } from "./decision-parts.tsx";
+import { Meter } from "./records/decision-parts.tsx";
 
 /** From this share of the limit on people are warned: there is still time to ask for more. */
 const near_share = 0.9;

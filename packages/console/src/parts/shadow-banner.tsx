@@ -4,7 +4,7 @@ import { type Client, pagesOf } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
-import { Data } from "./data.tsx";
+import { Data } from "./tables/data.tsx";
 
 /** All of them: a page of large catalogues is shorter than was asked for. */
 async function allMembranes(client: Client): Promise<readonly Membrane[]> {

@@ -1,7 +1,7 @@
 /** Messages that come and go. All but good ones stay until they are read. */
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
-import { Data } from "./data.tsx";
+import { Data } from "./tables/data.tsx";
 
 interface Toast {
   readonly id: number;

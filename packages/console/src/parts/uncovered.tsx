@@ -4,10 +4,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { useSeen } from "../browser/seen.ts";
-import { Data } from "./data.tsx";
-import { ListTable } from "./list-table.tsx";
+import { ToolDialog } from "./forms/tool-dialog.tsx";
 import { Loaded } from "./states.tsx";
-import { ToolDialog } from "./tool-dialog.tsx";
+import { Data } from "./tables/data.tsx";
+import { ListTable } from "./tables/list-table.tsx";
 
 /** So many are listed; the interface gives more. */
 const shown_max = 20;

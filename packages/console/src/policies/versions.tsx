@@ -2,12 +2,12 @@
 import type { Policy } from "@countersign/contract";
 import { useState } from "react";
 import { useClient } from "../api/session.tsx";
-import { SelectField } from "../parts/field.tsx";
-import { JsonDiff } from "../parts/json-view.tsx";
-import { Paged, usePaged } from "../parts/paged.tsx";
+import { SelectField } from "../parts/forms/field.tsx";
+import { JsonDiff } from "../parts/records/json-view.tsx";
+import { Who } from "../parts/records/who.tsx";
 import { Empty } from "../parts/states.tsx";
+import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { ExactTime } from "../parts/time.tsx";
-import { Who } from "../parts/who.tsx";
 
 export function Versions({ policy }: { readonly policy: Policy }) {
   const client = useClient();

@@ -1,12 +1,12 @@
 /** One case in short: what it is about, what reviewers changed, and how it ended. */
 import type { Escalation } from "@countersign/contract";
 import { useSession } from "../api/session.tsx";
-import { Data, Given } from "../parts/data.tsx";
-import { atPointer } from "../parts/json-lines.ts";
-import { JsonDiff } from "../parts/json-view.tsx";
+import { atPointer } from "../parts/records/json-lines.ts";
+import { JsonDiff } from "../parts/records/json-view.tsx";
+import { Deed } from "../parts/records/wants.tsx";
+import { Who } from "../parts/records/who.tsx";
+import { Data, Given } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
-import { Deed } from "../parts/wants.tsx";
-import { Who } from "../parts/who.tsx";
 
 /** The agent, the deed and the target. */
 export function CaseLine({ escalation: { agent_id, action } }: { readonly escalation: Escalation }) {

@@ -1,9 +1,9 @@
 /** The parameters of an action as text that a reviewer changes, and what came of it. */
 import { type Decision, limits } from "@countersign/contract";
 import { useMemo, useRef } from "react";
-import { TextArea } from "../parts/field.tsx";
-import { type PatchStep, patchBetween, sameJson } from "../parts/json-lines.ts";
-import { JsonDiff } from "../parts/json-view.tsx";
+import { TextArea } from "../parts/forms/field.tsx";
+import { type PatchStep, patchBetween, sameJson } from "../parts/records/json-lines.ts";
+import { JsonDiff } from "../parts/records/json-view.tsx";
 import { editableJson } from "../parts/visible-text.ts";
 import { fillIn } from "./fill-in.ts";
 

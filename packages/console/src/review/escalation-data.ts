@@ -2,7 +2,7 @@
 import type { Escalation, IntentRecord } from "@countersign/contract";
 import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
-import { shownAnswer, shownIntent } from "../parts/shown.ts";
+import { shownAnswer, shownIntent } from "../parts/records/shown.ts";
 import { asked, whatDiffers } from "./what-differs.ts";
 
 /** How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. */

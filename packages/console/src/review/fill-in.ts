@@ -1,6 +1,6 @@
 /** What a reviewer may take over from a decision's `would_approve_if`. */
 import type { ApprovalChange } from "@countersign/contract";
-import { isObject } from "../parts/json-lines.ts";
+import { isObject } from "../parts/records/json-lines.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 

@@ -5,14 +5,14 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useDraft } from "../api/draft.ts";
 import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
-import { Data } from "../parts/data.tsx";
-import { Dialog, FormActions } from "../parts/dialog.tsx";
-import { TextArea } from "../parts/field.tsx";
+import { Dialog, FormActions } from "../parts/forms/dialog.tsx";
+import { TextArea } from "../parts/forms/field.tsx";
 import { usePacks } from "../parts/packs.ts";
+import { Approvers } from "../parts/records/who.tsx";
 import { Failed } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { Approvers } from "../parts/who.tsx";
 import { documentInForce } from "../policies/in-force.ts";
 
 /** How often an override that waits for its second person is looked at again. */

@@ -1,7 +1,7 @@
 /** Single-key shortcuts: off in text fields and dialogs, and off altogether for who switched them off (WCAG 2.1.4). */
 import { useEffect, useRef, useState } from "react";
 import { preference, setPreference } from "../browser/storage.ts";
-import { Dialog } from "../parts/dialog.tsx";
+import { Dialog } from "../parts/forms/dialog.tsx";
 
 let enabled = preference("shortcuts") !== "off";
 

@@ -1,6 +1,6 @@
 /** What near-identical actions differ in, for one ruling on all of them. */
 import type { IntentRecord } from "@countersign/contract";
-import { jsonLines } from "../parts/json-lines.ts";
+import { jsonLines } from "../parts/records/json-lines.ts";
 
 /** A value in one action where not all have the same. `path`: JSON Pointer; `text` as JSON, null: there is none. */
 export interface Difference {

@@ -1,10 +1,10 @@
 /** Whom a review is handed to: everybody of a role, or certain people and keys. */
 import { type Reviewer, roleMeets } from "@countersign/contract";
 import { useState } from "react";
-import { Data } from "../parts/data.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { SelectField, TextField } from "../parts/forms/field.tsx";
+import { useEverybody } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
-import { useEverybody } from "../parts/who.tsx";
+import { Data } from "../parts/tables/data.tsx";
 
 /** What is chosen before anybody chooses. */
 export const everyReviewer: readonly Reviewer[] = [{ type: "role", id: "reviewer" }];

@@ -4,7 +4,7 @@ import { roleMeets } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
 import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
-import { useInHands } from "../parts/who.tsx";
+import { useInHands } from "../parts/records/who.tsx";
 
 const groups = [
   {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { MembraneSettings } from "../decision.ts";
+import type { MembraneSettings } from "../deciding/decision.ts";
 import { membraneWith } from "./candidate.ts";
 
 test("a candidate's thresholds stand in place of the membrane's, each that it has", () => {

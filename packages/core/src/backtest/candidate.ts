@@ -1,4 +1,4 @@
-import type { MembraneSettings } from "../decision.ts";
+import type { MembraneSettings } from "../deciding/decision.ts";
 import { type PackRules, packSources } from "../packs/pack-sources.ts";
 import type { PolicySource } from "../policy/compile.ts";
 import type { PolicyDocument } from "../policy/document.ts";

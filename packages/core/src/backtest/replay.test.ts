@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decide } from "../decide.ts";
+import { decide } from "../deciding/decide.ts";
 import { inputOf } from "../testing/deciding.ts";
 import { replayIntent } from "./replay.ts";
 

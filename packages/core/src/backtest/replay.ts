@@ -1,9 +1,9 @@
 import type { PipelineMode, Reason, Verdict } from "@countersign/contract";
-import { inWords } from "../decide.ts";
-import { type DecidableIntent, type DecideInput, goesThrough, type MembraneSettings } from "../decision.ts";
+import { inWords } from "../deciding/decide.ts";
+import { type DecidableIntent, type DecideInput, goesThrough, type MembraneSettings } from "../deciding/decision.ts";
+import { type Judgement, judge, type Said, saidBy } from "../deciding/judge.ts";
+import type { PolicySet } from "../deciding/policy-set.ts";
 import type { MergedFacts } from "../facts/merge.ts";
-import { type Judgement, judge, type Said, saidBy } from "../judge.ts";
-import type { PolicySet } from "../policy-set.ts";
 
 /** An intent as it was recorded, with everything that deciding it again depends on but the policies. */
 export interface RecordedIntent {

@@ -1,5 +1,5 @@
 import { type Backtest, limits, type NotReproducedBecause, type Outcome, type Verdict } from "@countersign/contract";
-import { strictness } from "../decision.ts";
+import { strictness } from "../deciding/decision.ts";
 import { formatTimestampUs, us_per_day } from "../time.ts";
 import type { ReplayedDecision } from "./replay.ts";
 

@@ -1,10 +1,10 @@
 import type { ApprovalChange } from "@countersign/contract";
-import { canonicalJson } from "../canonical-json.ts";
-import type { DecideInput } from "../decision.ts";
+import type { DecideInput } from "../deciding/decision.ts";
+import { attested_claim } from "../deciding/scene.ts";
 import type { FactOrigin, MergedFacts } from "../facts/merge.ts";
-import { nothing, valueAt } from "../json-patch.ts";
 import { type FactPath, factPath } from "../policy/fact-paths.ts";
-import { attested_claim } from "../scene.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
+import { nothing, valueAt } from "../values/json-patch.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 

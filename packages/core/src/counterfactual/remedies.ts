@@ -1,9 +1,9 @@
 import type { EvaluateOptions, Program } from "@countersign/cel";
 import type { ApprovalChange } from "@countersign/contract";
-import { canonicalJson } from "../canonical-json.ts";
-import { jsonValue } from "../json-value.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import { bindVariables, type SceneBindings } from "../policy/evaluate.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
+import { jsonValue } from "../values/json-value.ts";
 import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./change.ts";
 import { type Clue, type Condition, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decide } from "../decide.ts";
+import { decide } from "../deciding/decide.ts";
 import { inputOf, type TestCase, type TestPolicy } from "../testing/deciding.ts";
 import { wouldApproveIf } from "./would-approve-if.ts";
 

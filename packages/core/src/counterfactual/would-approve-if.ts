@@ -1,14 +1,14 @@
 import type { ApprovalChange, Reason } from "@countersign/contract";
-import { decidedAction } from "../action.ts";
-import { canonicalJson } from "../canonical-json.ts";
-import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../decision.ts";
+import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../deciding/decision.ts";
+import { judge } from "../deciding/judge.ts";
+import type { PlacedPolicy } from "../deciding/policy-set.ts";
+import { attestedContent, scenesOf } from "../deciding/scene.ts";
 import { freshUntilUs } from "../facts/staleness.ts";
-import { nothing, valueAt } from "../json-patch.ts";
-import { judge } from "../judge.ts";
+import { decidedAction } from "../policy/action.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import type { Scene } from "../policy/evaluate.ts";
-import type { PlacedPolicy } from "../policy-set.ts";
-import { attestedContent, scenesOf } from "../scene.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
+import { nothing, valueAt } from "../values/json-patch.ts";
 import { applyChanges, type ChangePlace, copiedFor, standsAt, textOf } from "./change.ts";
 import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } from "./remedies.ts";
 

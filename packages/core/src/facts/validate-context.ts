@@ -13,10 +13,10 @@ import {
   usStateCodes,
   type Warning,
 } from "@countersign/contract";
-import { clipText } from "../clip-text.ts";
-import { pointerToken } from "../json-patch.ts";
-import { suggestName } from "../policy/suggest-name.ts";
+import { suggestName } from "../policy/check/suggest-name.ts";
 import { parseIsoTimeUs, us_per_second } from "../time.ts";
+import { clipText } from "../values/clip-text.ts";
+import { pointerToken } from "../values/json-patch.ts";
 
 // The rules as Maps: `constructor` and `valueOf` are found in every plain object, and `constructor` is a legal fact key.
 // A field's types are one bit each, so that the usual check is one Map look-up and one AND.

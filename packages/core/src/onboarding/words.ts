@@ -1,4 +1,4 @@
-import { clipText } from "../clip-text.ts";
+import { clipText } from "../values/clip-text.ts";
 
 /** No description says more after this many characters; a bound keeps the reading linear and short. */
 export const TEXT_CHARS_MAX = 20_000;

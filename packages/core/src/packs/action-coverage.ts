@@ -1,8 +1,8 @@
 import { actionTypes, dataClasses } from "@countersign/contract";
+import { namingRules } from "../policy/check/naming-rules.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 import { finish } from "../policy/expressions.ts";
 import { expressionsIn } from "../policy/expressions-in.ts";
-import { namingRules } from "../policy/naming-rules.ts";
 import { namesOf, nodesOf } from "../policy/nodes-of.ts";
 
 /** Which rules name what, by the names of rules, sorted. */

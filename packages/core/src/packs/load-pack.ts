@@ -1,5 +1,5 @@
-import { decideTest } from "../policy/run-tests.ts";
-import { compilePolicySet, type PolicySet } from "../policy-set.ts";
+import { compilePolicySet, type PolicySet } from "../deciding/policy-set.ts";
+import { decideTest } from "../deciding/run-tests.ts";
 import {
   type PackCase,
   type PackDiagnostic,

@@ -1,7 +1,7 @@
-import { checkPolicy } from "../policy/check.ts";
+import { checkPolicy } from "../policy/check/check.ts";
+import { checkSchema } from "../policy/check/schema-check.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 import type { Schema } from "../policy/schema.ts";
-import { checkSchema } from "../policy/schema-check.ts";
 import { type PolicyDiagnostic, readSource, type SourceDocument } from "../policy/source.ts";
 import { parseTimestampUs } from "../time.ts";
 import { packCaseSchema, packSchema } from "./schema.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { decide } from "../decide.ts";
-import { compilePolicySet } from "../policy-set.ts";
+import { decide } from "../deciding/decide.ts";
+import { compilePolicySet } from "../deciding/policy-set.ts";
 import { inputOf, policySource } from "../testing/deciding.ts";
 
 test("what an earlier release let through and this one refuses is unknown, and other policies are evaluated", () => {

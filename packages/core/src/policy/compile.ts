@@ -1,6 +1,6 @@
 import type { EvaluationContext, Program, Thunk } from "@countersign/cel";
+import type { ChangeRequest } from "../deciding/modify.ts";
 import type { MaxAgeSeconds } from "../facts/staleness.ts";
-import type { ChangeRequest } from "../modify.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
 import type { Effect, EscalationSettings, ModifyOp, OnUnknown, OverrideClass, PolicyDocument } from "./document.ts";
 import { declareVariables } from "./expressions.ts";

@@ -10,8 +10,8 @@ import {
   type Timestamp,
 } from "@countersign/cel";
 import type { PullFailure } from "@countersign/contract";
-import { clipText } from "../clip-text.ts";
 import type { FactBindings } from "../facts/staleness.ts";
+import { clipText } from "../values/clip-text.ts";
 import type { CompiledPolicy } from "./compile.ts";
 
 /** What expressions see of one action under one view of the facts. `vars` is put in anew for every policy. */

@@ -1,5 +1,5 @@
-import { canonicalJson } from "../canonical-json.ts";
-import { sha256Hex } from "../fingerprint.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
+import { sha256Hex } from "../values/fingerprint.ts";
 import type { PolicyDocument } from "./document.ts";
 
 /** The SHA-256 of a document in canonical form; two spellings of one document have the same. Source: policies.md §2. */

@@ -1,8 +1,8 @@
 import { yaml_quoting_help, yamlFinding } from "@countersign/contract";
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from "yaml";
-import { clipText } from "../clip-text.ts";
-import { pointerToken } from "../json-patch.ts";
-import { collectFindings } from "./findings.ts";
+import { clipText } from "../values/clip-text.ts";
+import { pointerToken } from "../values/json-patch.ts";
+import { collectFindings } from "./check/findings.ts";
 
 /** One finding in a policy document, placed in its text. `path` is a JSON Pointer. Source: api.md §10. */
 export interface PolicyDiagnostic {

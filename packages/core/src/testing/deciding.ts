@@ -1,10 +1,10 @@
-import { decide } from "../decide.ts";
-import type { Decided, DecideInput, MembraneSettings } from "../decision.ts";
+import { decide } from "../deciding/decide.ts";
+import type { Decided, DecideInput, MembraneSettings } from "../deciding/decision.ts";
+import { compilePolicySet } from "../deciding/policy-set.ts";
+import { plain_membrane } from "../deciding/run-tests.ts";
 import { type FactDocument, type FactSource, mergeFacts } from "../facts/merge.ts";
-import { checkPolicy } from "../policy/check.ts";
+import { checkPolicy } from "../policy/check/check.ts";
 import type { PolicySource } from "../policy/compile.ts";
-import { plain_membrane } from "../policy/run-tests.ts";
-import { compilePolicySet } from "../policy-set.ts";
 import { parseTimestampUs } from "../time.ts";
 
 /** A policy as tests write it: its spec, and whatever else differs from a live policy without metadata. */

@@ -1,17 +1,17 @@
 /** The database of an instance opened from beside the service: what the command line works on. */
 import { randomBytes } from "node:crypto";
-import type { Sealer } from "../operations/sealer.ts";
+import type { Sealer } from "../operations/shared/sealer.ts";
 import type { Clock, Ids, Log } from "../ports.ts";
-import type { ConnectionOptions } from "../store/connection.ts";
-import { type Database, openDb } from "../store/db.ts";
-import { inspectDatabase } from "../store/inspect.ts";
-import { migrate } from "../store/migrate.ts";
-import { openSharedDatabase, type SharedDatabase } from "../store/shared-database.ts";
-import { startRefusal } from "../store/start-database.ts";
+import type { ConnectionOptions } from "../store/database/connection.ts";
+import { type Database, openDb } from "../store/database/db.ts";
+import { migrate } from "../store/database/migrate.ts";
+import { openSharedDatabase, type SharedDatabase } from "../store/database/shared-database.ts";
+import { startRefusal } from "../store/database/start-database.ts";
+import { inspectDatabase } from "../store/upkeep/inspect.ts";
 import { createClock } from "./clock.ts";
-import type { Config } from "./config.ts";
 import { createIds } from "./ids.ts";
-import { createSealer } from "./sealer.ts";
+import type { Config } from "./start/config.ts";
+import { createSealer } from "./start/sealer.ts";
 
 /** What operations on keys, organizations and dumps need. */
 export interface Instance {

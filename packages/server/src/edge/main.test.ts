@@ -3,12 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { databaseUrl, emptyDatabase, testDatabase } from "../testing/database.ts";
-import { openNetwork } from "../testing/network.ts";
-import { readConfig } from "./config.ts";
+import { databaseUrl, emptyDatabase, testDatabase } from "../testing/database/database.ts";
+import { openNetwork } from "../testing/network/network.ts";
 import { openInstance } from "./instance.ts";
 import { createLog } from "./log.ts";
 import { startService } from "./main.ts";
+import { readConfig } from "./start/config.ts";
 
 const { connection } = await testDatabase();
 

@@ -1,27 +1,27 @@
 /** The process: settings in, a listening service out, and an orderly end. */
 
 import { networkList } from "@countersign/core";
-import { unreadablePlaces } from "../operations/reseal.ts";
-import { openDb } from "../store/db.ts";
-import { migrate } from "../store/migrate.ts";
-import { countLostOrganizations } from "../store/organizations.ts";
-import { startDatabase, startRefusal } from "../store/start-database.ts";
-import { StartRefused } from "../store/start-refused.ts";
+import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
+import { packs_dir } from "../paths.ts";
+import { openDb } from "../store/database/db.ts";
+import { migrate } from "../store/database/migrate.ts";
+import { startDatabase, startRefusal } from "../store/database/start-database.ts";
+import { StartRefused } from "../store/database/start-refused.ts";
+import { countLostOrganizations } from "../store/organizations/organizations.ts";
 import { createClock } from "./clock.ts";
-import type { Config } from "./config.ts";
-import { loadConsole } from "./console-files.ts";
-import { startDeliveryThread } from "./delivery-thread-host.ts";
 import { boundHeapGrowth } from "./heap.ts";
-import { createHttpOut } from "./http-out.ts";
 import { createIds } from "./ids.ts";
 import { createLog, type ProcessLog } from "./log.ts";
-import { createMailer } from "./mailer.ts";
-import { openMasterKeys } from "./master-key.ts";
 import { assembleNode } from "./node.ts";
-import { loadPacks } from "./pack-files.ts";
-import { packs_dir } from "./packs-record.ts";
-import { createPasswords } from "./passwords.ts";
-import { createSealer } from "./sealer.ts";
+import { createHttpOut } from "./outgoing/http-out.ts";
+import { createMailer } from "./sign-in/mailer.ts";
+import { createPasswords } from "./sign-in/passwords.ts";
+import type { Config } from "./start/config.ts";
+import { loadConsole } from "./start/console-files.ts";
+import { openMasterKeys } from "./start/master-key.ts";
+import { loadPacks } from "./start/pack-files.ts";
+import { createSealer } from "./start/sealer.ts";
+import { startDeliveryThread } from "./threads/delivery-thread-host.ts";
 import { timers } from "./timers.ts";
 
 const missingKey =

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { testDatabase } from "../testing/database.ts";
-import { serviceNode } from "../testing/service-node.ts";
+import { testDatabase } from "../testing/database/database.ts";
+import { serviceNode } from "../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 

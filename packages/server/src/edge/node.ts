@@ -2,47 +2,52 @@
 import { openModeOrgId } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import type { FastifyInstance } from "fastify";
+import { rateLimitsUnder, Unsettled } from "../http/answer/rate-limit.ts";
 import { buildApp } from "../http/app.ts";
 import { type ConsoleFiles, createConsole } from "../http/console.ts";
-import { sessionCookies } from "../http/cookie.ts";
-import { createKeyReader } from "../http/key-reader.ts";
-import { createKeyUses } from "../http/key-uses.ts";
-import { Keys } from "../http/keys.ts";
-import { mayBeForwarded } from "../http/local.ts";
+import { sessionCookies } from "../http/gate/cookie.ts";
+import { createKeyReader } from "../http/gate/key-reader.ts";
+import { createKeyUses } from "../http/gate/key-uses.ts";
+import { Keys } from "../http/gate/keys.ts";
+import { mayBeForwarded } from "../http/gate/local.ts";
+import { createSessions } from "../http/gate/sessions.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
-import { rateLimitsUnder, Unsettled } from "../http/rate-limit.ts";
 import { allRoutes } from "../http/routes/index.ts";
-import { createSessions } from "../http/sessions.ts";
-import { createContextPauses } from "../operations/context-pauses.ts";
-import { createContextPulls } from "../operations/context-pulls.ts";
-import { isRegistered } from "../operations/context-source.ts";
-import { ensureOpenModeOrganization } from "../operations/create-organization.ts";
-import { createDecisionLatencies } from "../operations/decision-latencies.ts";
-import { createDecisionReads } from "../operations/decision-reads.ts";
-import { createDecisionWaits } from "../operations/decision-waits.ts";
-import { noteClock } from "../operations/note-clock.ts";
-import { createOrgStates } from "../operations/org-state.ts";
-import { createReviewQueues } from "../operations/review-queue.ts";
+import { createContextPauses } from "../operations/context/context-pauses.ts";
+import { createContextPulls } from "../operations/context/context-pulls.ts";
+import { isRegistered } from "../operations/context/context-source.ts";
+import { createReviewQueues } from "../operations/escalations/review-queue.ts";
+import { createDecisionLatencies } from "../operations/intents/decision-latencies.ts";
+import { createDecisionReads } from "../operations/intents/decision-reads.ts";
+import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
+import { ensureOpenModeOrganization } from "../operations/organizations/create-organization.ts";
 import type { Runtime } from "../operations/runtime.ts";
-import type { Sealer } from "../operations/sealer.ts";
-import { createBacklogWatch } from "../operations/watch-backlog.ts";
+import { createOrgStates } from "../operations/shared/org-state.ts";
+import type { Sealer } from "../operations/shared/sealer.ts";
+import { noteClock } from "../operations/upkeep/note-clock.ts";
+import { createBacklogWatch } from "../operations/upkeep/watch-backlog.ts";
 import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, Spans, Timers } from "../ports.ts";
-import { type CommitMetrics, createCommitWriter } from "../store/commit-writer.ts";
-import { connectCommit } from "../store/commit-writer-connection.ts";
-import type { ConnectionOptions } from "../store/connection.ts";
-import type { Database } from "../store/db.ts";
-import { NodeRateWindows, type RateWindows } from "../store/rate-windows.ts";
+import { type CommitMetrics, createCommitWriter } from "../store/commit/commit-writer.ts";
+import { connectCommit } from "../store/commit/commit-writer-connection.ts";
+import type { ConnectionOptions } from "../store/database/connection.ts";
+import type { Database } from "../store/database/db.ts";
+import { NodeRateWindows, type RateWindows } from "../store/rate-windows/rate-windows.ts";
 import { startAging } from "../worker/aging.ts";
-import { type Deliveries, type DeliveryRuntime, type DeliveryTerms, startDeliveries } from "../worker/deliveries.ts";
+import {
+  type Deliveries,
+  type DeliveryRuntime,
+  type DeliveryTerms,
+  startDeliveries,
+} from "../worker/deliveries/deliveries.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
-import { createBacktestThreads } from "./backtest-threads.ts";
-import type { Config } from "./config.ts";
-import { newRequestCount, type RequestCount } from "./give-way.ts";
-import { createOpenId } from "./open-id.ts";
-import type { PackLibrary } from "./pack-files.ts";
-import { createPasskeyChecks } from "./passkey-checks.ts";
-import type { ThreadProgram } from "./thread-program.ts";
+import { createOpenId } from "./sign-in/open-id.ts";
+import { createPasskeyChecks } from "./sign-in/passkey-checks.ts";
+import type { Config } from "./start/config.ts";
+import type { PackLibrary } from "./start/pack-files.ts";
+import { createBacktestThreads } from "./threads/backtest-threads.ts";
+import { newRequestCount, type RequestCount } from "./threads/give-way.ts";
+import type { ThreadProgram } from "./threads/thread-program.ts";
 
 /** The parts that differ between a process, a test and the simulation. */
 export interface NodeParts {
@@ -224,7 +229,7 @@ async function openWindows(
   metrics: Metrics,
 ): Promise<{ windows: RateWindows; close(): void }> {
   if (redis_url === null) return { windows: new NodeRateWindows(), close: () => undefined };
-  const { openRedisRateWindows } = await import("../store/rate-windows-redis.ts");
+  const { openRedisRateWindows } = await import("../store/rate-windows/rate-windows-redis.ts");
   const windows = openRedisRateWindows({
     url: redis_url,
     log,

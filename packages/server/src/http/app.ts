@@ -12,11 +12,11 @@ import { deliveredOperations, type Operation } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Ids } from "../ports.ts";
-import { createBatchTurns } from "./batch-turns.ts";
+import { parserRefusal } from "./answer/faults.ts";
 import type { Console } from "./console.ts";
-import { parserRefusal } from "./faults.ts";
 import type { Handler, Handlers } from "./handler.ts";
-import { followsDoubt, nodeHeadersMax } from "./request-head.ts";
+import { createBatchTurns } from "./request/batch-turns.ts";
+import { followsDoubt, nodeHeadersMax } from "./request/request-head.ts";
 import { routeOf } from "./route.ts";
 import { answerOptions, type Exchange, refuseUnserved, type ServeDeps, serve, serveConsole } from "./serve.ts";
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../testing/database.ts";
-import { rawRequest } from "../testing/raw-http.ts";
-import { serviceNode } from "../testing/service-node.ts";
+import { testDatabase } from "../testing/database/database.ts";
+import { rawRequest } from "../testing/network/raw-http.ts";
+import { serviceNode } from "../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 const script = `console.log(${JSON.stringify("x".repeat(2_000))});`;

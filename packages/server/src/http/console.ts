@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
-import { etagOf, isNamedBy } from "./etag.ts";
-import { limitUnread } from "./unread.ts";
+import { etagOf, isNamedBy } from "./answer/etag.ts";
+import { limitUnread } from "./request/unread.ts";
 
 /** The built console: path as in the URL (`/assets/main-Ab3d.js`) to content. */
 export type ConsoleFiles = ReadonlyMap<string, Buffer>;

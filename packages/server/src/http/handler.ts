@@ -1,7 +1,7 @@
 /** What the HTTP layer hands to a use case and takes back: everything checked, nothing of HTTP left but status and headers. */
 import type { DeliveredOperationId, operations, Problem } from "@countersign/contract";
 import type { Static, TSchema } from "typebox";
-import type { Caller } from "../operations/caller.ts";
+import type { Caller } from "../operations/shared/caller.ts";
 
 type Table = typeof operations;
 type SchemaOf<Row, Part extends string> = Row extends Record<Part, infer S extends TSchema> ? Static<S> : undefined;

@@ -4,9 +4,9 @@
  */
 import { errorCodes, pullFailures } from "@countersign/contract";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { PullMetrics } from "../operations/context-pulls.ts";
+import type { PullMetrics } from "../operations/context/context-pulls.ts";
 import type { DecisionMetrics, DeliveryMetrics, MailMetrics } from "../operations/runtime.ts";
-import { type Backlog, backlog_counted_max } from "../store/backlog.ts";
+import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
 /** The counts of one node. */
 export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, PullMetrics {

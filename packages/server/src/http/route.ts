@@ -2,8 +2,8 @@
 import type { DeliveredOperationId, Operation } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
 import type { Handler } from "./handler.ts";
-import { queryReader, type ReadQuery } from "./query.ts";
-import { type Check, compileCheck } from "./validate.ts";
+import { queryReader, type ReadQuery } from "./request/query.ts";
+import { type Check, compileCheck } from "./request/validate.ts";
 
 /** A route, made once at the start. */
 export interface Route {

@@ -3,11 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Operation, refusesBody } from "@countersign/contract";
 import type { Fault } from "@countersign/core";
 import type { Clock, Log, Spans } from "../ports.ts";
-import type { BatchTurns } from "./batch-turns.ts";
-import { ClientGone, hasNoBody, parseBody, readBody } from "./body.ts";
-import { refuseProblems } from "./body-problems.ts";
+import { faultOf, refusalOf } from "./answer/faults.ts";
+import { replyTo, writeLines, writeRefusal, writeReply } from "./answer/respond.ts";
 import type { Console } from "./console.ts";
-import { faultOf, refusalOf } from "./faults.ts";
 import {
   type Admission,
   admit,
@@ -18,12 +16,14 @@ import {
   settleRate,
   stillAdmitted,
   type Visit,
-} from "./gate.ts";
+} from "./gate/gate.ts";
+import { isLocal } from "./gate/local.ts";
 import type { Answer, OperationRequest } from "./handler.ts";
-import { isLocal } from "./local.ts";
 import type { Metrics } from "./metrics.ts";
-import { headFault } from "./request-head.ts";
-import { replyTo, writeLines, writeRefusal, writeReply } from "./respond.ts";
+import type { BatchTurns } from "./request/batch-turns.ts";
+import { ClientGone, hasNoBody, parseBody, readBody } from "./request/body.ts";
+import { refuseProblems } from "./request/body-problems.ts";
+import { headFault } from "./request/request-head.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
 
 /** What serving needs of its node. */

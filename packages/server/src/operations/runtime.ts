@@ -2,18 +2,18 @@
 
 import type { Clock, Db, HttpOut, Ids, Log, Mailer, Passwords, Timers } from "../ports.ts";
 import type { OpenId, PasskeyChecks } from "../sign-in-ports.ts";
-import type { CommitWriter } from "../store/commit-writer.ts";
-import type { RateWindows } from "../store/rate-windows.ts";
-import type { Backtests } from "./backtest.ts";
-import type { Callers } from "./caller.ts";
-import type { ContextPauses } from "./context-pauses.ts";
-import type { ContextPulls, PullMetrics } from "./context-pulls.ts";
-import type { DecisionLatencies } from "./decision-latencies.ts";
-import type { DecisionReads } from "./decision-reads.ts";
-import type { DecisionWaits } from "./decision-waits.ts";
-import type { OrgStates } from "./org-state.ts";
-import type { ReviewQueues } from "./review-queue.ts";
-import type { Sealer } from "./sealer.ts";
+import type { CommitWriter } from "../store/commit/commit-writer.ts";
+import type { RateWindows } from "../store/rate-windows/rate-windows.ts";
+import type { Backtests } from "./backtests/backtest.ts";
+import type { ContextPauses } from "./context/context-pauses.ts";
+import type { ContextPulls, PullMetrics } from "./context/context-pulls.ts";
+import type { ReviewQueues } from "./escalations/review-queue.ts";
+import type { DecisionLatencies } from "./intents/decision-latencies.ts";
+import type { DecisionReads } from "./intents/decision-reads.ts";
+import type { DecisionWaits } from "./intents/decision-waits.ts";
+import type { Callers } from "./shared/caller.ts";
+import type { OrgStates } from "./shared/org-state.ts";
+import type { Sealer } from "./shared/sealer.ts";
 
 /** What is counted about decisions; the metrics of the HTTP layer implement it. */
 export interface DecisionMetrics {

@@ -2,10 +2,10 @@
 import type { Webhook } from "@countersign/contract";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
-import type { Database } from "../store/db.ts";
-import type { ClaimedDelivery, Room } from "../store/delivery-queue.ts";
-import { insertWebhook } from "../store/webhooks.ts";
-import { testOrganization } from "./http-node.ts";
+import type { Database } from "../store/database/db.ts";
+import type { ClaimedDelivery, Room } from "../store/webhooks/delivery-queue.ts";
+import { insertWebhook } from "../store/webhooks/webhooks.ts";
+import { testOrganization } from "./nodes/http-node.ts";
 
 const ids = createIds(createClock());
 

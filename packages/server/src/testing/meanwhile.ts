@@ -1,7 +1,7 @@
 /** Statements that meet in the database: what one finds after it has waited for another. */
 import { expect } from "vitest";
 import type { Query } from "../ports.ts";
-import type { Database } from "../store/db.ts";
+import type { Database } from "../store/database/db.ts";
 
 /** Passwords are hashed before anything waits. */
 const patience = { timeout: 30_000 };

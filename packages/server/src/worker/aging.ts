@@ -2,11 +2,12 @@
  * The loop over what is old, which goes on among the deliveries where the pass before ended, and over what is due too late
  * because a clock was wrong. Both stand in the database, so a lost wake-up or a restart costs time and never work.
  */
-import { type AgingTerms, aging_pages, deleteOld } from "../operations/delete-old.ts";
-import { noteClock } from "../operations/note-clock.ts";
+
 import type { Runtime } from "../operations/runtime.ts";
-import { drawNear } from "../store/delivery-queue.ts";
-import { delivery_terms } from "./deliveries.ts";
+import { type AgingTerms, aging_pages, deleteOld } from "../operations/upkeep/delete-old.ts";
+import { noteClock } from "../operations/upkeep/note-clock.ts";
+import { drawNear } from "../store/webhooks/delivery-queue.ts";
+import { delivery_terms } from "./deliveries/deliveries.ts";
 import { type Loop, startPasses } from "./passes.ts";
 
 const pass_every_ms = 60_000;

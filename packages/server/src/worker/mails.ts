@@ -2,9 +2,10 @@
  * The loop that tells reviewers and sends mails. What is due stands in the database: a lost wake-up costs seconds, a killed
  * node nothing.
  */
+
+import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
+import { sendMails } from "../operations/people/send-mails.ts";
 import type { MailLoop, Runtime } from "../operations/runtime.ts";
-import { sendMails } from "../operations/send-mails.ts";
-import { tellReviewers } from "../operations/tell-reviewers.ts";
 
 const look_every_ms = 5_000;
 /** What is being sent when the node stops has so long; a whole service ends within 10 s. */

@@ -2,14 +2,14 @@
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
-import { createOrgStates } from "../operations/org-state.ts";
-import { timeOutEscalations } from "../operations/time-out-escalations.ts";
-import { readDueEscalations } from "../store/escalations.ts";
-import { testDatabase } from "../testing/database.ts";
-import { call } from "../testing/http-node.ts";
-import { deadlineIn, heldBody, reviewedOrganization } from "../testing/review.ts";
-import { serviceNode } from "../testing/service-node.ts";
-import { silentLog } from "../testing/silent-log.ts";
+import { timeOutEscalations } from "../operations/escalations/time-out-escalations.ts";
+import { createOrgStates } from "../operations/shared/org-state.ts";
+import { readDueEscalations } from "../store/escalations/escalations.ts";
+import { testDatabase } from "../testing/database/database.ts";
+import { call } from "../testing/nodes/http-node.ts";
+import { serviceNode } from "../testing/nodes/service-node.ts";
+import { silentLog } from "../testing/nodes/silent-log.ts";
+import { deadlineIn, heldBody, reviewedOrganization } from "../testing/people/review.ts";
 
 const database = await testDatabase();
 const { db } = database;

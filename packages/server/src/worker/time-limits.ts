@@ -2,8 +2,9 @@
  * The loop that ends reviews whose time is over. It looks twice a second, in every node: what is due stands in the
  * database, so a restart, a lost wake-up or a late timer costs less than a second and never changes who wins.
  */
+
+import { timeOutEscalations } from "../operations/escalations/time-out-escalations.ts";
 import type { Runtime } from "../operations/runtime.ts";
-import { timeOutEscalations } from "../operations/time-out-escalations.ts";
 import { type Loop, startPasses } from "./passes.ts";
 
 const look_every_ms = 500;

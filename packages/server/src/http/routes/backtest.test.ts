@@ -1,10 +1,10 @@
 import type { Backtest, BacktestInput } from "@countersign/contract";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { loadPacks } from "../../edge/pack-files.ts";
-import { testDatabase } from "../../testing/database.ts";
-import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
-import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { loadPacks } from "../../edge/start/pack-files.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
+import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../../testing/people/review.ts";
 
 const database = await testDatabase();
 const { url } = await serviceNode(database);

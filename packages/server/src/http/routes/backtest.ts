@@ -1,10 +1,10 @@
 /** Backtests over HTTP: one answer at the end, or lines while it runs. Source: api.md §10. */
 import type { BacktestProgress } from "@countersign/contract";
-import { backtest } from "../../operations/backtest.ts";
-import type { Packs } from "../../operations/read-packs.ts";
+import { backtest } from "../../operations/backtests/backtest.ts";
+import type { Packs } from "../../operations/policies/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { ClientGone } from "../body.ts";
 import type { Handlers } from "../handler.ts";
+import { ClientGone } from "../request/body.ts";
 
 export function backtestRoutes(runtime: Runtime, packs: Packs): Pick<Handlers, "backtest"> {
   return {

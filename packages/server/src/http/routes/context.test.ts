@@ -1,8 +1,8 @@
 /** Pushed facts over HTTP, and what decisions make of them. Source: contract §2.9, api.md §5. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../../testing/database.ts";
-import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 const { db } = database;

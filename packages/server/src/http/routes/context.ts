@@ -1,11 +1,15 @@
 /** Context over HTTP: try, push, read, remove. Source: contract §2.9, api.md §5. */
 import { limits } from "@countersign/contract";
 import { validateContext } from "@countersign/core";
-import type { Caller } from "../../operations/caller.ts";
-import { getContextSource, registerContextSource, removeContextSource } from "../../operations/context-source.ts";
+import {
+  getContextSource,
+  registerContextSource,
+  removeContextSource,
+} from "../../operations/context/context-source.ts";
+import { deleteContext, getContext, putContext } from "../../operations/context/stored-context.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { deleteContext, getContext, putContext } from "../../operations/stored-context.ts";
-import type { ContextSubject } from "../../store/stored-context.ts";
+import type { Caller } from "../../operations/shared/caller.ts";
+import type { ContextSubject } from "../../store/context/stored-context.ts";
 import type { Answer, Handlers } from "../handler.ts";
 
 type ContextHandlers = Pick<

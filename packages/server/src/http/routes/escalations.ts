@@ -1,12 +1,12 @@
 /** Human review over HTTP. Source: api.md §6. */
-import { cancelEscalation } from "../../operations/cancel-escalation.ts";
-import { decideEscalation } from "../../operations/decide-escalation.ts";
-import { getEscalation } from "../../operations/get-escalation.ts";
-import { listEscalations } from "../../operations/list-escalations.ts";
-import { reassignEscalation } from "../../operations/reassign-escalation.ts";
+import { cancelEscalation } from "../../operations/escalations/cancel-escalation.ts";
+import { decideEscalation } from "../../operations/escalations/decide-escalation.ts";
+import { getEscalation } from "../../operations/escalations/get-escalation.ts";
+import { listEscalations } from "../../operations/escalations/list-escalations.ts";
+import { reassignEscalation } from "../../operations/escalations/reassign-escalation.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { pageLimitDefault } from "../../store/cursor.ts";
-import { answerOnce } from "../answer-once.ts";
+import { pageLimitDefault } from "../../store/rows/cursor.ts";
+import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type EscalationHandlers = Pick<

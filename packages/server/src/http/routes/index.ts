@@ -1,15 +1,15 @@
 /** All routes of this version, by operation. */
 import { BatchItem, openapiDocument } from "@countersign/contract";
-import { oneLook } from "../../operations/one-look.ts";
-import type { Packs } from "../../operations/read-packs.ts";
+import type { ItemCheck } from "../../operations/intents/submit-batch.ts";
+import type { Packs } from "../../operations/policies/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import type { ItemCheck } from "../../operations/submit-batch.ts";
-import { takesWrites } from "../../store/readiness.ts";
-import { refuseProblems } from "../body-problems.ts";
-import type { SessionCookies } from "../cookie.ts";
+import { oneLook } from "../../operations/shared/one-look.ts";
+import { takesWrites } from "../../store/upkeep/readiness.ts";
+import type { SessionCookies } from "../gate/cookie.ts";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
-import { compileCheck } from "../validate.ts";
+import { refuseProblems } from "../request/body-problems.ts";
+import { compileCheck } from "../request/validate.ts";
 import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
 import { escalationRoutes } from "./escalations.ts";

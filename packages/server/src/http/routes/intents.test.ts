@@ -1,8 +1,8 @@
 /** Intents over HTTP, from submission to audit, on a whole node. Source: contract §4, api.md §4. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../../testing/database.ts";
-import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 const { db } = database;

@@ -1,15 +1,15 @@
 /** Intents over HTTP. Source: contract §4, api.md §4. */
 import { errorCodes } from "@countersign/contract";
-import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/read-intents.ts";
-import { recordObservation } from "../../operations/record-observation.ts";
+import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/intents/read-intents.ts";
+import { recordObservation } from "../../operations/intents/record-observation.ts";
+import { type BatchResult, batchTotals, type ItemCheck, submitBatch } from "../../operations/intents/submit-batch.ts";
+import { submitIntent } from "../../operations/intents/submit-intent.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { type BatchResult, batchTotals, type ItemCheck, submitBatch } from "../../operations/submit-batch.ts";
-import { submitIntent } from "../../operations/submit-intent.ts";
-import { pageLimitDefault } from "../../store/cursor.ts";
-import { answerOnce } from "../answer-once.ts";
-import { ClientGone } from "../body.ts";
-import { faultOf, faultText } from "../faults.ts";
+import { pageLimitDefault } from "../../store/rows/cursor.ts";
+import { answerOnce } from "../answer/answer-once.ts";
+import { faultOf, faultText } from "../answer/faults.ts";
 import type { Handlers } from "../handler.ts";
+import { ClientGone } from "../request/body.ts";
 
 type IntentHandlers = Pick<
   Handlers,

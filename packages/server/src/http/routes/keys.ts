@@ -1,10 +1,10 @@
 /** API keys over HTTP. Source: contract §4, api.md §3. */
-import { createKey } from "../../operations/create-key.ts";
-import { listKeys } from "../../operations/list-keys.ts";
-import { revokeKey } from "../../operations/revoke-key.ts";
-import { rotateKey } from "../../operations/rotate-key.ts";
+import { createKey } from "../../operations/keys/create-key.ts";
+import { listKeys } from "../../operations/keys/list-keys.ts";
+import { revokeKey } from "../../operations/keys/revoke-key.ts";
+import { rotateKey } from "../../operations/keys/rotate-key.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { answerOnce } from "../answer-once.ts";
+import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type KeyRuntime = Pick<Runtime, "db" | "clock" | "ids" | "log" | "sealer">;

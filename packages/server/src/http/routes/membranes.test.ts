@@ -1,10 +1,10 @@
 /** Membranes, usage and quota over HTTP. Source: api.md §7 and §10. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { changePlan } from "../../operations/change-plan.ts";
-import { lockHead } from "../../store/heads.ts";
-import { testDatabase } from "../../testing/database.ts";
-import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { changePlan } from "../../operations/organizations/change-plan.ts";
+import { lockHead } from "../../store/organizations/heads.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 const { db } = database;

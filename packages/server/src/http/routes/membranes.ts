@@ -6,12 +6,12 @@ import {
   goLive,
   listMembranes,
   returnToShadow,
-} from "../../operations/membranes.ts";
-import { readCoverage } from "../../operations/read-coverage.ts";
-import { getUsage } from "../../operations/read-usage.ts";
+} from "../../operations/membranes/membranes.ts";
+import { readCoverage } from "../../operations/membranes/read-coverage.ts";
+import { getUsage } from "../../operations/organizations/read-usage.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { pageLimitDefault } from "../../store/cursor.ts";
-import { answerOnce } from "../answer-once.ts";
+import { pageLimitDefault } from "../../store/rows/cursor.ts";
+import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type MembraneHandlers = Pick<

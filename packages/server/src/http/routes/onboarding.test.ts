@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../../testing/database.ts";
-import { call } from "../../testing/http-node.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 let url: string;

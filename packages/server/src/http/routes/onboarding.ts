@@ -1,6 +1,6 @@
 /** Onboarding over HTTP. Source: contract §4, api.md §10. */
-import { recommend } from "../../operations/intake.ts";
-import { quickstart } from "../../operations/quickstart.ts";
+import { recommend } from "../../operations/organizations/intake.ts";
+import { quickstart } from "../../operations/organizations/quickstart.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import type { Handlers } from "../handler.ts";
 

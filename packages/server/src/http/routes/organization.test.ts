@@ -1,9 +1,9 @@
 /** The organization as a whole over HTTP: who calls, the counts, the trail. */
 import { canonicalJson, sha256Hex } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../../testing/database.ts";
-import { call, type TestOrganization, testOrganization } from "../../testing/http-node.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 let url: string;

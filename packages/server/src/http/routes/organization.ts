@@ -1,8 +1,9 @@
 /** The organization as a whole, over HTTP. */
-import { listAudit, readCaller } from "../../operations/read-organization.ts";
-import { readOverview } from "../../operations/read-overview.ts";
+
+import { readOverview } from "../../operations/membranes/read-overview.ts";
+import { listAudit, readCaller } from "../../operations/organizations/read-organization.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { pageLimitDefault } from "../../store/cursor.ts";
+import { pageLimitDefault } from "../../store/rows/cursor.ts";
 import type { Handlers } from "../handler.ts";
 
 export function organizationRoutes(runtime: Runtime): Pick<Handlers, "getCaller" | "getOverview" | "listAudit"> {

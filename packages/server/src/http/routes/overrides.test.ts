@@ -1,10 +1,10 @@
 /** Overrides over HTTP, on two nodes. Source: contract §1, §2.6, §2.7 and §3, api.md §6. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../../testing/database.ts";
-import { call } from "../../testing/http-node.ts";
-import { blockedBody, type Reviewed, reviewedOrganization } from "../../testing/review.ts";
-import { serviceNode } from "../../testing/service-node.ts";
-import { listen, told } from "../../testing/told.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
+import { blockedBody, type Reviewed, reviewedOrganization } from "../../testing/people/review.ts";
+import { listen, told } from "../../testing/people/told.ts";
 
 const database = await testDatabase();
 const { db } = database;

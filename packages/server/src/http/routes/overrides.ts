@@ -1,10 +1,10 @@
 /** Overrides over HTTP. Source: api.md §6. */
-import { listOverrides } from "../../operations/list-overrides.ts";
-import { overrideBlock } from "../../operations/override-block.ts";
-import { revokeOverride } from "../../operations/revoke-override.ts";
+import { listOverrides } from "../../operations/overrides/list-overrides.ts";
+import { overrideBlock } from "../../operations/overrides/override-block.ts";
+import { revokeOverride } from "../../operations/overrides/revoke-override.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { pageLimitDefault } from "../../store/cursor.ts";
-import { answerOnce } from "../answer-once.ts";
+import { pageLimitDefault } from "../../store/rows/cursor.ts";
+import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type OverrideHandlers = Pick<Handlers, "overrideBlock" | "listOverrides" | "revokeOverride">;

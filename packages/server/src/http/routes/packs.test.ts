@@ -1,9 +1,9 @@
 /** Packs over HTTP: what there is, and what each rule does and cites. Source: api.md §10. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { loadPacks } from "../../edge/pack-files.ts";
-import { testDatabase } from "../../testing/database.ts";
-import { call, testOrganization } from "../../testing/http-node.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { loadPacks } from "../../edge/start/pack-files.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 const { packs } = await loadPacks();

@@ -1,5 +1,5 @@
 /** Packs over HTTP. Source: api.md §10. */
-import { getPack, listPacks, type Packs } from "../../operations/read-packs.ts";
+import { getPack, listPacks, type Packs } from "../../operations/policies/read-packs.ts";
 import type { Handlers } from "../handler.ts";
 
 export function packRoutes(packs: Packs): Pick<Handlers, "listPacks" | "getPack"> {

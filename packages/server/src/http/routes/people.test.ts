@@ -2,10 +2,10 @@
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Mail } from "../../ports.ts";
-import { testDatabase } from "../../testing/database.ts";
-import { testOrganization } from "../../testing/http-node.ts";
-import { password, peopleNodes, type Sent } from "../../testing/people-nodes.ts";
-import { blockedBody } from "../../testing/review.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { testOrganization } from "../../testing/nodes/http-node.ts";
+import { password, peopleNodes, type Sent } from "../../testing/nodes/people-nodes.ts";
+import { blockedBody } from "../../testing/people/review.ts";
 
 const database = await testDatabase();
 let nodes: Awaited<ReturnType<typeof peopleNodes>>;

@@ -1,16 +1,21 @@
 /** People and sessions over HTTP. Source: api.md §9. */
-import { acceptInvitation, invitePerson, listInvitations, revokeInvitation } from "../../operations/invitations.ts";
-import { logIn, verifySecondFactor } from "../../operations/log-in.ts";
-import { changePassword, forgotPassword, resetPassword } from "../../operations/passwords.ts";
-import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../operations/people.ts";
+import {
+  acceptInvitation,
+  invitePerson,
+  listInvitations,
+  revokeInvitation,
+} from "../../operations/people/invitations.ts";
+import { logIn, verifySecondFactor } from "../../operations/people/log-in.ts";
+import { changePassword, forgotPassword, resetPassword } from "../../operations/people/passwords.ts";
+import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../operations/people/people.ts";
+import { endOwnSessions, getSession, listSessions, logOut } from "../../operations/people/session.ts";
+import { signUp, verifyEmail } from "../../operations/people/sign-up.ts";
+import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/people/totp.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { endOwnSessions, getSession, listSessions, logOut } from "../../operations/session.ts";
-import { signUp, verifyEmail } from "../../operations/sign-up.ts";
-import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/totp.ts";
-import { answerOnce } from "../answer-once.ts";
-import type { SessionCookies } from "../cookie.ts";
+import { answerOnce } from "../answer/answer-once.ts";
+import type { SessionCookies } from "../gate/cookie.ts";
+import { clientOf, sessionAnswers } from "../gate/session-answers.ts";
 import type { Answer, Handlers } from "../handler.ts";
-import { clientOf, sessionAnswers } from "../session-answers.ts";
 
 type PeopleHandlers = Pick<
   Handlers,

@@ -1,11 +1,11 @@
 /** Policies over HTTP. Source: api.md §10. */
 import { policySchema } from "@countersign/core";
-import { activatePolicy, replacePolicy, retirePolicy } from "../../operations/change-policy.ts";
-import { createPolicy } from "../../operations/create-policy.ts";
-import { checkPolicyInput, redTests } from "../../operations/policy-documents.ts";
-import { getPolicy, listPolicies, listPolicyVersions } from "../../operations/read-policies.ts";
+import { activatePolicy, replacePolicy, retirePolicy } from "../../operations/policies/change-policy.ts";
+import { createPolicy } from "../../operations/policies/create-policy.ts";
+import { checkPolicyInput, redTests } from "../../operations/policies/policy-documents.ts";
+import { getPolicy, listPolicies, listPolicyVersions } from "../../operations/policies/read-policies.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { answerOnce } from "../answer-once.ts";
+import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type PolicyHandlers = Pick<

@@ -4,15 +4,20 @@ import type { AddressInfo } from "node:net";
 import { limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createHttpOut } from "../../edge/http-out.ts";
 import { createIds } from "../../edge/ids.ts";
-import { createPasswords } from "../../edge/passwords.ts";
+import { createHttpOut } from "../../edge/outgoing/http-out.ts";
+import { createPasswords } from "../../edge/sign-in/passwords.ts";
 import type { Clock } from "../../ports.ts";
-import { insertPerson } from "../../store/people.ts";
-import { testDatabase } from "../../testing/database.ts";
-import { call, testOrganization } from "../../testing/http-node.ts";
-import { client_id, client_secret, openIdProvider, type ProviderAccount } from "../../testing/open-id-provider.ts";
-import { serviceNode } from "../../testing/service-node.ts";
+import { insertPerson } from "../../store/people/people.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
+import {
+  client_id,
+  client_secret,
+  openIdProvider,
+  type ProviderAccount,
+} from "../../testing/people/open-id-provider.ts";
 
 const database = await testDatabase();
 const public_url = "https://countersign.example";
@@ -31,13 +36,7 @@ beforeAll(async () => {
   password_hash = await passwords.hash(password);
 });
 
-interface Sent {
-  readonly cookie?: string | undefined;
-  readonly key?: string;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string>;
-  readonly node?: number;
-}
+type Sent = { cookie?: string | undefined; key?: string; body?: unknown; headers?: object; node?: number };
 
 async function send(method: string, path: string, { cookie, key, body, headers = {}, node = 0 }: Sent = {}) {
   const answer = await call(nodes[node]?.url as string, method, path, {

@@ -1,11 +1,11 @@
 /** Single sign-on over HTTP. Source: api.md §9. */
 import { limits } from "@countersign/contract";
+import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../operations/people/single-sign-on.ts";
+import { beginSingleSignOn, finishSingleSignOn } from "../../operations/people/single-sign-on-login.ts";
 import type { Runtime } from "../../operations/runtime.ts";
-import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../operations/single-sign-on.ts";
-import { beginSingleSignOn, finishSingleSignOn } from "../../operations/single-sign-on-login.ts";
-import { type SessionCookies, sessionCookies } from "../cookie.ts";
+import { type SessionCookies, sessionCookies } from "../gate/cookie.ts";
+import { clientOf, sessionAnswers } from "../gate/session-answers.ts";
 import type { Handlers } from "../handler.ts";
-import { clientOf, sessionAnswers } from "../session-answers.ts";
 
 type SingleSignOnHandlers = Pick<
   Handlers,

@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../../testing/database.ts";
-import { type Received, testReceiver } from "../../testing/receiver.ts";
-import { webhookNode, webhookOrganization } from "../../testing/webhook-node.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { type Received, testReceiver } from "../../testing/network/receiver.ts";
+import { webhookNode, webhookOrganization } from "../../testing/nodes/webhook-node.ts";
 
 const database = await testDatabase();
 let url: string;

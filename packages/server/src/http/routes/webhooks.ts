@@ -1,15 +1,16 @@
 /** Webhooks and their failed deliveries over HTTP. Source: contract §4, api.md §8. */
-import { changeWebhook } from "../../operations/change-webhook.ts";
-import { deleteWebhook } from "../../operations/delete-webhook.ts";
-import { getWebhook } from "../../operations/get-webhook.ts";
-import { listFailedDeliveries } from "../../operations/list-failed-deliveries.ts";
-import { listWebhooks } from "../../operations/list-webhooks.ts";
-import { registerWebhook } from "../../operations/register-webhook.ts";
-import { retryDelivery } from "../../operations/retry-delivery.ts";
-import { retryFailedDeliveries } from "../../operations/retry-failed-deliveries.ts";
-import { rotateWebhookSecret } from "../../operations/rotate-webhook-secret.ts";
+
 import type { Runtime } from "../../operations/runtime.ts";
-import { answerOnce } from "../answer-once.ts";
+import { changeWebhook } from "../../operations/webhooks/change-webhook.ts";
+import { deleteWebhook } from "../../operations/webhooks/delete-webhook.ts";
+import { getWebhook } from "../../operations/webhooks/get-webhook.ts";
+import { listFailedDeliveries } from "../../operations/webhooks/list-failed-deliveries.ts";
+import { listWebhooks } from "../../operations/webhooks/list-webhooks.ts";
+import { registerWebhook } from "../../operations/webhooks/register-webhook.ts";
+import { retryDelivery } from "../../operations/webhooks/retry-delivery.ts";
+import { retryFailedDeliveries } from "../../operations/webhooks/retry-failed-deliveries.ts";
+import { rotateWebhookSecret } from "../../operations/webhooks/rotate-webhook-secret.ts";
+import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
 type WebhookHandlers = Pick<

@@ -1,8 +1,8 @@
 import { cp, mkdir, readdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryDir } from "../../testing/embedded.ts";
-import { StartRefused } from "../start-refused.ts";
+import { temporaryDir } from "../../testing/database/embedded.ts";
+import { StartRefused } from "../database/start-refused.ts";
 import { claim } from "./claim.ts";
 
 describe("a claim on a data directory", () => {

@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { makeDirectory } from "../data-directory.ts";
-import { StartRefused } from "../start-refused.ts";
+import { makeDirectory } from "../database/data-directory.ts";
+import { StartRefused } from "../database/start-refused.ts";
 import { isAlive, startedAt } from "./processes.ts";
 
 /** Another live process has the data directory. */

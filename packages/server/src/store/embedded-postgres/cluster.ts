@@ -20,8 +20,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { makeDataDir, makeDirectory } from "../data-directory.ts";
-import { StartRefused } from "../start-refused.ts";
+import { makeDataDir, makeDirectory } from "../database/data-directory.ts";
+import { StartRefused } from "../database/start-refused.ts";
 import { type Identity, isPrivateOf, serverIdentity } from "./identity.ts";
 
 /** Directories of one embedded database. All of them belong to the server's user, mode 0700. */

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
-import { StartRefused } from "../start-refused.ts";
+import { StartRefused } from "../database/start-refused.ts";
 import { type Binaries, type BinarySearch, packagedBinaries, systemBinaries } from "./binaries.ts";
 import { claim } from "./claim.ts";
 import {

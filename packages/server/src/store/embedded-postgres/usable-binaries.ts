@@ -2,7 +2,7 @@
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
-import { StartRefused } from "../start-refused.ts";
+import { StartRefused } from "../database/start-refused.ts";
 import type { Binaries } from "./binaries.ts";
 import { canReach, type Identity, isPrivateOf } from "./identity.ts";
 

@@ -1,0 +1,86 @@
+/** The caller, the looks, and a first decision for those who are new. */
+import { Security } from "../../account/security.tsx";
+import { SingleSignOnSettings } from "../../account/single-sign-on.tsx";
+import { useMay, useSession, useSubmits } from "../../api/session.tsx";
+import { applyTheme, type Theme, useTheme } from "../../browser/theme.ts";
+import { CopyButton } from "../../parts/forms/copy.tsx";
+import { SelectField } from "../../parts/forms/field.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Who } from "../../parts/records/who.tsx";
+import { Data } from "../../parts/tables/data.tsx";
+import { TestIntent } from "../welcome.tsx";
+
+const roleMeanings: Readonly<Record<string, string>> = {
+  admin: "Keys, membranes, policies, webhooks, people; and all that an operator may.",
+  operator: "Stored context, failed deliveries, cancelling and reassigning, overrides; and all that a reviewer may.",
+  reviewer: "Decides escalations.",
+  agent: "Submits intents and reads its own.",
+  auditor: "Reads everything and changes nothing.",
+};
+
+export function SettingsPage() {
+  const { caller } = useSession();
+  const submits = useSubmits();
+  const admin = useMay("admin");
+  const theme = useTheme();
+  if (caller === null) return null;
+  return (
+    <>
+      <PageHead title="Settings" />
+      <section className="card stack">
+        <h2>You</h2>
+        <dl className="pairs">
+          <dt>Organization</dt>
+          <dd>
+            <Data text={caller.org_name} /> <span className="mono small muted">{caller.org_id}</span>{" "}
+            <CopyButton text={caller.org_id} label="Copy id" />
+          </dd>
+          <dt>Signed in with</dt>
+          <dd>
+            {caller.type === "open_mode"
+              ? "open mode (no key exists yet)"
+              : caller.type === "key"
+                ? "an API key"
+                : "a session"}
+            {caller.id?.startsWith("usr_") && (
+              <>
+                {" of "}
+                <Who id={caller.id} />
+              </>
+            )}
+            {caller.id !== null && <span className="mono small muted">{` ${caller.id}`}</span>}
+          </dd>
+          <dt>Role</dt>
+          <dd>
+            <strong>{caller.role}</strong>: {roleMeanings[caller.role]}
+          </dd>
+          <dt>Environment</dt>
+          <dd>{caller.environment}</dd>
+        </dl>
+      </section>
+      <section className="card stack">
+        <h2>Looks</h2>
+        <div className="filters">
+          <SelectField
+            label="Theme"
+            value={theme}
+            onChange={(event) => applyTheme(event.target.value as Theme)}
+            options={[
+              ["system", "As the system"],
+              ["light", "Light"],
+              ["dark", "Dark"],
+            ]}
+          />
+        </div>
+      </section>
+      {caller.type === "user" && <Security />}
+      {admin && caller.type !== "open_mode" && <SingleSignOnSettings />}
+      {submits && <TestIntent api_key={null} />}
+      {admin && (
+        <p className="small muted">
+          The API is described in <a href="/openapi.json">openapi.json</a>.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+/** A labelled input. */
+import { limits } from "@countersign/contract";
+import { type ComponentProps, type ReactNode, useId, useState } from "react";
+import { visibleText } from "../visible-text.ts";
+
+/** Nothing that fits one line is longer; what is pasted beyond that is left out. */
+const line_chars_max = 2_048;
+
+interface Common {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly wrong?: string | null;
+}
+
+function Framed({ id, label, hint, wrong, children }: Common & { readonly id: string; readonly children: ReactNode }) {
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {hint !== undefined && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+      {wrong != null && (
+        <span className="wrong" id={`${id}-wrong`}>
+          {wrong}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function described(id: string, { hint, wrong }: Common) {
+  const ids = [hint === undefined ? [] : `${id}-hint`, wrong == null ? [] : `${id}-wrong`].flat();
+  return {
+    ...(ids.length > 0 ? { "aria-describedby": ids.join(" ") } : {}),
+    ...(wrong == null ? {} : { "aria-invalid": true as const }),
+  };
+}
+
+/** The browser takes spaces for a text, the service does not: said where it is typed, it says of which field. */
+const not_blank = { pattern: String.raw`[\s\S]*\S[\s\S]*`, title: "Something other than spaces" } as const;
+
+export function TextField({ label, hint, wrong, ...input }: Common & ComponentProps<"input">) {
+  const id = useId();
+  return (
+    <Framed id={id} label={label} hint={hint} wrong={wrong ?? null}>
+      <input
+        id={id}
+        type="text"
+        maxLength={line_chars_max}
+        {...(input.required === true && input.type === undefined ? not_blank : {})}
+        {...described(id, { label, hint, wrong: wrong ?? null })}
+        {...input}
+      />
+    </Framed>
+  );
+}
+
+/** An e-mail address, that of whoever signs in unless `input` says otherwise. */
+export function EmailField(input: Partial<ComponentProps<typeof TextField>>) {
+  return (
+    <TextField
+      label="E-mail"
+      name="email"
+      type="email"
+      required
+      maxLength={limits.email_chars_max}
+      autoComplete="username"
+      {...input}
+    />
+  );
+}
+
+/** A text to filter by: counts once it is left or on Enter, and follows the filter when that changes elsewhere. */
+export function FilterField({
+  filter,
+  onFilter,
+  ...field
+}: {
+  readonly label: string;
+  readonly maxLength: number;
+  readonly filter: string | undefined;
+  readonly onFilter: (text: string) => void;
+}) {
+  const current = filter ?? "";
+  const [text, setText] = useState(current);
+  const [before, setBefore] = useState(current);
+  if (before !== current) {
+    setBefore(current);
+    setText(current);
+  }
+  const finish = () => {
+    if (text.trim() !== current) onFilter(text.trim());
+  };
+  return (
+    <TextField
+      {...field}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={finish}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter") return;
+        // The form around it would be sent before the filter counts.
+        event.preventDefault();
+        finish();
+      }}
+    />
+  );
+}
+
+export function TextArea({ label, hint, wrong, ...input }: Common & ComponentProps<"textarea">) {
+  const id = useId();
+  return (
+    <Framed id={id} label={label} hint={hint} wrong={wrong ?? null}>
+      <textarea id={id} {...described(id, { label, hint, wrong: wrong ?? null })} {...input} />
+    </Framed>
+  );
+}
+
+/** One of `options`. A value that is none of them (an address may say anything) is shown as it is: nothing else is in force. */
+export function SelectField({
+  label,
+  hint,
+  options,
+  ...input
+}: Common & ComponentProps<"select"> & { readonly options: readonly (readonly [value: string, text: string])[] }) {
+  const id = useId();
+  const other = typeof input.value === "string" && options.every(([value]) => value !== input.value);
+  return (
+    <Framed id={id} label={label} hint={hint}>
+      <select id={id} {...described(id, { label, hint })} {...input}>
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+        {other && <option value={input.value}>{visibleText(String(input.value))}</option>}
+      </select>
+    </Framed>
+  );
+}

@@ -1,0 +1,123 @@
+/** What a tool is, whatever an agent says of it: one entry of a membrane's action catalogue. */
+import { actionTypes, type CatalogueEntry, dataClasses, limits } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useId } from "react";
+import { useClient } from "../../api/session.tsx";
+import { Failed } from "../states.tsx";
+import { Data } from "../tables/data.tsx";
+import { useToasts } from "../toasts.tsx";
+import { Dialog } from "./dialog.tsx";
+import { TextField } from "./field.tsx";
+
+/** As the service takes it, in any case and with spaces around it: both are taken away. */
+const action_type = {
+  pattern: String.raw`\s*[A-Za-z][A-Za-z0-9_\-]*(\.[A-Za-z0-9_\-]+)*\s*`,
+  title: "Letters, digits, _ and -, in parts with dots between them, such as payment.transfer",
+} as const;
+
+/** `tool`: null is one that is to be named, too. `known`: the catalogue has the tool already, and may lose it. */
+export function ToolDialog({
+  membrane_id,
+  tool,
+  known,
+  onClose,
+}: {
+  readonly membrane_id: string;
+  readonly tool: CatalogueEntry | null;
+  readonly known: boolean;
+  readonly onClose: () => void;
+}) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const types = useId();
+  const save = useMutation({
+    mutationFn: async ({ verb, entry }: { readonly verb: string; readonly entry: CatalogueEntry | null }) => {
+      // Read again: the catalogue is saved whole, and others may have added to it.
+      const { action_catalogue } = await client.getMembrane(membrane_id);
+      const at = action_catalogue.findIndex((each) => each.verb === verb);
+      const changed = entry === null ? [] : [entry];
+      return client.changeMembrane(membrane_id, {
+        action_catalogue: at === -1 ? [...action_catalogue, ...changed] : action_catalogue.toSpliced(at, 1, ...changed),
+      });
+    },
+    onSuccess: () => {
+      toasts.done("Saved", "Decisions from now on follow it.");
+      void queries.invalidateQueries({ queryKey: ["membranes"] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog title="What is this tool?" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = new FormData(event.currentTarget);
+          const text = (name: string) => String(form.get(name)).trim().toLowerCase();
+          const data_classes = [...new Set(text("data_classes").split(/\s*,\s*/))].filter((name) => name !== "");
+          const verb = tool?.verb ?? String(form.get("verb")).trim();
+          save.mutate({ verb, entry: { verb, type: text("type"), data_classes } });
+        }}
+      >
+        {tool === null ? (
+          <TextField
+            label="Tool"
+            name="verb"
+            required
+            maxLength={limits.verb_chars_max}
+            hint="Its name, as agents give it"
+          />
+        ) : (
+          <p>
+            {"From now on every call of "}
+            <strong className="mono">
+              <Data text={tool.verb} />
+            </strong>
+            {" is judged as what you say here, whatever the agent calls it."}
+          </p>
+        )}
+        <TextField
+          label="Action type"
+          name="type"
+          required
+          list={types}
+          defaultValue={tool?.type ?? ""}
+          maxLength={limits.action_type_chars_max}
+          {...action_type}
+          hint="The packs know those that are offered. Others are for your own policies."
+        />
+        <datalist id={types}>
+          {Object.entries(actionTypes).map(([type, meaning]) => (
+            <option key={type} value={type} label={meaning} />
+          ))}
+        </datalist>
+        <TextField
+          label="Data classes"
+          name="data_classes"
+          defaultValue={tool?.data_classes.join(", ") ?? ""}
+          hint={`With commas between them; empty: as the agent says. The packs know ${Object.keys(dataClasses).join(", ")}.`}
+        />
+        {save.error !== null && <Failed error={save.error} />}
+        <div className="actions">
+          {tool !== null && known && (
+            <button
+              type="button"
+              className="button bad"
+              disabled={save.isPending}
+              onClick={() => save.mutate({ verb: tool.verb, entry: null })}
+            >
+              Forget the tool
+            </button>
+          )}
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={save.isPending}>
+            Save
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,13 @@
+/** What an agent does, in a list: the type of the action, and below it the tool that it calls. */
+import { Data } from "../tables/data.tsx";
+
+export function ActionName({ type, verb }: { readonly type: string; readonly verb: string }) {
+  return (
+    <>
+      <Data text={type} chars_max={60} />
+      <div className="small muted mono">
+        <Data text={verb} chars_max={60} />
+      </div>
+    </>
+  );
+}

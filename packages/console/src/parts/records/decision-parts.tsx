@@ -1,0 +1,271 @@
+/** The parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
+import type { AuditRecord, Decision, UsedFacts } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useReads } from "../../api/session.tsx";
+import { useNow } from "../../browser/clock.ts";
+import { Data } from "../tables/data.tsx";
+import { Wide } from "../tables/scrolls.tsx";
+import { spanText, Time } from "../time.tsx";
+import { auditNote, auditWord } from "./audit-words.ts";
+import { Badge } from "./badge.tsx";
+import { JsonDiff, JsonView } from "./json-view.tsx";
+import { Who } from "./who.tsx";
+
+/** Policies of the organization have an id of their own; those of packs are named after the rule. */
+const isOwnPolicy = (policy_id: string | null): policy_id is string =>
+  policy_id !== null && /^pol_[0-9A-HJKMNP-TV-Z]{26}$/i.test(policy_id);
+
+const effectWords = {
+  block: "blocks",
+  escalate: "asks for review",
+  approve_modified: "changes",
+  none: "adds risk",
+} as const;
+
+export function Reasons({ decision }: { readonly decision: Decision }) {
+  const reads = useReads();
+  if (decision.reasons.length === 0)
+    return <p className="muted">No rule fired; the membrane’s default gave the verdict.</p>;
+  return (
+    <ul className="plain stack tight">
+      {decision.reasons.map((reason, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the reasons of one decision never change
+        <li key={index} className="reason">
+          <div className="row between">
+            <span>
+              {reads && isOwnPolicy(reason.policy_id) ? (
+                <Link to="/policies/$policy_id" params={{ policy_id: reason.policy_id }}>
+                  <Data text={reason.policy} />
+                </Link>
+              ) : (
+                <strong>
+                  <Data text={reason.policy} />
+                </strong>
+              )}
+              {reason.version !== null && <span className="muted small">{` version ${reason.version}`}</span>}
+            </span>
+            <Badge text={effectWords[reason.effect]} tone={reason.effect === "none" ? "plain" : reason.effect} />
+          </div>
+          <Data text={reason.message} lines />
+          {reason.citations.length > 0 && (
+            <p className="small muted">
+              {"Rests on "}
+              <Data text={reason.citations.join("; ")} />
+            </p>
+          )}
+          {reason.unknown_facts.length > 0 && (
+            <p className="small">
+              {"It fired because facts were missing: "}
+              <Data text={reason.unknown_facts.map((fact) => `${fact.path} (${fact.reason})`).join(", ")} />
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Risk({ decision }: { readonly decision: Decision }) {
+  const percent = Math.round(decision.risk_score * 100);
+  const groups = new Map<string, Decision["risk_contributions"][number][]>();
+  for (const each of decision.risk_contributions) {
+    groups.set(each.group, [...(groups.get(each.group) ?? []), each]);
+  }
+  return (
+    <div className="stack tight">
+      <div className="row between">
+        <strong>{`Risk ${decision.risk_score.toFixed(2)}`}</strong>
+        <span className="small muted">0 harmless – 1 certain harm</span>
+      </div>
+      <Meter share={percent / 100} hot={percent >= 70} label={`risk ${decision.risk_score.toFixed(2)}`} />
+      {decision.risk_contributions.length > 0 && (
+        <Wide label="What the risk consists of">
+          <table className="list">
+            <caption className="sr">What the risk consists of</caption>
+            <thead>
+              <tr>
+                <th scope="col">Source</th>
+                <th scope="col">Group (only its largest counts)</th>
+                <th scope="col" className="num">
+                  Risk
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {decision.risk_contributions.map((each) => (
+                <tr key={`${each.group} ${each.source}`}>
+                  <td>
+                    <Data text={each.source} />
+                  </td>
+                  <td>
+                    <Data text={each.group} />
+                  </td>
+                  <td className="num">{each.value.toFixed(2)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Wide>
+      )}
+    </div>
+  );
+}
+
+/** A bar from 0 to 1. */
+export function Meter({
+  share,
+  hot,
+  label,
+}: {
+  readonly share: number;
+  readonly hot: boolean;
+  readonly label: string;
+}) {
+  return (
+    <div className={hot ? "meter hot" : "meter"} role="img" aria-label={label}>
+      <i style={{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }} />
+    </div>
+  );
+}
+
+const sourceWords = {
+  pulled: "your endpoint",
+  target: "stored for the target",
+  agent: "stored for the agent",
+  org: "stored for the organization",
+  inline: "sent with the intent",
+} as const;
+
+/** The facts with where they come from and how old they were and are. */
+export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readonly decided_at: string }) {
+  const now = useNow();
+  const rows = Object.entries(facts).flatMap(([category, fields]) =>
+    Object.entries(fields ?? {}).map(([name, fact]) => ({ path: `${category}.${name}`, ...fact })),
+  );
+  if (rows.length === 0) return <p className="muted">No facts were given or stored for this action.</p>;
+  return (
+    <Wide label="Facts">
+      <table className="list facts-table">
+        <caption className="sr">Facts that the decision was made on</caption>
+        <thead>
+          <tr>
+            <th scope="col">Fact</th>
+            <th scope="col">Value</th>
+            <th scope="col">Source</th>
+            <th scope="col">Age then</th>
+            <th scope="col">Age now</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ path, value, source, as_of }) => (
+            <tr key={path}>
+              <td className="mono small">
+                <Data text={path} />
+              </td>
+              <td className="mono small">
+                <Data text={JSON.stringify(value) ?? "null"} chars_max={400} more />
+              </td>
+              <td>{sourceWords[source]}</td>
+              <td className="nowrap" title={as_of}>
+                {spanText((Date.parse(decided_at) - Date.parse(as_of)) / 1000)}
+              </td>
+              <td className="nowrap" title={as_of}>
+                {spanText((now - Date.parse(as_of)) / 1000)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Wide>
+  );
+}
+
+const changeWords = {
+  at_most: "is at most",
+  at_least: "is at least",
+  equals: "is",
+  present: "is given, such as",
+  absent: "is left out",
+} as const;
+
+/** What would have to be otherwise for an approval; the service has verified it by deciding again. */
+export function WouldApprove({ changes }: { readonly changes: NonNullable<Decision["would_approve_if"]> }) {
+  return (
+    <>
+      <h2>It would be approved if</h2>
+      <ul className="plain stack tight">
+        {changes.map((change) => (
+          <li key={`${change.path} ${change.op}`} className="reason">
+            <span>
+              <span className="mono">
+                <Data text={change.path} />
+              </span>
+              {` ${changeWords[change.op]} `}
+              {change.value !== undefined && (
+                <strong className="mono">
+                  <Data text={JSON.stringify(change.value)} chars_max={400} more />
+                </strong>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Who changed it: modifications without a policy are a person's. */
+function changersOf({ modifications }: Decision): string {
+  if (modifications.every(({ policy_id }) => policy_id !== null)) return "Rules change";
+  return modifications.some(({ policy_id }) => policy_id !== null)
+    ? "Rules and a reviewer changed"
+    : "A reviewer changed";
+}
+
+export function Payload({ decision, content }: { readonly decision: Decision; readonly content: unknown }) {
+  if (content === undefined) return <p className="muted">The action has no parameters.</p>;
+  if (decision.modified_content === null || decision.modifications.length === 0)
+    return <JsonView value={content} label="Parameters of the action" />;
+  return (
+    <div className="stack tight">
+      <p className="small muted">{`${changersOf(decision)} the action. Lines with − were asked for, lines with + would be done.`}</p>
+      <JsonDiff before={content} after={decision.modified_content} label="Changes to the parameters" />
+    </div>
+  );
+}
+
+export function Timeline({ audit }: { readonly audit: readonly AuditRecord[] }) {
+  return (
+    <ol className="timeline">
+      {audit.map((row) => {
+        const note = auditNote(row);
+        return (
+          <li key={row.audit_id}>
+            <div className="row">
+              <strong>{auditWord(row.type)}</strong>
+              <span className="small muted">
+                <Time at={row.at} />
+                {row.actor.id !== null && (
+                  <>
+                    {" by "}
+                    <Who id={row.actor.id} />
+                  </>
+                )}
+              </span>
+            </div>
+            {note !== null && (
+              <p className="small">
+                <Data text={note} lines />
+              </p>
+            )}
+            <details className="small muted">
+              <summary>{`Row ${row.seq}`}</summary>
+              <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
+              <p className="mono">{row.hash}</p>
+            </details>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

@@ -1,0 +1,148 @@
+/** What an agent wants, in plain words made of its fields; what it merely says of itself is told to be that. */
+import type { ActionType, IntentRecord } from "@countersign/contract";
+import { Data, Given } from "../tables/data.tsx";
+
+const words = {
+  "communication.call": "call",
+  "communication.sms": "send a text message to",
+  "communication.email": "send an e-mail to",
+  "communication.chat": "send a chat message to",
+  "data.read": "read data of",
+  "data.export": "export data from",
+  "data.share": "share data with",
+  "data.delete": "delete data of",
+  "record.create": "create a record in",
+  "record.update": "change a record in",
+  "record.delete": "delete a record of",
+  "payment.transfer": "transfer money to",
+  "payment.charge": "charge",
+  "payment.refund": "refund",
+  "finance.journal": "post a journal entry in",
+  "finance.report": "file a report on",
+  "system.change": "change the system",
+  "system.deploy": "deploy to",
+  "system.recover": "recover",
+  "identity.grant": "grant access to",
+  "identity.revoke": "revoke access of",
+  "model.decide": "decide by model about",
+  "model.train": "train a model with",
+} satisfies Record<ActionType, string>;
+
+const deeds: ReadonlyMap<string, string> = new Map(Object.entries(words));
+
+/** The deed of an action type, in words; the type itself when it is not a known one. */
+function deedOf(type: string): string {
+  return deeds.get(type) ?? `do “${type}” to`;
+}
+
+/** What stands where the agent names no target, so that no sentence ends with "to". */
+const nameless = "a target it does not name";
+
+const money = (usd: number) => usd.toLocaleString("en-US", { style: "currency", currency: "USD" });
+
+type Wanted = Pick<IntentRecord, "agent" | "action" | "estimated_impact" | "decided_as" | "data_classes">;
+
+/** One sentence. Everything in it that the agent chose is shown as data. */
+export function Wants({ intent }: { readonly intent: Wanted }) {
+  const { agent, action, estimated_impact: impact, decided_as } = intent;
+  const type = decided_as.type;
+  const { target } = action;
+  const claims =
+    impact?.financial_exposure_usd !== undefined || impact?.audience_size !== undefined || impact?.reversible === false;
+  return (
+    <p className="wants">
+      <strong>
+        <Given text={agent.id} />
+      </strong>
+      {agent.on_behalf_of !== undefined && (
+        <>
+          {", on behalf of "}
+          <Given text={agent.on_behalf_of} />
+          {" as it says,"}
+        </>
+      )}
+      {" wants to "}
+      <strong>{deeds.get(type) ?? <Data text={deedOf(type)} />}</strong>{" "}
+      {target?.identifier !== undefined ? <Given text={target.identifier} chars_max={300} more /> : nameless}
+      {target?.type !== undefined && (
+        <span className="muted">
+          {" (a "}
+          <Given text={target.type} />
+          {target.sensitivity !== undefined && `; ${target.sensitivity}, says the agent`})
+        </span>
+      )}
+      {impact?.financial_exposure_usd !== undefined && `, with ${money(impact.financial_exposure_usd)} at stake`}
+      {impact?.audience_size !== undefined && `, reaching ${impact.audience_size.toLocaleString("en")} people`}
+      {impact?.reversible === false && (
+        <>
+          , and it <strong>cannot be undone</strong>
+        </>
+      )}
+      {claims && ", says the agent"}.
+    </p>
+  );
+}
+
+/** What is done to which target, in short. */
+export function Deed({ type, target }: { readonly type: string; readonly target: string | undefined }) {
+  return (
+    <>
+      <Data text={`${deedOf(type)} `} />
+      {target !== undefined ? <Given text={target} chars_max={120} more={false} /> : nameless}
+    </>
+  );
+}
+
+/** The fields behind the sentence. */
+export function IntentFields({ intent }: { readonly intent: IntentRecord }) {
+  const { agent, action, estimated_impact: impact, decided_as } = intent;
+  const declared = action.type ?? "nothing";
+  return (
+    <dl className="pairs">
+      <dt>Tool</dt>
+      <dd className="mono">
+        <Data text={action.verb} />
+      </dd>
+      <dt>Decided as</dt>
+      <dd>
+        <Data text={decided_as.type} />
+        {declared !== decided_as.type && (
+          <span className="late">
+            {" — the agent declared "}
+            <Data text={declared} />
+          </span>
+        )}
+      </dd>
+      {decided_as.data_classes.length > 0 && (
+        <>
+          <dt>Data</dt>
+          <dd>
+            <Data text={decided_as.data_classes.join(", ")} />
+          </dd>
+        </>
+      )}
+      {agent.framework !== undefined && (
+        <>
+          <dt>Framework</dt>
+          <dd>
+            <Data text={agent.framework} />
+          </dd>
+        </>
+      )}
+      {agent.session_id !== undefined && (
+        <>
+          <dt>Agent session</dt>
+          <dd className="mono">
+            <Data text={agent.session_id} />
+          </dd>
+        </>
+      )}
+      {impact?.reversible !== undefined && (
+        <>
+          <dt>Can be undone</dt>
+          <dd>{impact.reversible ? "yes, says the agent" : "no"}</dd>
+        </>
+      )}
+    </dl>
+  );
+}

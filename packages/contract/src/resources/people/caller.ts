@@ -1,0 +1,21 @@
+import Type, { type Static } from "typebox";
+import { apiKeyFormat } from "../../ids.ts";
+import { limits } from "../../limits.ts";
+import { roleNames } from "../../roles.ts";
+import { id, nullable, oneOf, text } from "../shapes.ts";
+
+/** Who is calling, as the service sees it: what a client needs to know before it offers anything. Source: api.md §3. */
+export const CallerInfo = Type.Object(
+  {
+    type: oneOf(["key", "user", "open_mode"]),
+    id: nullable(text(limits.label_chars_max, { description: "key_id or user_id; null in open mode" })),
+    org_id: id("organization"),
+    org_name: text(limits.name_chars_max),
+    role: oneOf(roleNames),
+    scope: oneOf(apiKeyFormat.scopes),
+    agent_id: nullable(text(limits.agent_id_chars_max, { description: "the one agent that the key speaks for" })),
+    environment: oneOf(apiKeyFormat.environments),
+  },
+  { title: "CallerInfo" },
+);
+export type CallerInfo = Static<typeof CallerInfo>;

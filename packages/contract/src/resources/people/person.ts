@@ -1,0 +1,124 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../../limits.ts";
+import { roleNames } from "../../roles.ts";
+import { anyObject, closed, filledText, id, listQuery, nullable, oneOf, text, timestamp } from "../shapes.ts";
+
+const email = () => Type.String({ format: "email", maxLength: limits.email_chars_max });
+const newPassword = () => Type.String({ minLength: limits.password_chars_min, maxLength: limits.password_chars_max });
+const givenPassword = () => Type.String({ minLength: 1, maxLength: limits.password_chars_max });
+const token = () => Type.String({ minLength: 1, maxLength: 512 });
+const code = () =>
+  Type.String({ minLength: 6, maxLength: 32, description: "six digits of the authenticator, or a recovery code" });
+
+/** A person of the organization. Source: api.md §9. */
+export const User = Type.Object(
+  {
+    user_id: id("user"),
+    email: text(limits.email_chars_max),
+    role: oneOf(roleNames),
+    mfa_enabled: Type.Boolean(),
+    notify: Type.Boolean({ description: "whether new escalations are told by mail" }),
+    created_at: timestamp(),
+    last_seen_at: nullable(timestamp("of the newest session, to the minute; null: never signed in")),
+  },
+  { title: "User" },
+);
+export type User = Static<typeof User>;
+
+/** The caller's session. Until a second factor has been given, `user` is null and nothing else can be done with it. */
+export const Session = Type.Object(
+  {
+    session_id: id("session"),
+    org_id: id("organization"),
+    user: nullable(User),
+    mfa_required: Type.Boolean(),
+    expires_at: timestamp(),
+  },
+  { title: "Session" },
+);
+export type Session = Static<typeof Session>;
+
+/** One of a person's sessions, as its owner sees it. */
+export const OpenSession = Type.Object(
+  {
+    session_id: id("session"),
+    current: Type.Boolean({ description: "whether it is the one that asks" }),
+    created_at: timestamp(),
+    last_seen_at: timestamp("to the minute"),
+    expires_at: timestamp(),
+    client_ip: nullable(text(64)),
+    user_agent: nullable(text(512)),
+  },
+  { title: "OpenSession" },
+);
+export type OpenSession = Static<typeof OpenSession>;
+
+export const SignupInput = closed({
+  org_name: filledText(limits.name_chars_max),
+  email: email(),
+  password: newPassword(),
+});
+export type SignupInput = Static<typeof SignupInput>;
+export const LoginInput = closed({ email: email(), password: givenPassword() });
+export type LoginInput = Static<typeof LoginInput>;
+export const MfaInput = closed({ code: code() });
+export type MfaInput = Static<typeof MfaInput>;
+export const VerifyEmailInput = closed({ token: token(), password: givenPassword() });
+export type VerifyEmailInput = Static<typeof VerifyEmailInput>;
+export const EmailInput = closed({ email: email() });
+export const PasswordResetInput = closed({ token: token(), password: newPassword() });
+export type PasswordResetInput = Static<typeof PasswordResetInput>;
+export const PasswordChangeInput = closed({ current_password: givenPassword(), password: newPassword() });
+export type PasswordChangeInput = Static<typeof PasswordChangeInput>;
+export const ProfileChange = closed({ notify: Type.Boolean() });
+export type ProfileChange = Static<typeof ProfileChange>;
+export const InvitationInput = closed({ email: email(), role: oneOf(roleNames) });
+export type InvitationInput = Static<typeof InvitationInput>;
+export const AcceptInvitationInput = closed({ token: token(), password: newPassword() });
+export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
+export const RoleChange = closed({ role: oneOf(roleNames) });
+export type RoleChange = Static<typeof RoleChange>;
+export const PasskeyInput = closed({
+  credential: anyObject("as navigator.credentials gives it, in its JSON form"),
+  name: Type.Optional(filledText(limits.name_chars_max)),
+});
+export type PasskeyInput = Static<typeof PasskeyInput>;
+
+/** Filters of a list of people. */
+export const PersonListQuery = listQuery({ role: Type.Optional(oneOf(roleNames)) });
+
+/** A new TOTP seed, shown once. */
+export const TotpEnrolment = Type.Object(
+  { secret: text(128, { description: "base32" }), uri: text(1_000, { description: "otpauth:// for a QR code" }) },
+  { title: "TotpEnrolment" },
+);
+export type TotpEnrolment = Static<typeof TotpEnrolment>;
+/** Recovery codes, shown once; each signs in once. */
+export const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(text(64)) }, { title: "RecoveryCodes" });
+export type RecoveryCodes = Static<typeof RecoveryCodes>;
+/** Options for the browser's navigator.credentials, in their JSON form. */
+export const PasskeyOptions = Type.Object({ options: anyObject() }, { title: "PasskeyOptions" });
+export type PasskeyOptions = Static<typeof PasskeyOptions>;
+/** A registered passkey. */
+export const Passkey = Type.Object(
+  {
+    passkey_id: text(1_400, { description: "the credential's id, base64url" }),
+    name: text(limits.name_chars_max),
+    created_at: timestamp(),
+    last_used_at: nullable(timestamp()),
+  },
+  { title: "Passkey" },
+);
+export type Passkey = Static<typeof Passkey>;
+/** An invitation that was sent and not taken up yet. */
+export const Invitation = Type.Object(
+  {
+    invitation_id: id("invitation"),
+    email: text(limits.email_chars_max),
+    role: oneOf(roleNames),
+    created_at: timestamp(),
+    expires_at: timestamp(),
+  },
+  { title: "Invitation" },
+);
+export type Invitation = Static<typeof Invitation>;

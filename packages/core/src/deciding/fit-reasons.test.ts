@@ -1,0 +1,33 @@
+import { describe, expect, test } from "vitest";
+import { decideCase, type TestPolicy } from "../testing/deciding.ts";
+import { reasons_chars_max, untold } from "./fit-reasons.ts";
+
+const citations = Array.from({ length: 32 }, () => "c".repeat(256));
+const wordy = (name: string, effect: string): TestPolicy => ({
+  name,
+  metadata: { citations },
+  spec: { effect, when: "true", message: "m".repeat(2_000) },
+});
+
+describe("the reasons of a decision", () => {
+  test("are all named, and say no more than one decision can hold: the strictest come first", () => {
+    const escalating = Array.from({ length: 20 }, (_, index) => wordy(`a-${index}`, "escalate"));
+    const { content } = decideCase([...escalating, wordy("z-blocks", "block")]);
+    expect(content.verdict).toBe("block");
+    expect(content.reasons).toHaveLength(21);
+    expect(content.reasons[0]).toMatchObject({ policy: "z-blocks", message: "m".repeat(2_000), citations });
+    expect(content.reasons.at(-1)).toMatchObject({ effect: "escalate", message: untold, citations: [] });
+    const words = content.reasons
+      .filter(({ message }) => message !== untold)
+      .reduce((sum, { message, citations: cited }) => sum + message.length + cited.join("").length, 0);
+    expect(words).toBeLessThanOrEqual(reasons_chars_max);
+  });
+
+  test("that fit say everything", () => {
+    const { content } = decideCase([wordy("a", "block"), wordy("b", "block")]);
+    expect(content.reasons.map(({ message, citations: cited }) => [message.length, cited.length])).toEqual([
+      [2_000, 32],
+      [2_000, 32],
+    ]);
+  });
+});

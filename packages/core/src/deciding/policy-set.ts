@@ -1,0 +1,206 @@
+import type { EvaluationContext, Timestamp } from "@countersign/cel";
+import type { CatalogueEntry } from "@countersign/contract";
+import { type FactLimits, resolveLimits } from "../facts/staleness.ts";
+import { ActionIndex, type ActionKey } from "../policy/action-index.ts";
+import type { HashedPolicy, SharedPolicies } from "../policy/check/shared-policies.ts";
+import { type CompiledPolicy, compilePolicy, type PolicySource } from "../policy/compile.ts";
+import type { SceneBindings } from "../policy/evaluate.ts";
+import { finish } from "../policy/expressions.ts";
+import { type FactPath, factPath } from "../policy/fact-paths.ts";
+import { policySha256 } from "../policy/policy-sha256.ts";
+import { SharedVariables } from "../policy/shared-variables.ts";
+import { strongComponents } from "../policy/strong-components.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
+import { sha256Hex } from "../values/fingerprint.ts";
+import type { MembraneSettings } from "./decision.ts";
+
+/** One fact that policies of one staleness profile may read; `valid_until` looks at each once per decision. */
+export interface FactSlot extends FactPath {
+  readonly profile: number;
+}
+
+/** A policy in its place in a set. */
+export interface PlacedPolicy {
+  readonly policy: CompiledPolicy;
+  /** Which age limits hold for it: an index into `PreparedMembrane.limits`. */
+  readonly profile: number;
+  /** Slots of the facts that `when` may read, and those of `require`. */
+  readonly when_slots: readonly number[];
+  readonly require_slots: readonly number[];
+  /** Places of the policies that stand back when this one fires. */
+  readonly suppresses: readonly number[];
+}
+
+/** Policies that are evaluated together, in a fixed order. */
+export interface PolicyGroup {
+  readonly placed: readonly PlacedPolicy[];
+  readonly candidates: (key: ActionKey) => readonly number[];
+}
+
+/** What deciding derives from a membrane for one policy set. */
+export interface PreparedMembrane {
+  readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
+  readonly limits: readonly FactLimits[];
+}
+
+/** All policies that hold for a membrane, compiled. Immutable; made once per change and used for every decision. */
+export interface PolicySet {
+  readonly version: number;
+  /**
+   * SHA-256 over what the set consists of: ids, versions, modes and documents, whatever the order they were given in.
+   */
+  readonly sha256: string;
+  readonly live: PolicyGroup;
+  readonly shadow: PolicyGroup;
+  readonly slots: readonly FactSlot[];
+  readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
+  /** Begins an evaluation of this set's programs on one view of an action. Its budget is to be set before each. */
+  readonly begin: (bindings: SceneBindings, now: Timestamp) => EvaluationContext;
+}
+
+/** What a set is made of. */
+interface PolicySetSource {
+  /** In any order. */
+  readonly policies: readonly PolicySource[];
+  readonly version: number;
+  /** Where those that came with a pack are compiled once for all sets; without it they are compiled for this one. */
+  readonly shared?: SharedPolicies;
+}
+
+/** Policies that one step compiles: a few milliseconds. */
+const policies_a_step = 8;
+
+/**
+ * Compiles the policies of one membrane. The order of `policies` never matters. Only checked documents are stored:
+ * throws for what is no CEL.
+ */
+export function compilePolicySet(source: PolicySetSource): PolicySet {
+  return finish(policySetSteps(source));
+}
+
+/** The same in steps, since hundreds of policies take some tenths of a second. */
+export function* policySetSteps(source: PolicySetSource): Generator<void, PolicySet> {
+  const ordered = [...source.policies].sort(byName);
+  const compiled = yield* compileSteps(ordered, source.shared);
+  const parts = ordered.map(({ policy_id, version, mode, pack }, place) => {
+    return { policy_id, version, mode, pack: pack ?? null, sha256: compiled.policies[place]?.sha256 };
+  });
+  const tables = new Tables();
+  const live = group(
+    compiled.policies.filter(({ policy }) => policy.mode === "live"),
+    tables,
+  );
+  const shadow = group(
+    compiled.policies.filter(({ policy }) => policy.mode === "shadow"),
+    tables,
+  );
+  const prepared = new WeakMap<MembraneSettings, PreparedMembrane>();
+  const prepare = (membrane: MembraneSettings): PreparedMembrane => {
+    const known = prepared.get(membrane);
+    if (known !== undefined) return known;
+    const made = {
+      catalogue: new Map(membrane.action_catalogue.map((entry) => [entry.verb, entry])),
+      limits: tables.profiles.map((layer) => resolveLimits([membrane.facts_max_age, layer])),
+    };
+    prepared.set(membrane, made);
+    return made;
+  };
+  return {
+    version: source.version,
+    sha256: sha256Hex(canonicalJson(parts)),
+    live,
+    shadow,
+    slots: tables.slots,
+    prepare,
+    begin: (bindings, now) => compiled.variables.environment.begin(bindings, { now }),
+  };
+}
+
+/** Those of packs first: their variables and what they look up are then the same to all sets, and in each before its own. */
+function* compileSteps(
+  ordered: readonly PolicySource[],
+  shared: SharedPolicies | undefined,
+): Generator<void, { readonly policies: readonly HashedPolicy[]; readonly variables: SharedVariables }> {
+  const ofPacks = yield* mapInSteps(ordered, (source) =>
+    shared === undefined || (source.pack ?? null) === null ? null : shared.get(source),
+  );
+  const variables = new SharedVariables(shared?.variables);
+  const policies = yield* mapInSteps(ordered, (source, place) => {
+    const known = ofPacks[place];
+    return known ?? { policy: compilePolicy(source, variables), sha256: policySha256(source.document) };
+  });
+  return { policies, variables };
+}
+
+function* mapInSteps<T, R>(items: readonly T[], map: (item: T, place: number) => R): Generator<void, R[]> {
+  const mapped: R[] = [];
+  for (const item of items) {
+    mapped.push(map(item, mapped.length));
+    if (mapped.length % policies_a_step === 0) yield;
+  }
+  return mapped;
+}
+
+function byName(a: PolicySource, b: PolicySource): number {
+  const [left, right] = [a.document.metadata.name, b.document.metadata.name];
+  if (left !== right) return left < right ? -1 : 1;
+  return a.policy_id < b.policy_id ? -1 : a.policy_id > b.policy_id ? 1 : a.version - b.version;
+}
+
+/** What the policies of a set have in common; staleness profiles and fact slots are numbered in the order of first use. */
+class Tables {
+  readonly profiles: (Readonly<Record<string, number>> | undefined)[] = [undefined];
+  readonly slots: FactSlot[] = [];
+  private readonly profileByText = new Map<string, number>();
+  private readonly slotByText = new Map<string, number>();
+
+  profile(policy: CompiledPolicy): number {
+    if (policy.max_age_seconds === null) return 0;
+    const text = canonicalJson(policy.max_age_seconds);
+    const known = this.profileByText.get(text);
+    if (known !== undefined) return known;
+    this.profileByText.set(text, this.profiles.length);
+    return this.profiles.push(policy.max_age_seconds) - 1;
+  }
+
+  slotsOf(facts: readonly string[], profile: number): number[] {
+    return facts.flatMap((text) => {
+      const path = factPath(text);
+      if (path === null) return [];
+      const known = this.slotByText.get(`${profile} ${text}`);
+      if (known !== undefined) return [known];
+      this.slotByText.set(`${profile} ${text}`, this.slots.length);
+      return [this.slots.push({ ...path, profile }) - 1];
+    });
+  }
+}
+
+function group(compiled: readonly HashedPolicy[], tables: Tables): PolicyGroup {
+  const policies = compiled.map(({ policy }) => policy);
+  const suppressed = suppressions(policies);
+  const placed = policies.map((policy, place): PlacedPolicy => {
+    const profile = tables.profile(policy);
+    const when_slots = tables.slotsOf(policy.when_facts, profile);
+    const require_slots = tables.slotsOf(policy.require_facts, profile);
+    return { policy, profile, when_slots, require_slots, suppresses: suppressed[place] ?? [] };
+  });
+  const index = new ActionIndex(policies.map(({ document }) => document.spec.match ?? {}));
+  return { placed, candidates: (key) => index.candidates(key) };
+}
+
+/**
+ * Which places each policy suppresses: the named policies of its own pack. Between policies that suppress one another
+ * in a circle nothing is suppressed, since each would otherwise silence the one that silences it.
+ */
+function suppressions(policies: readonly CompiledPolicy[]): number[][] {
+  const places = new Map<string, number[]>();
+  policies.forEach((policy, place) => {
+    const key = `${policy.pack ?? ""}\0${policy.name}`;
+    places.set(key, [...(places.get(key) ?? []), place]);
+  });
+  const edges = policies.map((policy) =>
+    policy.suppresses.flatMap((name) => places.get(`${policy.pack ?? ""}\0${name}`) ?? []),
+  );
+  const components = strongComponents(edges);
+  return edges.map((targets, place) => targets.filter((target) => components[target] !== components[place]));
+}

@@ -1,0 +1,93 @@
+import type { Environment, Size } from "@countersign/cel";
+import { limits } from "@countersign/contract";
+import type { PolicyDocument } from "../document.ts";
+import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../expressions.ts";
+import { mentionsOf } from "../fact-paths.ts";
+
+/**
+ * The largest values that a policy must be able to work on within its budget. Larger ones may end as unknown (`cost`), and so
+ * may lists of lists whose entries are looked for in one another: `params.to.all(r, r in facts.organizational.partners)` is
+ * meant for texts, and would be refused if it had to be ready for anything.
+ */
+const declared: Size = {
+  chars: limits.policy_text_chars_declared,
+  items: limits.policy_items_declared,
+  values: limits.policy_values_declared,
+  text: limits.policy_text_total_declared,
+  scalars: true,
+};
+const texts: Size = { chars: limits.label_chars_max, items: limits.data_classes_max, values: 51, text: 6_400 };
+const instant: Size = { chars: 0, items: 0, values: 1, text: 0 };
+
+/** What evaluating a policy may take at most, and the expression that takes most of it. */
+export interface PolicyCost {
+  readonly units: number;
+  readonly worst: PlacedExpression | null;
+}
+
+interface Part {
+  readonly units: number;
+  readonly variables: ReadonlySet<string>;
+}
+
+/**
+ * The most units that one evaluation of a policy can take from the budget, for values within the declared maxima: its
+ * conditions on fresh and on raw facts, and everything else that it computes when it fires, each with the variables behind
+ * it. The document must have passed the checks of its expressions.
+ */
+export function policyCost(document: PolicyDocument): PolicyCost {
+  return finish(costSteps(document));
+}
+
+/** The same in steps: one for each expression. */
+export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost> {
+  const variables = new Map<string, Part & { readonly size: Size }>();
+  const sizeOf = (names: readonly string[]): Size => {
+    const [root = "", name = ""] = names;
+    if (root === "vars") return variables.get(name)?.size ?? declared;
+    if (root === "now") return instant;
+    return root === "data_classes" || name === "regulatory_domains" ? texts : declared;
+  };
+  const behind = (source: string): Set<string> => {
+    const names = new Set(mentionsOf(source).variables);
+    for (const name of [...names]) for (const other of variables.get(name)?.variables ?? []) names.add(other);
+    return names;
+  };
+  const part = ({ source, result }: PlacedExpression, environment: Environment): Part & { size: Size } => {
+    const { units, size } = environment.estimate(source, sizeOf, { result });
+    return { units, size, variables: behind(source) };
+  };
+  const variableAt = new Map<string, PlacedExpression>();
+  const environment = yield* variableSteps(document, (name, expression, before) => {
+    variables.set(name, part(expression, before));
+    variableAt.set(name, expression);
+    return before.check(expression.source).type;
+  });
+  let units = 0;
+  let worst: PlacedExpression | null = null;
+  let most = -1;
+  const count = (expression: PlacedExpression, taken: number): void => {
+    units += taken;
+    if (taken <= most) return;
+    most = taken;
+    worst = expression;
+  };
+  // Variables are computed once for `when` and `require`, and anew for everything else.
+  const conditions = new Set<string>();
+  for (const expression of expressionsOf(document)) {
+    yield;
+    const isCondition = expression.path === "/spec/when" || expression.path === "/spec/require";
+    const { units: own, variables: names } = part(expression, environment);
+    count(expression, own * (isCondition ? runs_of_conditions : 1));
+    for (const name of names) {
+      const variable = variableAt.get(name);
+      if (variable === undefined || (isCondition && conditions.has(name))) continue;
+      if (isCondition) conditions.add(name);
+      count(variable, (variables.get(name)?.units ?? 0) * (isCondition ? runs_of_conditions : 1));
+    }
+  }
+  return { units, worst };
+}
+
+/** On the facts that are fresh, and where that leaves it undecided on all. */
+const runs_of_conditions = 2;

@@ -1,0 +1,76 @@
+import type { DecidedAction } from "../action.ts";
+import { fitsAction } from "../action-index.ts";
+import type { PolicyDocument } from "../document.ts";
+import { expressionsIn } from "../expressions-in.ts";
+import { namesOf, nodesOf } from "../nodes-of.ts";
+
+/** An action in the words that rules go by: its type and data classes as they were decided on. */
+export interface WordedAction extends DecidedAction {
+  readonly verb: string;
+}
+
+/** Which rules look at some actions, by the rules' names, sorted. */
+export interface NamingRules {
+  /** Those that go by no type, verb or data class: they look at every action. */
+  readonly every_action: readonly string[];
+  /** For each action those that are evaluated for it, of some agent, and name its type, its verb or one of its classes. */
+  readonly naming: readonly (readonly string[])[];
+}
+
+/** How many actions one step looks up. */
+const actions_a_step = 100;
+
+/**
+ * Looks for the rules that name each of these actions, in `match` or by a text in an expression: `system.` and `system*` name
+ * all that begin so. Texts count whatever they are compared with. In steps, since there may be thousands of either.
+ */
+export function* namingRules(
+  rules: readonly PolicyDocument[],
+  actions: readonly WordedAction[],
+): Generator<void, NamingRules> {
+  const every_action: string[] = [];
+  const whole = new Map<string, PolicyDocument[]>();
+  const beginnings = new Map<string, PolicyDocument[]>();
+  for (const rule of rules) {
+    const { names, selective } = wordsOf(rule);
+    if (!selective) every_action.push(rule.metadata.name);
+    for (const name of names) {
+      addTo(whole, name, rule);
+      if (/^.+[.*]$/.test(name)) addTo(beginnings, name.replace(/\*$/, ""), rule);
+    }
+    yield;
+  }
+  const naming: string[][] = [];
+  for (const [place, action] of actions.entries()) {
+    const found = new Set<PolicyDocument>();
+    for (const word of [action.type, action.verb, ...action.data_classes]) {
+      for (const rule of whole.get(word) ?? []) found.add(rule);
+      for (let length = 1; length <= word.length; length += 1)
+        for (const rule of beginnings.get(word.slice(0, length)) ?? []) found.add(rule);
+    }
+    const fitting = [...found].filter(({ spec }) => fitsAction(spec.match, action));
+    naming.push(fitting.map(({ metadata }) => metadata.name).sort());
+    if (place % actions_a_step === 0) yield;
+  }
+  return { every_action: every_action.sort(), naming };
+}
+
+/** What a rule calls the actions that it looks at; `selective`: it goes by that. */
+function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; readonly selective: boolean } {
+  const { actions = [], verbs = [] } = rule.spec.match ?? {};
+  const names = new Set([...actions, ...verbs].filter((pattern) => pattern !== "*"));
+  let selective = names.size > 0;
+  for (const source of expressionsIn(rule)) {
+    for (const node of nodesOf(source)) {
+      if (node.kind === "literal" && typeof node.value === "string" && node.value !== "") names.add(node.value);
+      if (/^(action\.(type|verb)|data_classes)$/.test(namesOf(node)?.join(".") ?? "")) selective = true;
+    }
+  }
+  return { names, selective };
+}
+
+function addTo<V>(map: Map<string, V[]>, key: string, value: V): void {
+  const values = map.get(key);
+  if (values === undefined) map.set(key, [value]);
+  else values.push(value);
+}

@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { pointerToken } from "../../values/json-patch.ts";
+import { readSource } from "../source.ts";
+import { readObject } from "./object-places.ts";
+
+/** Every path of a value, and one beside it that is not there. */
+function pathsOf(value: unknown, path = ""): string[] {
+  const inner =
+    typeof value === "object" && value !== null
+      ? Object.entries(value).flatMap(([name, item]) => pathsOf(item, `${path}/${pointerToken(name)}`))
+      : [];
+  return [path, `${path}/nowhere`, ...inner];
+}
+
+const text = fc.oneof(
+  fc.string({ maxLength: 8, unit: "grapheme" }),
+  fc
+    .array(fc.constantFrom(" ", "\n", "\t", '"', "\\", "a", "/", "~", "\u0001", "é", "😀"), { maxLength: 8 })
+    .map((all) => all.join("")),
+);
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    text,
+    fc.constantFrom(null, true, 0, -1.5, 1e21),
+    fc.array(tie("value"), { maxLength: 4 }),
+    fc.dictionary(text, tie("value"), { maxKeys: 4, noNullPrototype: true }),
+  ),
+}));
+const finding = { code: "c", message: "m" };
+
+test("every part of an object stands where it stands in its text of two spaces of indentation", () => {
+  fc.assert(
+    fc.property(fc.dictionary(text, value, { maxKeys: 5, noNullPrototype: true }), fc.nat(6), (document, offset) => {
+      fc.pre(!JSON.stringify(document).includes('"__proto__"'));
+      const counted = readObject(document);
+      const read = readSource(JSON.stringify(document, null, 2));
+      expect(read.value).toEqual(document);
+      for (const path of pathsOf(document))
+        for (const where of [undefined, "key", offset] as const)
+          expect(counted.at(path, finding, where), `${path} ${where}`).toEqual(read.at(path, finding, where));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("what JSON cannot say is refused with its place", () => {
+  for (const wrong of [{ a: "\0" }, { a: "\ud800" }, JSON.parse('{"a":{"__proto__":1}}') as object]) {
+    const { value: read, diagnostics } = readObject(wrong as Record<string, unknown>);
+    expect(diagnostics, JSON.stringify(read)).toMatchObject([{ code: "syntax", line: 2, help: expect.any(String) }]);
+  }
+});

@@ -1,0 +1,58 @@
+import type { Expr } from "@countersign/cel";
+import { Intent } from "@countersign/contract";
+import { namesGiven, nodesOf } from "../nodes-of.ts";
+import { suggestName } from "./suggest-name.ts";
+
+/** A member of the intent that no submission can have. */
+export interface UnknownMember {
+  /** UTF-16 units before its name in the source. */
+  readonly start: number;
+  readonly message: string;
+  readonly help: string;
+}
+
+/** A schema that lists its members and refuses others. */
+interface Closed {
+  readonly properties: Readonly<Record<string, object>>;
+}
+
+/**
+ * What an expression reads of `intent` and of `action.target` that no submission can have, because it would have been refused
+ * with it: mostly a slip of the pen. The source must parse.
+ */
+export function unknownMembers(source: string): UnknownMember[] {
+  const nodes = [...nodesOf(source)];
+  const own = new Set(nodes.flatMap(namesGiven));
+  const found: UnknownMember[] = [];
+  for (const node of nodes) {
+    const read = memberOf(node);
+    const whole = read === null ? null : shapeOf(read.of, own);
+    if (read === null || whole === null || Object.hasOwn(whole.properties, read.name)) continue;
+    const known = Object.keys(whole.properties);
+    const help = suggestName(read.name, known) ?? `It has ${known.join(", ")}.`;
+    found.push({ start: read.start, message: `No intent has ${read.name} here.`, help });
+  }
+  return found.sort((a, b) => a.start - b.start);
+}
+
+/** `of.name` or `of["name"]`; null: something else. */
+function memberOf(node: Expr): { readonly of: Expr; readonly name: string; readonly start: number } | null {
+  if (node.kind === "select") return { of: node.operand, name: node.field, start: node.fieldStart };
+  if (node.kind !== "index" || node.index.kind !== "literal" || typeof node.index.value !== "string") return null;
+  return { of: node.operand, name: node.index.value, start: node.index.start };
+}
+
+/** What stands there of the intent; null: something else, or something whose members are the caller's. */
+function shapeOf(node: Expr, own: ReadonlySet<string>): Closed | null {
+  if (node.kind === "ident") {
+    if (own.has(node.name)) return null;
+    if (node.name === "intent") return closed(Intent);
+    return node.name === "action" ? closed(Intent.properties.action) : null;
+  }
+  const read = memberOf(node);
+  return read === null ? null : closed(shapeOf(read.of, own)?.properties[read.name]);
+}
+
+function closed(schema: object | undefined): Closed | null {
+  return schema !== undefined && "properties" in schema && "additionalProperties" in schema ? (schema as Closed) : null;
+}

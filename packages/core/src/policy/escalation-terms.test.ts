@@ -1,0 +1,117 @@
+import type { Reason, Reviewer, Role } from "@countersign/contract";
+import { expect, test } from "vitest";
+import { compilePolicySet } from "../deciding/policy-set.ts";
+import { policySource } from "../testing/deciding.ts";
+import {
+  commonReviewers,
+  heldFor,
+  type KnownReviewer,
+  mergeTerms,
+  reviewerOf,
+  reviewersToKnow,
+} from "./escalation-terms.ts";
+
+const membrane = {
+  timeout_seconds: 14_400,
+  on_timeout: "approve" as const,
+  reviewers: [{ type: "role" as const, id: "reviewer" }],
+  quorum: 1,
+};
+
+test("without policies the membrane's terms hold", () => {
+  const { reviewers, ...terms } = membrane;
+  expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, panels: [reviewers] });
+});
+
+test("the strictest of all policies holds, each filled up from the membrane", () => {
+  const terms = mergeTerms(
+    membrane,
+    [
+      { quorum: 2, timeout: "8h" },
+      { reviewers: ["role:operator"], timeout: "30m" },
+      { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" },
+    ],
+    false,
+  );
+  expect(terms).toEqual({
+    quorum: 2,
+    timeout_seconds: 1800,
+    on_timeout: "block",
+    panels: [["role:reviewer"], ["role:operator"], ["role:admin", "role:reviewer"]].map(panel),
+  });
+  expect(commonReviewers(terms.panels, new Map())).toEqual(panel(["role:admin", "role:operator"]));
+});
+
+test("what the membrane holds by itself is decided by whom it names, and by as many, whatever a policy asks beside it", () => {
+  const strict = { ...membrane, reviewers: panel(["role:admin"]), quorum: 2 };
+  const terms = mergeTerms(strict, [{ reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" }], true);
+  expect(terms).toMatchObject({ quorum: 2, timeout_seconds: 28_800 });
+  expect(commonReviewers(terms.panels, new Map())).toEqual(panel(["role:admin"]));
+});
+
+test("a policy cannot approve on time-out where the membrane does not", () => {
+  expect(mergeTerms({ ...membrane, on_timeout: "block" }, [{ on_timeout: "approve" }], false).on_timeout).toBe("block");
+});
+
+test("when nobody would do for all policies, everybody named is asked", () => {
+  expect(common([["user:a"], ["user:b"]])).toEqual(panel(["user:a", "user:b"]));
+  expect(common([["user:a"], ["role:operator"]])).toEqual(panel(["role:operator", "user:a"]));
+  expect(common([["user:a"], ["role:admin"]], { a: "operator" })).toEqual(panel(["role:admin", "user:a"]));
+});
+
+test("whom one policy names decides, and no role beside, where all that the others ask for is a role of that one", () => {
+  expect(common([["user:a"], ["role:reviewer"]])).toEqual(panel(["user:a"]));
+  expect(common([["user:a"], ["role:operator"]], { a: "admin" })).toEqual(panel(["user:a"]));
+  expect(common([["user:a", "user:b"], ["role:operator"], []], { a: "reviewer", b: "operator" })).toEqual(
+    panel(["user:b"]),
+  );
+  expect(common([["user:a", "role:admin"], ["role:reviewer"]])).toEqual(panel(["role:admin", "user:a"]));
+});
+
+test("two names of one person are one: keys of one chain of rotations, and a key and who made it", () => {
+  const rotated = (id: string): [string, KnownReviewer] => [id, { role: "reviewer", self: "key_1", person: "usr_1" }];
+  const known = new Map([rotated("key_2"), rotated("key_3")]);
+  expect(commonReviewers([panel(["user:key_2"]), panel(["user:key_3"])], known)).toEqual(
+    panel(["user:key_2", "user:key_3"]),
+  );
+  expect(commonReviewers([panel(["user:usr_1", "user:usr_2"]), panel(["user:key_2"])], known)).toEqual(
+    panel(["user:key_2"]),
+  );
+});
+
+test("nobody has to be looked up where all name the same or roles only", () => {
+  expect(reviewersToKnow([panel(["user:a", "role:admin"]), panel(["role:admin", "user:a"]), []])).toEqual([]);
+  expect(reviewersToKnow([panel(["role:admin"]), panel(["role:operator"])])).toEqual([]);
+  expect(reviewersToKnow([panel(["user:a"]), panel(["role:reviewer", "user:b"])])).toEqual(["a", "b"]);
+});
+
+function panel(names: readonly string[]): Reviewer[] {
+  return names.map(reviewerOf);
+}
+
+function common(panels: readonly (readonly string[])[], roles: Readonly<Record<string, Role>> = {}): Reviewer[] {
+  const known = Object.entries(roles).map(([id, role]): [string, KnownReviewer] => [
+    id,
+    { role, self: id, person: id },
+  ]);
+  return commonReviewers(panels.map(panel), new Map(known));
+}
+
+test("of policies that hold only the changed action, what they ask of the review themselves is told", () => {
+  const policies = Object.entries({
+    before: { reviewers: ["role:admin"] },
+    large: { reviewers: ["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"], quorum: 2 },
+    plain: {},
+    quiet: { quorum: 3 },
+  }).map(([name, escalation]) => policySource({ name, spec: { when: "true", effect: "escalate", escalation } }));
+  const policySet = compilePolicySet({ policies, version: 1 });
+  const because = (name: string, effect: Reason["effect"] = "escalate"): Reason => {
+    const what = { effect, message: "", citations: [], unknown_facts: [] };
+    return { policy_id: `pol_${name}`, policy: name, version: 1, ...what };
+  };
+  const reasons = [because("before"), because("large"), because("plain"), because("quiet", "none")];
+  expect(heldFor(reasons, policySet, [because("before"), because("large", "approve_modified")])).toEqual([
+    { policy: "large", reviewers: panel(["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"]), quorum: 2 },
+    { policy: "plain", reviewers: [], quorum: 1 },
+  ]);
+});

@@ -1,0 +1,103 @@
+/** The guard on receivers' addresses, as far as it needs no network. Source: contract §4, api.md §8. */
+import { limits } from "@countersign/contract";
+import type { NetworkList } from "../access/client-ip.ts";
+import { addressRefusal } from "./public-address.ts";
+
+/** What the instance's operator permits beyond the rule. */
+export interface WebhookUrlRules {
+  /** `http:` receivers too. */
+  readonly allow_http: boolean;
+  /**
+   * Networks that receivers may be in although private; with any, names that are local by definition may be looked up.
+   * What clouds call their metadata may not: no receiver is behind it, whatever network it leads to.
+   */
+  readonly allow_networks: NetworkList;
+}
+
+/** The default: the public network by https and nothing else. */
+export const publicHttpsOnly: WebhookUrlRules = { allow_http: false, allow_networks: [] };
+
+/** A URL in the one spelling that is stored and dialled, or why it is refused (a whole sentence). */
+export type WebhookUrlVerdict =
+  | {
+      readonly href: string;
+      /** A name without a dot at its end, or an address without brackets. */
+      readonly host: string;
+      /** True: `host` is an address, already judged; false: every address that the name has is still to be judged. */
+      readonly literal: boolean;
+    }
+  | { readonly refused: string };
+
+/** Names that are local by definition. Single labels are refused as such. */
+const localSuffixes = ["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"];
+
+/** What clouds call their metadata. */
+const metadataSuffixes = ["metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
+
+/** What can be a name in DNS, after the parser has lower-cased it and written it in ASCII: labels of 1 to 63 characters. */
+const nameForm = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
+const name_chars_max = 253;
+
+/** Ports of other protocols, as the Fetch standard lists them for browsers: a POST there could be read as commands. */
+const otherProtocols: ReadonlySet<number> = new Set([
+  ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104],
+  ...[109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515],
+  ...[526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659],
+  ...[4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+]);
+
+/**
+ * Judges the text of a URL. Everything but the userinfo is judged on the parsed URL, which is what is dialled: a check of
+ * the text would see another host than the parser does. Names are judged by their form only; look them up next.
+ */
+export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHttpsOnly): WebhookUrlVerdict {
+  if (/\p{Cc}/u.test(text)) return { refused: "The URL has a control character in it." };
+  if (text !== text.trim()) return { refused: "The URL begins or ends with a space." };
+  const scheme = /^(https?):\/\/(?!\/)/i.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined || (scheme === "http" && !rules.allow_http)) {
+    return { refused: "The URL is not an absolute https URL." };
+  }
+  // The parser drops an empty userinfo, and takes a backslash for the end of the host where other programs do not.
+  const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? "";
+  if (authority.includes("@")) return { refused: "The URL has a user:password part." };
+  if (!URL.canParse(text)) return { refused: "The URL has no valid host or port." };
+  const url = new URL(text);
+  if (url.href.length > limits.webhook_url_chars_max) {
+    return { refused: `The URL is longer than ${limits.webhook_url_chars_max} characters.` };
+  }
+  if (url.port !== "" && otherProtocols.has(Number(url.port))) {
+    return { refused: `Port ${url.port} belongs to another protocol.` };
+  }
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+  const literal = url.hostname.startsWith("[") || /^\d+(\.\d+){3}$/.test(host);
+  const refused = literal ? refusedLiteral(host, rules) : refusedName(host, rules);
+  return refused === null ? { href: url.href, host, literal } : { refused };
+}
+
+/**
+ * Judges the addresses of a name: null when every one may be connected to, else why not. One bad address condemns them
+ * all: which of them a socket would choose is nobody's promise.
+ */
+export function refusedAddresses(host: string, addresses: readonly string[], rules: WebhookUrlRules): string | null {
+  for (const address of addresses) {
+    const refusal = addressRefusal(address, rules.allow_networks);
+    if (refusal !== null) return `${host} leads to ${address}, which ${refusal}.`;
+  }
+  return null;
+}
+
+function refusedLiteral(host: string, rules: WebhookUrlRules): string | null {
+  const refusal = addressRefusal(host, rules.allow_networks);
+  return refusal === null ? null : `${host} ${refusal}.`;
+}
+
+function refusedName(host: string, rules: WebhookUrlRules): string | null {
+  // The parser takes "localhost..", "*.example.com" and "a,b": names that no rule below would know, and nobody can have.
+  if (host.length > name_chars_max || !nameForm.test(host)) return "The URL has no valid host or port.";
+  const isUnder = (suffix: string) => host === suffix || host.endsWith(`.${suffix}`);
+  if (metadataSuffixes.some(isUnder)) return `${host} is a name of a cloud's metadata.`;
+  if (rules.allow_networks.length > 0) return null;
+  if (!host.includes(".")) return `${host} is a name of a private network.`;
+  const suffix = localSuffixes.find(isUnder);
+  return suffix === undefined ? null : `Names under ${suffix} are names of a private network.`;
+}

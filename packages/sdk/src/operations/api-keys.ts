@@ -1,0 +1,24 @@
+import type { ApiKey, ApiKeyCreated, ApiKeyInput, ApiKeyRotated } from "@countersign/contract";
+import { newIdempotencyKey } from "../idempotency-key.ts";
+import type { Page, PageQuery } from "../page.ts";
+import type { Transport } from "../transport.ts";
+
+/** The methods on API keys. Source: api.md §3. */
+export function apiKeyCalls(call: Transport) {
+  const path = (key_id: string) => `/v1/api-keys/${encodeURIComponent(key_id)}`;
+  return {
+    /** Creates a key; its text is in this answer only. */
+    createApiKey: (input: ApiKeyInput) =>
+      call<ApiKeyCreated>("POST", "/v1/api-keys", { body: input, idempotency_key: newIdempotencyKey() }),
+
+    /** Keys without their texts, newest first. */
+    listApiKeys: (query: PageQuery = {}) =>
+      call<Page<"api_keys", ApiKey>>("GET", "/v1/api-keys", { query: { ...query } }),
+
+    /** Revokes a key: no request that begins after this resolved succeeds with it. */
+    revokeApiKey: (key_id: string) => call<null>("DELETE", path(key_id)),
+
+    /** Replaces the client's own key; the old one is dead when this resolves. Make a new client with the new key. */
+    rotateApiKey: (key_id: string) => call<ApiKeyRotated>("POST", `${path(key_id)}/rotate`),
+  };
+}

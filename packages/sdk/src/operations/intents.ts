@@ -1,0 +1,115 @@
+import type {
+  AuditRecord,
+  BatchAnswer,
+  BatchItem,
+  Decision,
+  IntentAnswer,
+  IntentListItem,
+  IntentSubmission,
+  Observation,
+  ObservationInput,
+  PipelineMode,
+  SubmitAnswer,
+  Verdict,
+} from "@countersign/contract";
+import { newIdempotencyKey } from "../idempotency-key.ts";
+import type { Page, PageQuery } from "../page.ts";
+import type { Transport } from "../transport.ts";
+
+/** How intents are submitted. */
+export interface SubmitOptions {
+  readonly mode?: "shadow" | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Filters of `listIntents`. `from` is included, `to` is not. */
+export interface IntentQuery extends PageQuery {
+  readonly agent_id?: string;
+  readonly verdict?: Verdict;
+  readonly mode?: PipelineMode;
+  readonly membrane_id?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** How a decision is read: `wait` seconds (≤ 55) lets the service hold the answer until the outcome is final. */
+export interface DecisionOptions {
+  readonly wait?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const waitSecondsMax = 55;
+
+/** The methods on intents. Source: api.md §4. */
+export function intentCalls(call: Transport) {
+  const path = (intent_id: string, part = "") => `/v1/intents/${encodeURIComponent(intent_id)}${part}`;
+
+  const readDecision = async (intent_id: string, { wait, signal }: DecisionOptions, over_outages: boolean) => {
+    const options = { query: { wait }, signal, over_outages };
+    return (await call<{ decision: Decision }>("GET", path(intent_id, "/decision"), options)).decision;
+  };
+
+  return {
+    /**
+     * Asks for the decision on an action; when this resolves, the decision is on disk. Without `idempotency_key` the
+     * client makes one, so that its own repeats never decide twice.
+     */
+    submitIntent: (
+      submission: IntentSubmission,
+      { idempotency_key, mode, signal }: SubmitOptions & { readonly idempotency_key?: string } = {},
+    ) => {
+      const key = idempotency_key ?? newIdempotencyKey();
+      return call<SubmitAnswer>("POST", "/v1/intents", {
+        body: submission,
+        query: { mode },
+        idempotency_key: key,
+        signal,
+      });
+    },
+
+    /**
+     * Asks for decisions on up to 50 actions; counts as one request. Answers come in order, and a bad item fails alone
+     * (`success: false`), so a batch with failures does not throw. Items without an `idempotency_key` are given one.
+     */
+    submitIntentBatch: (items: readonly BatchItem[], { mode, signal }: SubmitOptions = {}) => {
+      const intents = items.map((item) => ({ ...item, idempotency_key: item.idempotency_key ?? newIdempotencyKey() }));
+      return call<BatchAnswer>("POST", "/v1/intents/batch", {
+        body: { intents },
+        query: { mode },
+        repeatable: true,
+        signal,
+      });
+    },
+
+    /** Intents with their verdicts, newest first. */
+    listIntents: (query: IntentQuery = {}) =>
+      call<Page<"intents", IntentListItem>>("GET", "/v1/intents", { query: { ...query } }),
+
+    /** The intent, the facts it was decided on, and the decision. */
+    getIntent: (intent_id: string) => call<IntentAnswer>("GET", path(intent_id)),
+
+    /** The decision on an intent as it stands, or as it stands after waiting for the outcome. */
+    getDecision: (intent_id: string, options: DecisionOptions = {}) => readDecision(intent_id, options, false),
+
+    /**
+     * Resolves when the outcome is final, however long a reviewer takes, also over restarts of the service; `signal` ends
+     * the waiting, and so does a service that cannot be reached for some five minutes.
+     */
+    waitForOutcome: async (intent_id: string, signal?: AbortSignal): Promise<Decision> => {
+      for (;;) {
+        const decision = await readDecision(intent_id, { wait: waitSecondsMax, signal }, true);
+        if (decision.status === "final") return decision;
+      }
+    },
+
+    /** What happened to an intent, oldest first. */
+    listIntentAudit: (intent_id: string, query: PageQuery = {}) =>
+      call<Page<"audit", AuditRecord>>("GET", path(intent_id, "/audit"), { query: { ...query } }),
+
+    /** Records what the agent did after the decision. */
+    recordObservation: async (intent_id: string, observation: ObservationInput) => {
+      const options = { body: observation, idempotency_key: newIdempotencyKey() };
+      return (await call<{ observation: Observation }>("POST", path(intent_id, "/observations"), options)).observation;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { Coverage, Membrane, MembraneChange, MembraneInput } from "@countersign/contract";
+import { newIdempotencyKey } from "../idempotency-key.ts";
+import type { Page, PageQuery } from "../page.ts";
+import type { CallOptions, Transport } from "../transport.ts";
+
+/** The methods on membranes. Source: api.md §10. */
+export function membraneCalls(call: Transport) {
+  const one = async (method: string, path: string, options: CallOptions = {}) =>
+    (await call<{ membrane: Membrane }>(method, `/v1/membranes${path}`, options)).membrane;
+  const id = (membrane_id: string) => `/${encodeURIComponent(membrane_id)}`;
+
+  return {
+    /** Newest first. */
+    listMembranes: (query: PageQuery = {}) =>
+      call<Page<"membranes", Membrane>>("GET", "/v1/membranes", { query: { ...query } }),
+
+    /** Creates a membrane in shadow mode. */
+    createMembrane: (input: MembraneInput) => one("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
+
+    /** One membrane with its settings. */
+    getMembrane: (membrane_id: string) => one("GET", id(membrane_id)),
+
+    /** Replaces each given field, of thresholds and escalation each given member. */
+    changeMembrane: (membrane_id: string, change: MembraneChange) => one("PATCH", id(membrane_id), { body: change }),
+
+    /** Which rules look at what agents asked for in the last 31 days. */
+    getCoverage: async (membrane_id: string) =>
+      (await call<{ coverage: Coverage }>("GET", `/v1/membranes${id(membrane_id)}/coverage`)).coverage,
+
+    /** Begins to enforce the membrane's decisions. */
+    goLive: (membrane_id: string) => one("POST", `${id(membrane_id)}/go-live`),
+
+    /** Goes on deciding, but stops enforcing. */
+    returnToShadow: (membrane_id: string) => one("POST", `${id(membrane_id)}/return-to-shadow`),
+  };
+}

@@ -1,0 +1,168 @@
+import { deliveredOperations, type OperationId, type operations } from "@countersign/contract";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Client, createClient } from "../index.ts";
+
+const input = {} as never; // what is sent does not matter here, only where
+const context = { contract_version: "1" as const, facts: {} };
+const target = { type: "a", identifier: "b" };
+
+/** One call of every operation, by its operation_id. */
+const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> = {
+  quickstart: (client) => client.quickstart(input),
+  intake: (client) => client.intake(input),
+  createApiKey: (client) => client.createApiKey(input),
+  listApiKeys: (client) => client.listApiKeys({ limit: 1 }),
+  revokeApiKey: (client) => client.revokeApiKey("key_id"),
+  rotateApiKey: (client) => client.rotateApiKey("key_id"),
+  submitIntent: (client) => client.submitIntent(input),
+  submitIntentBatch: (client) => client.submitIntentBatch([input]),
+  listIntents: (client) => client.listIntents({ verdict: "block" }),
+  getIntent: (client) => client.getIntent("intent_id"),
+  getDecision: (client) => client.getDecision("intent_id", { wait: 1 }),
+  listIntentAudit: (client) => client.listIntentAudit("intent_id"),
+  recordObservation: (client) => client.recordObservation("intent_id", { status: "executed" }),
+  validateContext: (client) => client.validateContext(context),
+  putOrgContext: (client) => client.putOrgContext(context),
+  getOrgContext: (client) => client.getOrgContext(),
+  deleteOrgContext: (client) => client.deleteOrgContext(),
+  putAgentContext: (client) => client.putAgentContext("agent_id", context),
+  getAgentContext: (client) => client.getAgentContext("agent_id"),
+  deleteAgentContext: (client) => client.deleteAgentContext("agent_id"),
+  putTargetContext: (client) => client.putTargetContext(target, context),
+  getTargetContext: (client) => client.getTargetContext(target),
+  deleteTargetContext: (client) => client.deleteTargetContext(target),
+  putContextSource: (client) => client.putContextSource(input),
+  getContextSource: (client) => client.getContextSource(),
+  deleteContextSource: (client) => client.deleteContextSource(),
+  listMembranes: (client) => client.listMembranes(),
+  createMembrane: (client) => client.createMembrane(input),
+  getMembrane: (client) => client.getMembrane("membrane_id"),
+  changeMembrane: (client) => client.changeMembrane("membrane_id", {}),
+  getCoverage: (client) => client.getCoverage("membrane_id"),
+  goLive: (client) => client.goLive("membrane_id"),
+  returnToShadow: (client) => client.returnToShadow("membrane_id"),
+  listEscalations: (client) => client.listEscalations({ status: "pending" }),
+  getEscalation: (client) => client.getEscalation("escalation_id"),
+  decideEscalation: (client) => client.decideEscalation("escalation_id", input),
+  cancelEscalation: (client) => client.cancelEscalation("escalation_id"),
+  reassignEscalation: (client) => client.reassignEscalation("escalation_id", input),
+  overrideBlock: (client) => client.overrideBlock("intent_id", input),
+  listOverrides: (client) => client.listOverrides({ agent_id: "a" }),
+  revokeOverride: (client) => client.revokeOverride("override_id"),
+  registerWebhook: (client) => client.registerWebhook(input),
+  listWebhooks: (client) => client.listWebhooks({ limit: 1 }),
+  getWebhook: (client) => client.getWebhook("webhook_id"),
+  changeWebhook: (client) => client.changeWebhook("webhook_id", {}),
+  rotateWebhookSecret: (client) => client.rotateWebhookSecret("webhook_id"),
+  deleteWebhook: (client) => client.deleteWebhook("webhook_id"),
+  listFailedDeliveries: (client) => client.listFailedDeliveries({ webhook_id: "webhook_id" }),
+  retryDelivery: (client) => client.retryDelivery("delivery_id"),
+  retryFailedDeliveries: (client) => client.retryFailedDeliveries({ webhook_id: "webhook_id" }),
+  createPolicy: (client) => client.createPolicy(input),
+  listPolicies: (client) => client.listPolicies({ status: "live" }),
+  getPolicy: (client) => client.getPolicy("policy_id"),
+  listPolicyVersions: (client) => client.listPolicyVersions("policy_id"),
+  replacePolicy: (client) => client.replacePolicy("policy_id", input),
+  activatePolicy: (client) => client.activatePolicy("policy_id", "shadow"),
+  retirePolicy: (client) => client.retirePolicy("policy_id"),
+  checkPolicy: (client) => client.checkPolicy(input),
+  getPolicySchema: (client) => client.getPolicySchema(),
+  backtest: (client) => client.backtest(input),
+  listPacks: (client) => client.listPacks({ limit: 1 }),
+  getPack: (client) => client.getPack("security"),
+  getCaller: (client) => client.getCaller(),
+  getOverview: (client) => client.getOverview({ mode: "live" }),
+  listAudit: (client) => client.listAudit({ type: "decided" }),
+  getUsage: (client) => client.getUsage(),
+  signup: (client) => client.signup(input),
+  verifyEmail: (client) => client.verifyEmail(input),
+  login: (client) => client.login(input),
+  verifyMfa: (client) => client.verifyMfa("123456"),
+  logout: (client) => client.logout(),
+  getSession: (client) => client.getSession(),
+  listSessions: (client) => client.listSessions(),
+  endSession: (client) => client.endSession("session_id"),
+  endAllSessions: (client) => client.endAllSessions(),
+  changeProfile: (client) => client.changeProfile({ notify: false }),
+  changePassword: (client) => client.changePassword(input),
+  forgotPassword: (client) => client.forgotPassword("a@example.com"),
+  resetPassword: (client) => client.resetPassword(input),
+  enrolTotp: (client) => client.enrolTotp(),
+  confirmTotp: (client) => client.confirmTotp("123456"),
+  disableTotp: (client) => client.disableTotp("123456"),
+  replaceRecoveryCodes: (client) => client.replaceRecoveryCodes("123456"),
+  inviteUser: (client) => client.inviteUser(input),
+  listInvitations: (client) => client.listInvitations({ limit: 1 }),
+  revokeInvitation: (client) => client.revokeInvitation("invitation_id"),
+  acceptInvitation: (client) => client.acceptInvitation(input),
+  beginPasskeyRegistration: (client) => client.beginPasskeyRegistration(),
+  finishPasskeyRegistration: (client) => client.finishPasskeyRegistration(input),
+  listPasskeys: (client) => client.listPasskeys(),
+  deletePasskey: (client) => client.deletePasskey("passkey_id"),
+  beginPasskeyLogin: (client) => client.beginPasskeyLogin(),
+  finishPasskeyLogin: (client) => client.finishPasskeyLogin(input),
+  putSingleSignOn: (client) => client.putSingleSignOn(input),
+  getSingleSignOn: (client) => client.getSingleSignOn(),
+  deleteSingleSignOn: (client) => client.deleteSingleSignOn(),
+  beginSingleSignOn: (client) => client.beginSingleSignOn({ email: "a@example.com" }),
+  finishSingleSignOn: (client) => client.finishSingleSignOn({ org_id: "org_id", callback_query: "code=c&state=s" }),
+  listPeople: (client) => client.listPeople({ role: "admin" }),
+  changeRole: (client) => client.changeRole("user_id", "reviewer"),
+  removePerson: (client) => client.removePerson("user_id"),
+  unsubscribe: (client) => client.unsubscribe("token"),
+};
+
+// Probes, metrics and the API's description are for machines that run the service, not for its callers.
+const called = deliveredOperations.filter(([, operation]) => operation.tag !== "Operating");
+
+// As in a page that comes by plain http from another machine: all of `crypto` that browsers leave there.
+beforeAll(() => vi.stubGlobal("crypto", { getRandomValues: (bytes: Uint8Array) => bytes.fill(7) }));
+afterAll(() => vi.unstubAllGlobals());
+
+test.each(called)("%s: the client has this method and sends it where the contract says", async (id, operation) => {
+  const call = calls[id];
+  if (call === undefined) throw new Error(`the client has no method ${id}`);
+  let sent: Request | undefined;
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    sent = new Request(url, init);
+    return Response.json({});
+  };
+  await call(createClient({ base_url: "http://service", api_key: "k", fetch }));
+  if (sent === undefined) throw new Error("nothing was sent");
+  const pattern = new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+  expect(sent.method).toBe(operation.method);
+  expect(new URL(sent.url).pathname).toMatch(pattern);
+  expect(sent.headers.get("idempotency-key") !== null).toBe(operation.idempotent === true);
+  expect(sent.headers.get("content-type")).toBe(operation.body === undefined ? null : "application/json");
+  expect(sent.headers.get("x-api-key")).toBe("k");
+  for (const name of new URL(sent.url).searchParams.keys())
+    expect(Object.keys(operation.query?.properties ?? {})).toContain(name);
+});
+
+type Table = typeof operations;
+type QueryNames<Id extends OperationId> = Table[Id] extends { query: { properties: infer P } }
+  ? keyof P & string
+  : never;
+/** What lists something, and the overview, which filters alike. */
+type Filtering = { [Id in OperationId]: "cursor" extends QueryNames<Id> ? Id : never }[OperationId] | "getOverview";
+/** The names in the last argument of a method. */
+type Taken<Id extends keyof Client> =
+  Required<Parameters<Client[Id]>> extends [...unknown[], infer Q] ? keyof Q : never;
+type Differing<A, B> = Exclude<A | B, A & B>;
+/** `listEscalations: group` where the contract's operation or the client's method alone has that filter. */
+type Forgotten = {
+  [Id in Filtering]: `${Id}: ${Differing<QueryNames<Id>, Taken<Id> & string>}`;
+}[Filtering];
+
+test("a list's method takes the filters that the contract has for it (the compiler tells which one was forgotten)", () => {
+  const none: Record<Forgotten, never> = {};
+  expect(none).toEqual({});
+});
+
+test("saving a policy gives the policy, and beside it which of its own tests are red", async () => {
+  const saved = { policy: { policy_id: "pol_1", version: 1 }, diagnostics: [{ code: "test_failed" }] };
+  const client = createClient({ base_url: "http://service", fetch: async () => Response.json(saved) });
+  const whole = { ...saved.policy, diagnostics: saved.diagnostics };
+  expect(await client.createPolicy(input)).toEqual(whole);
+  expect(await client.replacePolicy("pol_1", input)).toEqual(whole);
+});

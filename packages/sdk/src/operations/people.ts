@@ -1,0 +1,96 @@
+import type {
+  AcceptInvitationInput,
+  Invitation,
+  InvitationInput,
+  LoginInput,
+  OpenSession,
+  PasswordChangeInput,
+  PasswordResetInput,
+  ProfileChange,
+  RecoveryCodes,
+  Role,
+  Session,
+  SignupInput,
+  TotpEnrolment,
+  User,
+  VerifyEmailInput,
+} from "@countersign/contract";
+import { newIdempotencyKey } from "../idempotency-key.ts";
+import type { Page, PageQuery } from "../page.ts";
+import type { Transport } from "../transport.ts";
+
+type SessionAnswer = { session: Session };
+type UserAnswer = { user: User };
+
+/** The methods on people and sessions. Sessions are cookies, so most of these are for pages in a browser. Source: api.md §9. */
+export function peopleCalls(call: Transport) {
+  const person = (user_id: string) => `/v1/people/${encodeURIComponent(user_id)}`;
+  return {
+    /** Asks for an organization; a mail brings the link. */
+    signup: (input: SignupInput) => call<null>("POST", "/v1/auth/signup", { body: input }),
+    /** Makes the organization of a signup, with the mailed link and the password that was chosen then. */
+    verifyEmail: (input: VerifyEmailInput) => call<null>("POST", "/v1/auth/verify-email", { body: input }),
+    /** Begins a session; `mfa_required`: go on with `verifyMfa`. */
+    login: async (input: LoginInput) => (await call<SessionAnswer>("POST", "/v1/auth/login", { body: input })).session,
+    /** Finishes a login with a code of the authenticator or a recovery code. */
+    verifyMfa: async (code: string) =>
+      (await call<SessionAnswer>("POST", "/v1/auth/mfa/verify", { body: { code } })).session,
+    /** Ends the session. */
+    logout: () => call<null>("POST", "/v1/auth/logout"),
+    /** The session of the cookie. */
+    getSession: async () => (await call<SessionAnswer>("GET", "/v1/auth/session")).session,
+    /** One's own sessions, newest first. */
+    listSessions: (query: PageQuery = {}) =>
+      call<Page<"sessions", OpenSession>>("GET", "/v1/auth/sessions", { query: { ...query } }),
+    /** Ends one of one's own sessions. */
+    endSession: (session_id: string) => call<null>("DELETE", `/v1/auth/sessions/${encodeURIComponent(session_id)}`),
+    /** Signs out everywhere, here too. */
+    endAllSessions: () => call<null>("DELETE", "/v1/auth/sessions"),
+    /** Changes one's own settings. */
+    changeProfile: async (change: ProfileChange) =>
+      (await call<UserAnswer>("PATCH", "/v1/auth/profile", { body: change })).user,
+    /** Sets another password; every other session ends. */
+    changePassword: async (input: PasswordChangeInput) =>
+      (await call<SessionAnswer>("POST", "/v1/auth/password", { body: input })).session,
+    /** Asks for a link that sets a new password. */
+    forgotPassword: (email: string) => call<null>("POST", "/v1/auth/password/forgot", { body: { email } }),
+    /** Sets a new password with a mailed link. */
+    resetPassword: (input: PasswordResetInput) => call<null>("POST", "/v1/auth/password/reset", { body: input }),
+    /** Begins to set up TOTP; the seed is in this answer only. */
+    enrolTotp: () => call<TotpEnrolment>("POST", "/v1/auth/totp/enrol"),
+    /** Switches TOTP on; the recovery codes are in this answer only. */
+    confirmTotp: (code: string) => call<RecoveryCodes>("POST", "/v1/auth/totp/confirm", { body: { code } }),
+    /** Switches TOTP off. */
+    disableTotp: (code: string) => call<null>("POST", "/v1/auth/totp/disable", { body: { code } }),
+    /** Makes new recovery codes; the old ones are void. */
+    replaceRecoveryCodes: (code: string) => call<RecoveryCodes>("POST", "/v1/auth/recovery-codes", { body: { code } }),
+
+    /** Invites a person with a role; a mail brings the link. */
+    inviteUser: async (input: InvitationInput) =>
+      (
+        await call<{ invitation: Invitation }>("POST", "/v1/auth/invitations", {
+          body: input,
+          idempotency_key: newIdempotencyKey(),
+        })
+      ).invitation,
+    /** Open invitations, newest first. */
+    listInvitations: (query: PageQuery = {}) =>
+      call<Page<"invitations", Invitation>>("GET", "/v1/auth/invitations", { query: { ...query } }),
+    /** Withdraws an invitation. */
+    revokeInvitation: (invitation_id: string) =>
+      call<null>("DELETE", `/v1/auth/invitations/${encodeURIComponent(invitation_id)}`),
+    /** Joins an organization with a mailed link, and begins a session. */
+    acceptInvitation: async (input: AcceptInvitationInput) =>
+      (await call<SessionAnswer>("POST", "/v1/auth/invitations/accept", { body: input })).session,
+    /** The people of the organization, newest first. */
+    listPeople: (query: PageQuery & { readonly role?: Role } = {}) =>
+      call<Page<"people", User>>("GET", "/v1/people", { query: { ...query } }),
+    /** Gives a person another role; its sessions end. */
+    changeRole: async (user_id: string, role: Role) =>
+      (await call<UserAnswer>("PATCH", person(user_id), { body: { role } })).user,
+    /** Removes a person; its sessions end. */
+    removePerson: (user_id: string) => call<null>("DELETE", person(user_id)),
+    /** Stops notification mails with the token of a mail. */
+    unsubscribe: (token: string) => call<null>("POST", "/v1/unsubscribe", { query: { token } }),
+  };
+}

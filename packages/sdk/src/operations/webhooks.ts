@@ -1,0 +1,52 @@
+import type { Delivery, Webhook, WebhookChange, WebhookInput } from "@countersign/contract";
+import { newIdempotencyKey } from "../idempotency-key.ts";
+import type { Page, PageQuery } from "../page.ts";
+import type { Transport } from "../transport.ts";
+
+/** The methods on webhooks and their failed deliveries. Source: contract §4, api.md §8. */
+export function webhookCalls(call: Transport) {
+  const base = "/v1/escalations/webhooks";
+  const path = (webhook_id: string) => `${base}/${encodeURIComponent(webhook_id)}`;
+  return {
+    /** Registers a webhook; its secret is whole in this answer only. */
+    registerWebhook: async (input: WebhookInput) =>
+      (await call<{ webhook: Webhook }>("POST", base, { body: input, idempotency_key: newIdempotencyKey() })).webhook,
+
+    /** Webhooks with masked secrets, newest first. */
+    listWebhooks: (query: PageQuery = {}) => call<Page<"webhooks", Webhook>>("GET", base, { query: { ...query } }),
+
+    /** One webhook, its secret masked. */
+    getWebhook: async (webhook_id: string) => (await call<{ webhook: Webhook }>("GET", path(webhook_id))).webhook,
+
+    /** Changes a webhook, or switches it off and on. */
+    changeWebhook: async (webhook_id: string, change: WebhookChange) =>
+      (await call<{ webhook: Webhook }>("PATCH", path(webhook_id), { body: change })).webhook,
+
+    /** Gives a webhook a new signing secret at once; it is whole in this answer only. */
+    rotateWebhookSecret: async (webhook_id: string) =>
+      (await call<{ webhook: Webhook }>("POST", `${path(webhook_id)}/rotate-secret`)).webhook,
+
+    /** Deletes a webhook; deliveries under way end cancelled. */
+    deleteWebhook: (webhook_id: string) => call<null>("DELETE", path(webhook_id)),
+
+    /** Deliveries that failed after three attempts, newest first. */
+    listFailedDeliveries: (query: PageQuery & { readonly webhook_id?: string } = {}) =>
+      call<Page<"deliveries", Delivery>>("GET", `${base}/deliveries/failed`, { query: { ...query } }),
+
+    /** Sends a failed delivery again, as a new delivery. */
+    retryDelivery: async (delivery_id: string) => {
+      const retry = `${base}/deliveries/${encodeURIComponent(delivery_id)}/retry`;
+      return (await call<{ delivery: Delivery }>("POST", retry, { idempotency_key: newIdempotencyKey() })).delivery;
+    },
+
+    /**
+     * Sends a page of failed deliveries again, but for what was sent again already or has no active webhook; gives the new
+     * deliveries, possibly none. Go on with `next_cursor` until it is null.
+     */
+    retryFailedDeliveries: (query: PageQuery & { readonly webhook_id?: string } = {}) =>
+      call<Page<"deliveries", Delivery>>("POST", `${base}/deliveries/failed/retry`, {
+        query: { ...query },
+        repeatable: true,
+      }),
+  };
+}

@@ -1,0 +1,353 @@
+/** The guarded client against real receivers, good and bad, on this machine. */
+import { Resolver } from "node:dns/promises";
+import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { networkList } from "@countersign/core";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { testCertificates } from "../../testing/network/certificates.ts";
+import { resolveToLoopback, testReceiver } from "../../testing/network/receiver.ts";
+import { createHttpOut, type HttpOutOptions } from "./http-out.ts";
+
+const rules = { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) };
+
+function client(options: Partial<HttpOutOptions> = {}) {
+  const out = createHttpOut({ rules, resolve: resolveToLoopback, ca: testCertificates().ca, ...options });
+  onTestFinished(() => out.close());
+  return out;
+}
+
+/** A TCP server that does whatever it likes with a connection. */
+async function rawServer(onConnection: (socket: Socket) => void): Promise<{ port: number; count: () => number }> {
+  let connections = 0;
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    connections += 1;
+    open.add(socket);
+    socket.on("error", () => undefined);
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    for (const socket of open) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { port: (server.address() as AddressInfo).port, count: () => connections };
+}
+
+const status = (code: number, headers: Record<string, string> = {}) =>
+  testReceiver((response) => response.writeHead(code, headers).end());
+
+describe("answers", () => {
+  test("the bytes and headers arrive as given, and connections are used again", async () => {
+    const receiver = await testReceiver((response) => response.end("thanks"));
+    const out = client();
+    for (let n = 0; n < 5; n++) {
+      expect(await out.post(receiver.url, { "X-Test": String(n) }, "grün ☃")).toMatchObject({
+        response_status: 200,
+        error: null,
+      });
+      // The rest of the answer is read in the background; only then its connection is free.
+      await new Promise(setImmediate);
+    }
+    expect(receiver.received.map((each) => [each.headers["x-test"], each.body])).toEqual(
+      [0, 1, 2, 3, 4].map((n) => [String(n), "grün ☃"]),
+    );
+    expect(receiver.received[0]?.headers).toMatchObject({
+      host: `receiver.test:${receiver.port}`,
+      "content-length": "9",
+    });
+    expect(receiver.connections()).toBeLessThan(5);
+  });
+
+  test.each([200, 204, 206, 299])("%i takes the event", async (code) => {
+    const receiver = await status(code);
+    expect(await client().post(receiver.url, {}, "x")).toMatchObject({ response_status: code, error: null });
+  });
+
+  test.each([300, 301, 302, 303, 304, 307, 308, 400, 410, 500])("%i is a failure with its status", async (code) => {
+    const elsewhere = await testReceiver();
+    const receiver = await status(code, { location: elsewhere.url });
+    const result = await client().post(receiver.url, {}, "x");
+    expect(result.response_status).toBe(code);
+    expect(result.error).toContain(String(code));
+    expect(elsewhere.connections()).toBe(0);
+  });
+
+  test("Refresh and Alt-Svc send nobody anywhere", async () => {
+    const elsewhere = await testReceiver();
+    const headers = { refresh: `0;url=${elsewhere.url}`, "alt-svc": `h2="127.0.0.1:${elsewhere.port}"` };
+    const receiver = await status(200, headers);
+    const out = client();
+    for (let n = 0; n < 3; n++) expect((await out.post(receiver.url, {}, "x")).error).toBeNull();
+    expect(elsewhere.connections()).toBe(0);
+    expect(receiver.received).toHaveLength(3);
+  });
+
+  test("a proxy in the environment is not asked", async () => {
+    const proxy = await rawServer((socket) => socket.end());
+    const receiver = await testReceiver();
+    process.env["HTTPS_PROXY"] = `http://127.0.0.1:${proxy.port}`;
+    onTestFinished(() => void delete process.env["HTTPS_PROXY"]);
+    expect((await client().post(receiver.url, {}, "x")).error).toBeNull();
+    expect(proxy.count()).toBe(0);
+  });
+
+  test("2xx at the head is success at once, though the body never ends", async () => {
+    let open: boolean | undefined;
+    const receiver = await testReceiver((response) => {
+      open = true;
+      response.on("close", () => (open = false));
+      response.writeHead(200).write("and");
+    });
+    const result = await client().post(receiver.url, {}, "x");
+    expect(result.error).toBeNull();
+    await expect.poll(() => open).toBe(false);
+  });
+});
+
+describe("an interim answer that nobody asked for", () => {
+  const early = "HTTP/1.1 100 Continue\r\n\r\n";
+  const plainHttp = { ...rules, allow_http: true };
+  const final = "HTTP/1.1 204 No Content\r\n\r\n";
+
+  test.each<[string, readonly string[]]>([
+    ["100 and the answer at once", [early + final]],
+    ["100 and later the answer", [early, final]],
+    ["100 twice, with 103 between them", [`${early}HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${early}`, final]],
+    ["100 with headers, without a word", ["HTTP/1.1 100\r\nDate: x\r\n\r\n", final]],
+    ["100 and the answer byte by byte", [...(early + final)]],
+  ])("%s: the answer counts, and the connection is used again", async (_title, pieces) => {
+    const { port, count } = await rawServer((socket) =>
+      socket.setNoDelay(true).on("data", () => {
+        const left = [...pieces];
+        // Each piece arrives by itself.
+        const timer = setInterval(() => {
+          socket.write(left.shift() ?? "");
+          if (left.length === 0) clearInterval(timer);
+        }, 2);
+      }),
+    );
+    const out = client({ rules: plainHttp });
+    for (let n = 0; n < 3; n += 1) {
+      expect(await out.post(`http://receiver.test:${port}/`, {}, "x")).toMatchObject({ response_status: 204 });
+      await new Promise(setImmediate);
+    }
+    expect(count()).toBe(1);
+  });
+
+  test("bytes like it in the body of an answer are left as they are", async () => {
+    const { port } = await rawServer((socket) =>
+      socket.setNoDelay(true).once("data", () => {
+        socket.write(`${early}HTTP/1.1 200 OK\r\nContent-Length: ${early.length}\r\n\r\n`);
+        setTimeout(() => socket.write(early), 20);
+      }),
+    );
+    const terms = { timeout_ms: 5_000, answer_bytes_max: 100 };
+    const answer = await client({ rules: plainHttp }).ask(`http://receiver.test:${port}/`, {}, "x", terms);
+    expect(answer).toMatchObject({ status: 200, body: Buffer.from(early) });
+  });
+});
+
+describe("receivers that misbehave", () => {
+  const timeout_ms = 500;
+  const head = "HTTP/1.1 200 OK\r\n";
+  const plainHttp = { ...rules, allow_http: true };
+
+  const dripping = (text: string) => (socket: Socket) => {
+    socket.write(text);
+    const timer = setInterval(() => socket.write("X"), 50);
+    socket.on("close", () => clearInterval(timer));
+  };
+  const flooding = (socket: Socket) => {
+    const timer = setInterval(() => socket.write("HTTP/1.1 102 Processing\r\n\r\n"), 20);
+    socket.on("close", () => clearInterval(timer));
+  };
+
+  test.each<[string, (socket: Socket) => void]>([
+    ["accepts and says nothing", () => undefined],
+    ["drips its head byte by byte", dripping(`${head}X-Slow: `)],
+    ["floods with 102", flooding],
+  ])("one that %s ends in time, and sees one connection an attempt", async (_title, behave) => {
+    const { port, count } = await rawServer(behave);
+    const out = client({ timeout_ms, rules: plainHttp });
+    // Whatever the first attempt left behind has connected before the second one does.
+    for (let n = 1; n <= 2; n++) {
+      const result = await out.post(`http://receiver.test:${port}/`, {}, "x");
+      expect(result).toMatchObject({ response_status: null, error: "The receiver did not answer within 0.5 seconds." });
+      await new Promise(setImmediate);
+    }
+    expect(count()).toBe(2);
+  });
+
+  test("one over TLS that never answers sees one connection an attempt", async () => {
+    const receiver = await testReceiver(() => undefined);
+    const out = client({ timeout_ms });
+    for (let n = 1; n <= 2; n++) {
+      expect((await out.post(receiver.url, {}, "x")).error).toBe("The receiver did not answer within 0.5 seconds.");
+      await new Promise(setImmediate);
+    }
+    expect(receiver.connections()).toBe(2);
+  });
+
+  test("one that is asked and never answers sees one connection a question", async () => {
+    const { port, count } = await rawServer(() => undefined);
+    const out = client({ rules: plainHttp });
+    for (let n = 1; n <= 2; n++) {
+      const answer = await out.ask(`http://receiver.test:${port}/`, {}, "x", { timeout_ms, answer_bytes_max: 100 });
+      expect(answer).toMatchObject({ failed: "timeout" });
+      await new Promise(setImmediate);
+    }
+    expect(count()).toBe(2);
+  });
+
+  test("one that never finishes the TLS handshake ends in time", async () => {
+    const { port } = await rawServer(() => undefined);
+    const result = await client({ timeout_ms }).post(`https://receiver.test:${port}/`, {}, "x");
+    expect(result.error).toBe("The receiver did not answer within 0.5 seconds.");
+  });
+
+  test("one that never finishes the TLS handshake loses its connection when the client is closed", async () => {
+    const seen: string[] = [];
+    const { port } = await rawServer((socket) => {
+      seen.push("accepted");
+      socket.resume().on("close", () => seen.push("dropped"));
+    });
+    const out = client({ timeout_ms: 600_000 });
+    const attempt = out.post(`https://receiver.test:${port}/`, {}, "x");
+    await expect.poll(() => seen).toEqual(["accepted"]);
+    await out.close();
+    await expect.poll(() => seen).toEqual(["accepted", "dropped"]);
+    expect((await attempt).response_status).toBeNull();
+  });
+
+  test("a name server that never answers ends in time, and nothing is sent afterwards", async () => {
+    const receiver = await testReceiver();
+    let answer: ((addresses: string[]) => void) | undefined;
+    const resolve = () => new Promise<string[]>((resolve) => (answer = resolve));
+    const result = await client({ timeout_ms, resolve }).post(receiver.url, {}, "x");
+    expect(result.error).toBe("The name server did not answer.");
+    answer?.(["127.0.0.1"]);
+    await new Promise(setImmediate);
+    expect(receiver.connections()).toBe(0);
+  });
+
+  test.each<[string, (socket: Socket) => void, string]>([
+    ["closes at once", (socket) => socket.destroy(), "The receiver closed the connection before it answered."],
+    [
+      "answers 101",
+      (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+      "101",
+    ],
+    [
+      "speaks something else",
+      (socket) => socket.end("220 mail.example ESMTP\r\n"),
+      "The receiver's answer is not HTTP/1.1.",
+    ],
+    [
+      "sends a giant head",
+      (socket) => socket.write(`${head}X: ${"x".repeat(40_000)}\r\n\r\n`),
+      "The head of the receiver's answer is too large.",
+    ],
+  ])("one that %s is a stated failure", async (_title, behave, reason) => {
+    const { port } = await rawServer((socket) => socket.once("data", () => behave(socket)));
+    const result = await client({ rules: plainHttp }).post(`http://receiver.test:${port}/`, {}, "x");
+    expect(result.response_status).toBeNull();
+    expect(result.error).toContain(reason);
+  });
+
+  test("one that is not there refuses the connection", async () => {
+    const receiver = await testReceiver();
+    await receiver.close();
+    expect((await client().post(receiver.url, {}, "x")).error).toBe("The receiver refused the connection.");
+  });
+
+  test("one that speaks no TLS is told apart", async () => {
+    const { port } = await rawServer((socket) =>
+      socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
+    );
+    const result = await client().post(`https://receiver.test:${port}/`, {}, "x");
+    expect(result.error).toBe("The receiver does not speak TLS on this port.");
+  });
+
+  test.each([
+    ["expired", "The receiver's certificate has expired."],
+    ["wrong_name", "The receiver's certificate is for another name."],
+    ["self_signed", "The receiver's certificate is self-signed."],
+  ] as const)("a certificate that is %s takes no event", async (which, reason) => {
+    const receiver = await testReceiver(undefined, testCertificates()[which]);
+    expect(await client().post(receiver.url, {}, "secret")).toMatchObject({ response_status: null, error: reason });
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+describe("the guard at connect time", () => {
+  const strict = { allow_http: false, allow_networks: [] };
+  const cases: { url: string; expect: string; reason: string; stage: string; dns?: string[][] }[] = JSON.parse(
+    readFileSync(new URL("../../../../../test/data/webhook-dns-and-redirects.json", import.meta.url), "utf8"),
+  );
+
+  test.each(
+    cases.filter((each) => each.stage === "resolve" && each.expect === "refuse" && !each.url.includes("rebind")),
+  )("$url reaches nobody on this machine: $reason", async ({ url, dns = [] }) => {
+    const receiver = await testReceiver();
+    const target = new URL(url);
+    target.port = String(receiver.port);
+    const out = client({ rules: strict, resolve: async () => dns[0] ?? [] });
+    expect((await out.post(target.href, {}, "x")).error).toContain(`${target.hostname} leads to `);
+    expect("refused" in (await out.check(target.href))).toBe(true);
+    expect(receiver.connections()).toBe(0);
+  });
+
+  test("each attempt judges anew what the name leads to now, also with a connection still open", async () => {
+    const receiver = await testReceiver();
+    const answers = [["127.0.0.1"], ["127.0.0.1", "10.0.0.1"]];
+    let lookups = 0;
+    const out = client({ resolve: async () => answers[lookups++] ?? [] });
+    expect((await out.post(receiver.url, {}, "x")).error).toBeNull();
+    await expect
+      .poll(async () => (await out.post(receiver.url, {}, "x")).error, { interval: 300 })
+      .toContain("10.0.0.1");
+    const before = receiver.received.length;
+    expect((await out.post(receiver.url, {}, "x")).error).toContain("private address");
+    expect(receiver.received).toHaveLength(before);
+  });
+
+  test("the connection goes to the judged address though the name leads elsewhere by then", async () => {
+    const receiver = await testReceiver();
+    let lookups = 0;
+    const out = client({ resolve: async () => (lookups++ === 0 ? ["127.0.0.1"] : ["127.0.0.2"]) });
+    expect((await out.post(receiver.url, {}, "x")).error).toBeNull();
+    expect(lookups).toBe(1);
+  });
+
+  test("an address literal of a private network is refused though it never passes through a lookup", async () => {
+    const receiver = await testReceiver();
+    const out = client({ rules: strict });
+    for (const host of ["127.0.0.1", "[::ffff:7f00:1]", "2130706433", "0x7f.1"]) {
+      expect((await out.post(`https://${host}:${receiver.port}/`, {}, "x")).error).toContain("loopback");
+    }
+    expect(receiver.connections()).toBe(0);
+  });
+
+  test("unless told otherwise names are looked up by c-ares, not in the four threads of the process", async () => {
+    const unknown = Object.assign(new Error("queryAaaa ENODATA"), { code: "ENODATA" });
+    const asked = vi.spyOn(Resolver.prototype, "resolve4").mockResolvedValue(["10.0.0.1"]);
+    vi.spyOn(Resolver.prototype, "resolve6").mockRejectedValue(unknown);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const out = createHttpOut({ rules: strict });
+    onTestFinished(() => out.close());
+    const refused = "hooks.example.com leads to 10.0.0.1, which is a private address.";
+    expect(await out.check("https://hooks.example.com/")).toEqual({ refused });
+    expect((await out.post("https://hooks.example.com/", {}, "x")).error).toContain(refused);
+    expect(asked).toHaveBeenCalledWith("hooks.example.com");
+  });
+
+  test("a name that does not resolve is accepted at registration and a stated failure at delivery", async () => {
+    const resolve = async () => Promise.reject(Object.assign(new Error("queryA ENOTFOUND"), { code: "ENOTFOUND" }));
+    const out = client({ rules: strict, resolve });
+    expect(await out.check("https://NEW.example.com/hook")).toMatchObject({ href: "https://new.example.com/hook" });
+    expect((await out.post("https://new.example.com/hook", {}, "x")).error).toBe(
+      "The receiver's name does not resolve.",
+    );
+  });
+});

@@ -1,0 +1,106 @@
+/** Mails go to the SMTP server of SMTP_URL; without one they are written as files, so that nothing is lost on a new machine. */
+import { randomBytes } from "node:crypto";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createTransport } from "nodemailer";
+import type { Log, Mail, Mailer } from "../../ports.ts";
+import { makeDirectory } from "../../store/database/data-directory.ts";
+import type { Config } from "../start/config.ts";
+
+const default_from = "Countersign <countersign@localhost>";
+const smtp_timeout_ms = 20_000;
+/**
+ * Everything from the lookup of the server's name to its last answer. Nodemailer's own limits start anew with each answer,
+ * and a server that drips its answers never meets them; the mail's lease would end, and another node send it a second time.
+ */
+const attempt_ms_max_default = 60_000;
+
+/** The mailer of one process. `MAIL_FROM` is the sender. */
+export function createMailer(
+  config: Pick<Config, "smtp_url" | "mail_from" | "data_dir">,
+  log: Log,
+  attempt_ms_max = attempt_ms_max_default,
+): Mailer & { close(): void } {
+  const from = config.mail_from ?? default_from;
+  if (config.smtp_url === null) return fileMailer(from, join(config.data_dir, "outbox"), log);
+  const transport = createTransport({
+    // In one object with the rest: beside the address as a text, nodemailer takes the second argument for fields of mails.
+    url: config.smtp_url,
+    connectionTimeout: smtp_timeout_ms,
+    greetingTimeout: smtp_timeout_ms,
+    socketTimeout: smtp_timeout_ms,
+    dnsTimeout: smtp_timeout_ms,
+    // Nothing in a mail of ours is read from a file or another server.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  } as object);
+  return {
+    async send(mail, stop) {
+      const late = AbortSignal.timeout(attempt_ms_max);
+      const signal = stop === undefined ? late : AbortSignal.any([late, stop]);
+      try {
+        await transport.sendMail({ ...messageOf(mail, from), signal });
+      } catch (error) {
+        if (!late.aborted) throw error;
+        throw new Error(`the mail server did not take the mail within ${attempt_ms_max / 1_000} s`, { cause: error });
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** Writes `outbox/<time>-<random>.eml`, whole or not at all; its path is logged, its content never. */
+function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): void } {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
+  return {
+    async send(mail) {
+      const { message } = await transport.sendMail({
+        ...messageOf(mail, from),
+        text: { raw: readablePart(mail.text) },
+      });
+      await makeDirectory(dir);
+      const name = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(4).toString("hex")}`;
+      const unfinished = join(dir, `.${name}.tmp`);
+      const file = join(dir, `${name}.eml`);
+      try {
+        await writeFile(unfinished, message as Buffer, { mode: 0o600 });
+        await rename(unfinished, file);
+      } catch (error) {
+        // On a full disk each try would leave another piece.
+        await rm(unfinished, { force: true });
+        throw error;
+      }
+      log.info({ file, subject: mail.subject }, "SMTP_URL is not set: mail written to a file");
+    },
+    close: () => transport.close(),
+  };
+}
+
+/**
+ * The plain text as it is: whoever opens the file in an editor copies the link from there, and in quoted-printable, which
+ * nodemailer picks for these lines, it is broken in two and has `=3D` for `=`.
+ */
+function readablePart(text: string): string {
+  const head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit";
+  return `${head}\r\n\r\n${text.replaceAll("\n", "\r\n")}`;
+}
+
+function messageOf({ to, subject, text, html, unsubscribe_url }: Mail, from: string) {
+  return {
+    from,
+    // As an object: an address is never read as a list of addresses.
+    to: { name: "", address: to },
+    subject,
+    text,
+    html,
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      ...(unsubscribe_url === undefined
+        ? {}
+        : {
+            "List-Unsubscribe": `<${unsubscribe_url}>`,
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+          }),
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * Password hashing with Argon2id. It runs on libuv's few threads, which files and name look-ups need as well, so two are
+ * hashed at a time and a bounded number wait. Parameters: OWASP Password Storage Cheat Sheet, 2024 (19 MiB, 2 passes, 1 lane).
+ */
+
+import { Fault } from "@countersign/core";
+import { hash, verify } from "@node-rs/argon2";
+import pLimit from "p-limit";
+import type { Passwords } from "../../ports.ts";
+
+const at_once_max = 2;
+const waiting_max = 100;
+/** 2: Argon2id. */
+const options = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+/** The hashing of one process. */
+export function createPasswords(): Passwords {
+  const limit = pLimit(at_once_max);
+  /** What the password of an unknown address is compared with, so that it takes as long. Made when first needed. */
+  let nobody: Promise<string> | undefined;
+
+  function queued<T>(work: () => Promise<T>): Promise<T> {
+    if (limit.pendingCount >= waiting_max) throw new Fault("overloaded", { headers: { "retry-after": "5" } });
+    return limit(work);
+  }
+
+  return {
+    async hash(password) {
+      return queued(() => hash(asTyped(password), options));
+    },
+    async verify(known, password) {
+      nobody ??= hash("nobody's", options).catch((error: unknown) => {
+        nobody = undefined;
+        throw error;
+      });
+      const compared = known ?? (await nobody);
+      const right = await queued(() => verify(compared, asTyped(password)));
+      return right && known !== null;
+    },
+  };
+}
+
+/** "ü" is one code point or two by the keyboard it was typed on: the same to whoever types it (RFC 8265, section 4.2). */
+function asTyped(password: string): string {
+  return password.normalize("NFC");
+}

@@ -1,0 +1,146 @@
+/** Every setting of the process, read once from the environment; nothing else reads it. */
+import { isIP } from "node:net";
+import { isAbsolute, resolve } from "node:path";
+import { type RateCategory, type Setting, type SettingName, settings } from "@countersign/contract";
+import { StartRefused } from "../../store/database/start-refused.ts";
+import { type LogLevel, scrub } from "../log.ts";
+import { readValue } from "./setting-values.ts";
+
+/** The settings in force. Null: not set, and what it switches on is off. Source: api.md §1. */
+export interface Config {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Absolute. */
+  readonly data_dir: string;
+  readonly database_url: string | null;
+  readonly redis_url: string | null;
+  /** 32 bytes; null: `openMasterKey` keeps one in the data directory. */
+  readonly master_key: Buffer | null;
+  /** They open what was sealed with them; `openMasterKeys` adds those of the data directory. */
+  readonly other_master_keys: readonly Buffer[];
+  /** Without a slash at its end; null: the listen address. */
+  readonly public_url: string | null;
+  readonly signup: "open" | "closed";
+  readonly webhook_allow_cidrs: readonly string[];
+  readonly webhook_allow_http: boolean;
+  readonly deliveries_kept_days: number;
+  /** Requests per minute that replace the contract's, by category. */
+  readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>>;
+  readonly trust_proxy: readonly string[];
+  readonly metrics_token: string | null;
+  readonly smtp_url: string | null;
+  readonly mail_from: string | null;
+  readonly log_level: LogLevel;
+  readonly otel_endpoint: string | null;
+  readonly production: boolean;
+  /** Where to look for a system PostgreSQL. */
+  readonly path: string;
+  /** Variables that begin with COUNTERSIGN_ and nothing reads: probably misspelt, worth a warning in the log. */
+  readonly unknown_settings: readonly string[];
+}
+
+/** What the command line and programs that use the client read: no settings, but often set where the service starts. */
+const client_variables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
+
+/** The variables of a process, as in `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads all settings. Throws `StartRefused` with one line a problem, each naming the setting, its value (`***` for secrets)
+ * and what is expected; empty and blank values count as not set.
+ */
+export function readConfig(env: Environment, cwd: string = process.cwd()): Config {
+  const problems: string[] = [];
+  const refuse = (name: SettingName, expected: string) => {
+    const setting: Setting = settings[name];
+    const text = env[name] ?? "";
+    const held = setting.secret && text.trim() !== "" ? "***" : scrub(JSON.stringify(text));
+    problems.push(`${name}=${held}: expected ${expected}`);
+  };
+  const read = <T>(name: SettingName): T | null => {
+    const setting: Setting = settings[name];
+    const text = env[name]?.trim() || setting.fallback;
+    if (text === null) return null;
+    const reading = readValue(text, setting.format);
+    if ("value" in reading) return reading.value as T;
+    refuse(name, reading.expected);
+    return null;
+  };
+  /** For settings that have a default. A refused one is null here, and the caller never sees it. */
+  const always = <T>(name: SettingName): T => read<T>(name) as T;
+
+  const data_dir = always<string>("COUNTERSIGN_DATA_DIR");
+  const config: Config = {
+    host: always("HOST"),
+    port: always("PORT"),
+    data_dir: data_dir === null || isAbsolute(data_dir) ? data_dir : resolve(cwd, data_dir),
+    database_url: read("DATABASE_URL"),
+    redis_url: read("REDIS_URL"),
+    master_key: read("COUNTERSIGN_MASTER_KEY"),
+    other_master_keys: read("COUNTERSIGN_OTHER_MASTER_KEYS") ?? [],
+    public_url: read<string>("COUNTERSIGN_PUBLIC_URL")?.replace(/\/+$/, "") ?? null,
+    signup: always("COUNTERSIGN_SIGNUP"),
+    webhook_allow_cidrs: read("COUNTERSIGN_WEBHOOK_ALLOW_CIDRS") ?? [],
+    webhook_allow_http: always("COUNTERSIGN_WEBHOOK_ALLOW_HTTP"),
+    deliveries_kept_days: always("COUNTERSIGN_DELIVERIES_KEPT_DAYS"),
+    rate_limits: read("COUNTERSIGN_RATE_LIMITS") ?? {},
+    trust_proxy: read("COUNTERSIGN_TRUST_PROXY") ?? [],
+    metrics_token: read("COUNTERSIGN_METRICS_TOKEN"),
+    smtp_url: read("SMTP_URL"),
+    mail_from: read("MAIL_FROM"),
+    log_level: always("LOG_LEVEL"),
+    otel_endpoint: read("OTEL_EXPORTER_OTLP_ENDPOINT"),
+    production: read("NODE_ENV") === "production",
+    path: env["PATH"] ?? "",
+    unknown_settings: Object.keys(env)
+      .filter((name) => name.startsWith("COUNTERSIGN_") && !(name in settings) && !client_variables.includes(name))
+      .sort(),
+  };
+  checkTogether(config, env, refuse);
+  if (problems.length > 0) throw new StartRefused(problems.join("\n"));
+  return config;
+}
+
+/** Whether Redis' client can read it: what it cannot ends the process, and so does Redis' refusal of NaN for a database. */
+function takesRedisUrl(url: string): boolean {
+  try {
+    const { username, password, pathname, searchParams } = new URL(url);
+    for (const each of [username, password]) decodeURIComponent(each);
+    return [pathname.slice(1) || "0", ...searchParams.getAll("db")].every((db) => /^\d+$/.test(db));
+  } catch {
+    return false;
+  }
+}
+
+/** What the format of one setting cannot say. */
+function checkTogether(config: Config, env: Environment, refuse: (name: SettingName, expected: string) => void): void {
+  const { host, redis_url, public_url, mail_from } = config;
+  if (host !== null && isIP(host) === 0 && !/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(host))
+    refuse("HOST", "an IP address or a host name");
+  if (redis_url !== null && !takesRedisUrl(redis_url))
+    refuse(
+      "REDIS_URL",
+      "user and password percent-encoded, and nothing or the number of a database behind the host, such as redis://cache:6379/1",
+    );
+  if (public_url !== null && /[?#]|\/\/[^/]*@/.test(public_url)) {
+    refuse("COUNTERSIGN_PUBLIC_URL", "a URL without user, query and fragment");
+  }
+  if (mail_from !== null && !/^[^<>]*<?[^\s@<>]+@[^\s@<>]+>?$/.test(mail_from)) {
+    refuse("MAIL_FROM", "an address such as countersign@example.com or Countersign <countersign@example.com>");
+  }
+  if (config.smtp_url !== null && !env["MAIL_FROM"]?.trim())
+    refuse("MAIL_FROM", "a sender address, because SMTP_URL is set");
+  const { master_key, other_master_keys } = config;
+  if (master_key !== null && other_master_keys.some((key) => key.equals(master_key)))
+    refuse(
+      "COUNTERSIGN_OTHER_MASTER_KEYS",
+      "other keys than COUNTERSIGN_MASTER_KEY, which opens what it sealed anyway",
+    );
+  if (config.database_url !== null && config.production && !env["COUNTERSIGN_MASTER_KEY"]?.trim()) {
+    refuse(
+      "COUNTERSIGN_MASTER_KEY",
+      "32 bytes in base64, because DATABASE_URL is set and NODE_ENV is production (`openssl rand -base64 32` prints some)",
+    );
+  }
+}

@@ -1,0 +1,102 @@
+/** Sealing with the master keys: AES-256-GCM, a fresh nonce each time, the context as associated data. Source: decision 0019. */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { KeyRing } from "../../operations/shared/sealer.ts";
+
+const nonce_bytes = 12;
+const tag_bytes = 16;
+const key_id_bytes = 8;
+
+/** The master key that seals, and others that open what they sealed. 32 bytes each. */
+export interface MasterKeys {
+  readonly master_key: Uint8Array;
+  readonly other_master_keys: readonly Uint8Array[];
+}
+
+interface NamedKey {
+  readonly key_id: string;
+  readonly key: Buffer;
+}
+
+/** The name of a master key: 16 hex digits that are derived from it, so that it needs no register of its own. */
+export function masterKeyId(master_key: Uint8Array): string {
+  return derived(master_key, "countersign master key id", key_id_bytes).toString("hex");
+}
+
+/**
+ * Seals with the master key; opens with it and the others. A text reads `v2.<name of its key>.<base64url of nonce,
+ * ciphertext and tag>`; texts of before keys had names, `v1.<the same>`, are tried with every key.
+ */
+export function createSealer(master_key: Uint8Array, other_master_keys: readonly Uint8Array[] = []): KeyRing {
+  const [current, ...others] = [master_key, ...other_master_keys].map(named) as [NamedKey, ...NamedKey[]];
+  const prefix = `v2.${current.key_id}.`;
+
+  /** The key that opens the text, and the text. Throws when there is none. */
+  function opened(sealed: string, context: string): { readonly key_id: string; readonly text: string } {
+    const [version, ...parts] = sealed.split(".");
+    if (version === "v1" && parts.length === 1) {
+      for (const candidate of [current, ...others]) {
+        const text = decrypted(candidate.key, parts[0] as string, context);
+        if (text !== null) return { key_id: candidate.key_id, text };
+      }
+      throw new Error("no master key that is set here opens this sealed text (COUNTERSIGN_OTHER_MASTER_KEYS)");
+    }
+    const [key_id, data = ""] = parts;
+    if (version !== "v2" || parts.length !== 2) throw new Error("not a sealed text");
+    const known = [current, ...others].find((each) => each.key_id === key_id);
+    if (known === undefined) {
+      const name = /^[0-9a-f]{16}$/.test(key_id ?? "") ? ` ${key_id}` : "";
+      throw new Error(`sealed with the master key${name}, which is not set here (COUNTERSIGN_OTHER_MASTER_KEYS)`);
+    }
+    const text = decrypted(known.key, data, boundTo(known.key_id, context));
+    if (text === null) throw new Error("a sealed text was changed, or belongs to something else");
+    return { key_id: known.key_id, text };
+  }
+
+  return {
+    key_id: current.key_id,
+    prefix,
+    other_key_ids: others.map(({ key_id }) => key_id),
+    seal: (text, context) => prefix + encrypted(current.key, text, boundTo(current.key_id, context)),
+    open: (sealed, context) => opened(sealed, context).text,
+    openedBy(sealed, context) {
+      try {
+        return opened(sealed, context).key_id;
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+/** A name moved from one text to another makes it unreadable. */
+function boundTo(key_id: string, context: string): string {
+  return `${key_id} ${context}`;
+}
+
+/** A key of its own for this use, and the same in every version of the text: the master key may get other uses. */
+function named(master_key: Uint8Array): NamedKey {
+  return { key_id: masterKeyId(master_key), key: derived(master_key, "countersign sealed texts v1", 32) };
+}
+
+function derived(master_key: Uint8Array, use: string, bytes: number): Buffer {
+  return Buffer.from(hkdfSync("sha256", master_key, "", use, bytes));
+}
+
+function encrypted(key: Buffer, text: string, associated: string): string {
+  const nonce = randomBytes(nonce_bytes);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(associated));
+  return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url");
+}
+
+/** Null: not with this key and these associated data. */
+function decrypted(key: Buffer, data: string, associated: string): string | null {
+  const bytes = Buffer.from(data, "base64url");
+  if (bytes.length < nonce_bytes + tag_bytes) return null;
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonce_bytes));
+  decipher.setAAD(Buffer.from(associated)).setAuthTag(bytes.subarray(-tag_bytes));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(nonce_bytes, -tag_bytes)), decipher.final()]).toString("utf8");
+  } catch {
+    return null;
+  }
+}

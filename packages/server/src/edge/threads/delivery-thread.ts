@@ -1,0 +1,94 @@
+/** The thread of deliveries: its own sessions with the database, its own connections to receivers. */
+import { parentPort, workerData } from "node:worker_threads";
+import { networkList } from "@countersign/core";
+import type { Log } from "../../ports.ts";
+import { openDb } from "../../store/database/db.ts";
+import { startDeliveries } from "../../worker/deliveries/deliveries.ts";
+import { createClock } from "../clock.ts";
+import { createIds } from "../ids.ts";
+import { plainError } from "../log.ts";
+import { createHttpOut } from "../outgoing/http-out.ts";
+import { standBack } from "../stand-back.ts";
+import { createSealer } from "../start/sealer.ts";
+import { timers } from "../timers.ts";
+import type { DeliveryThreadData, DeliveryThreadHears, DeliveryThreadSays, LogLine } from "./delivery-thread-host.ts";
+import { createGiveWay } from "./give-way.ts";
+
+type Attempted = Extract<DeliveryThreadSays, { kind: "attempted" }>["attempts"][number];
+
+function say(message: DeliveryThreadSays): void {
+  parentPort?.postMessage(message);
+}
+
+/** Errors lose their codes and causes between threads, so they are written out here. */
+function plain(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainError(value)]));
+}
+
+const write = (level: LogLine["level"]) => (fields: object, message: string) =>
+  say({ kind: "log", level, fields: plain(fields), message });
+const log: Log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+
+/** One message for all that ended in a turn of the event loop. */
+function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void {
+  let gathered: Attempted[] = [];
+  return (status, duration_ms) => {
+    if (gathered.push([status, duration_ms]) > 1) return;
+    setImmediate(() => {
+      say({ kind: "attempted", attempts: gathered });
+      gathered = [];
+    });
+  };
+}
+
+/** A decision is waited for, a delivery is not; but deliveries have to keep up with decisions, and leases run meanwhile. */
+const manners = { recent_ms: 5, pause_ms: 1, share: 1 / 2, rest_ms_max: 20 };
+
+function run({
+  connection,
+  allow_http,
+  allow_cidrs,
+  master_key,
+  other_master_keys,
+  terms,
+  requests,
+}: DeliveryThreadData): void {
+  standBack();
+  // What the thread's end itself gives to the other side is not always readable there.
+  process.on("uncaughtExceptionMonitor", (error) => say({ kind: "failed", error: plainError(error) }));
+  const clock = createClock();
+  const db = openDb(connection, log, { tenant_sessions_max: 1, system_sessions_max: 1 });
+  const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(allow_cidrs) } });
+  const sealer = createSealer(master_key, other_master_keys);
+  const metrics = { attempted: attemptedBatches() };
+  const deliveries = startDeliveries(
+    {
+      timers,
+      db,
+      ids: createIds(clock),
+      clock,
+      metrics,
+      log,
+      sealer,
+      httpOut,
+      giveWay: createGiveWay(requests, manners),
+    },
+    terms,
+  );
+
+  async function stop(): Promise<void> {
+    await deliveries.stop();
+    await httpOut.close();
+    await db.close();
+    // The last of what ended is told in the next turn.
+    setImmediate(() => parentPort?.close());
+  }
+
+  parentPort?.on("message", (message: DeliveryThreadHears) => {
+    if (message.kind === "stop") return void stop();
+    if (message.events) deliveries.poke();
+    for (const receiver of message.receivers) deliveries.poke(receiver);
+  });
+}
+
+run(workerData as DeliveryThreadData);

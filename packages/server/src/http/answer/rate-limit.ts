@@ -1,0 +1,106 @@
+/** Whose budget a request takes from, how large it is, and the headers that say so. Source: contract §8, api.md §2. */
+import { limits, type RateCategory, rateCategories } from "@countersign/contract";
+import { clientNetwork, Fault, type RateTake } from "@countersign/core";
+import type { RateWindows } from "../../store/rate-windows/rate-windows.ts";
+
+/** Requests per minute by category. */
+export type RateLimits = Readonly<Record<RateCategory, number>>;
+
+/** Another agreement for some categories: of the instance (COUNTERSIGN_RATE_LIMITS) or of one key. */
+export type RateAgreement = Readonly<Partial<Record<RateCategory, number>>>;
+
+/** The contract's limits with agreements laid over them, later ones first. */
+export function rateLimitsUnder(...agreements: readonly (RateAgreement | null)[]): RateLimits {
+  const agreed = Object.fromEntries(
+    Object.entries(rateCategories).map(([category, { requests_max }]) => [category, requests_max]),
+  );
+  return Object.assign(agreed, ...agreements) as RateLimits;
+}
+
+/** One request in one window. */
+export interface RateUse {
+  readonly category: RateCategory;
+  readonly bucket: string;
+  readonly taken: RateTake;
+  /** False: only looked at so far, because the answer may be a 304, which does not count. */
+  readonly settled: boolean;
+}
+
+/** By bucket, the requests of one node that were let in on a look and have no answer yet: those that wait are among them. */
+export class Unsettled {
+  readonly #under_way = new Map<string, number>();
+
+  /** Lets one more in, unless there are `max`. */
+  enter(bucket: string, max: number): boolean {
+    const under_way = this.#under_way.get(bucket) ?? 0;
+    if (under_way >= max) return false;
+    this.#under_way.set(bucket, under_way + 1);
+    return true;
+  }
+
+  leave(bucket: string): void {
+    const left = (this.#under_way.get(bucket) ?? 1) - 1;
+    if (left === 0) this.#under_way.delete(bucket);
+    else this.#under_way.set(bucket, left);
+  }
+}
+
+/** The budget of a key: its chain of rotations shares one, so rotating is no way to fresh budget. */
+export function keyBucket(category: RateCategory, org_id: string, lineage_id: string): string {
+  return `${category} ${org_id} ${lineage_id}`;
+}
+
+/** The budget of a client without a (valid) key. */
+export function clientBucket(category: RateCategory, ip: string): string {
+  return `${category} ip ${clientNetwork(ip)}`;
+}
+
+/**
+ * Counts a request (`take`), or looks at the budget as it is, for one that does not count, or not yet (`look`). Answers at
+ * once while the windows are this node's own.
+ */
+export function useRate(
+  windows: RateWindows,
+  kind: "take" | "look",
+  category: RateCategory,
+  bucket: string,
+  limit: number,
+  now_ms: number,
+): RateUse | Promise<RateUse> {
+  const settled = kind === "take";
+  const taken = windows[kind](bucket, limit, now_ms);
+  return taken instanceof Promise
+    ? taken.then((each) => ({ category, bucket, taken: each, settled }))
+    : { category, bucket, taken, settled };
+}
+
+/** Takes a request back out of the count: it was not its caller's after all, or ended in a 304. */
+export async function refundRate(windows: RateWindows, use: RateUse, now_ms: number): Promise<RateUse> {
+  return use.settled && use.taken.allowed
+    ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) }
+    : use;
+}
+
+/** The 429 for a request that found its window full. */
+export function rateFault({ taken }: RateUse): Fault {
+  return new Fault("rate_limit_exceeded", {
+    details: [{ retry_after_seconds: taken.retry_after }],
+    headers: { "retry-after": String(taken.retry_after) },
+  });
+}
+
+/** Appends the contract's three headers and the IETF pair (draft-ietf-httpapi-ratelimit-headers) to a flat header list. */
+export function pushRateHeaders(headers: string[], { category, taken }: RateUse): void {
+  headers.push(
+    "RateLimit-Limit",
+    String(taken.limit),
+    "RateLimit-Remaining",
+    String(taken.remaining),
+    "RateLimit-Reset",
+    String(taken.reset_unix),
+    "RateLimit-Policy",
+    `"${category}";q=${taken.limit};w=${limits.rate_window_seconds}`,
+    "RateLimit",
+    `"${category}";r=${taken.remaining};t=${taken.retry_after}`,
+  );
+}

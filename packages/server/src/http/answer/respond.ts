@@ -1,0 +1,113 @@
+/** How answers are written: in one piece, with headers in a flat list, which is Node's fastest way. */
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Fault } from "@countersign/core";
+import type { Answer } from "../handler.ts";
+import { limitUnread, startLimit } from "../request/unread.ts";
+import { etagOf, isNamedBy } from "./etag.ts";
+import { faultOf, type Refusal, refusalOf } from "./faults.ts";
+import { pushRateHeaders, type RateUse } from "./rate-limit.ts";
+
+const jsonType = "application/json; charset=utf-8";
+
+/** An answer below 400, ready to be written. */
+export interface Reply {
+  readonly status: number;
+  readonly text: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * What an answer becomes on the wire. `conditional`: the answer gets a strong ETag over its bytes, and a request that
+ * already has them gets 304 without a body. Source: contract §4 and §7.
+ */
+export function replyTo(answer: Answer, conditional: boolean, request: IncomingMessage): Reply {
+  const text = answer.json_text ?? (answer.body === undefined ? null : JSON.stringify(answer.body));
+  const headers = answer.headers ?? {};
+  if (!conditional || text === null || answer.status !== 200) return { status: answer.status, text, headers };
+  const etag = etagOf(text);
+  // With `wait` the answer differs by time, not by caller: a private cache may keep it but has to ask again.
+  const tagged = { ...headers, ETag: etag, "Cache-Control": "private, no-cache" };
+  return isNamedBy(etag, request.headers["if-none-match"])
+    ? { status: 304, text: null, headers: tagged }
+    : { status: answer.status, text, headers: tagged };
+}
+
+/** Writes an answer below 400. */
+export function writeReply(response: ServerResponse, reply: Reply, request_id: string, use: RateUse | null): void {
+  const head = headOf(request_id, use, reply.headers);
+  if (!("Cache-Control" in reply.headers)) head.push("Cache-Control", "no-store");
+  if (reply.text === null) {
+    response.writeHead(reply.status, head).end();
+    return;
+  }
+  if (!("Content-Type" in reply.headers)) head.push("Content-Type", jsonType);
+  writeText(response, reply.status, head, reply.text);
+}
+
+/**
+ * Writes an answer that comes line by line. Resolves with the fault that ended it, null for none. Waits where the client
+ * reads slowly; one that has left ends it early.
+ */
+export async function writeLines(
+  response: ServerResponse,
+  { status, headers = {}, lines }: Answer & { readonly lines: AsyncIterable<string> },
+  request_id: string,
+  use: RateUse | null,
+): Promise<Fault | null> {
+  const head = headOf(request_id, use, headers);
+  head.push("Cache-Control", "no-store", "Content-Type", "application/x-ndjson; charset=utf-8");
+  response.writeHead(status, head);
+  response.flushHeaders();
+  let fault: Fault | null = null;
+  try {
+    for await (const line of lines) {
+      if (response.destroyed) break;
+      if (!response.write(`${line}\n`)) await untilRead(response);
+    }
+  } catch (error) {
+    fault = faultOf(error);
+    if (!response.destroyed) response.write(`${refusalOf(fault, request_id).json_text}\n`);
+  }
+  response.end();
+  return fault;
+}
+
+/** Writes a refusal. */
+export function writeRefusal(
+  response: ServerResponse,
+  refusal: Refusal,
+  request_id: string,
+  use: RateUse | null,
+): void {
+  const head = headOf(request_id, use, refusal.headers);
+  head.push("Cache-Control", "no-store", "Content-Type", jsonType);
+  writeText(response, refusal.status, head, refusal.json_text);
+}
+
+function headOf(request_id: string, use: RateUse | null, headers: Readonly<Record<string, string>>): string[] {
+  const head = ["X-Request-Id", request_id, "X-Content-Type-Options", "nosniff"];
+  if (use !== null) pushRateHeaders(head, use);
+  for (const name in headers) head.push(name, headers[name] as string);
+  return head;
+}
+
+function writeText(response: ServerResponse, status: number, head: string[], text: string): void {
+  const bytes = Buffer.byteLength(text);
+  head.push("Content-Length", String(bytes));
+  // `end` leaves the body away by itself where the request was a HEAD.
+  response.writeHead(status, head).end(text);
+  limitUnread(response, bytes);
+}
+
+/** Resolves once the client has taken what was written, or has left; nothing of it stays with the response. */
+async function untilRead(response: ServerResponse): Promise<void> {
+  const over = new AbortController();
+  const endLimit = startLimit(response, response.writableLength);
+  try {
+    await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: over.signal })));
+  } finally {
+    over.abort();
+    endLimit();
+  }
+}

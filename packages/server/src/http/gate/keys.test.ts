@@ -1,0 +1,338 @@
+/** Keys over HTTP: what every promise of contract §5 and api.md §3 looks like from outside. */
+import { formatTimestampUs, parseTimestampUs } from "@countersign/core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, httpNode, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+
+const { db } = await testDatabase();
+const org: TestOrganization = await testOrganization(db);
+const other: TestOrganization = await testOrganization(db);
+let time_us = 1_800_000_000_000_000;
+const clock = { now_us: () => time_us };
+let node: Awaited<ReturnType<typeof httpNode>>;
+beforeAll(async () => {
+  node = await httpNode(db);
+});
+const keyPattern = /^svc_(live|shadow|test)_(org|agent)_[0-9A-Za-z]{38}$/;
+
+describe("POST /v1/api-keys", () => {
+  test("201 gives the key in full with the defaults of the contract", async () => {
+    const { api_key } = await org.key();
+    const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body: {} });
+    expect(answer.status).toBe(201);
+    expect(answer.json).toMatchObject({ name: null, environment: "live", scope: "org", role: "agent", agent_id: null });
+    expect(answer.json.api_key).toMatch(keyPattern);
+    expect(answer.json.key_id).toMatch(/^key_/);
+    const days = (Date.parse(answer.json.expires_at) - Date.parse(answer.json.created_at)) / 86_400_000;
+    expect(days).toBeCloseTo(365, 3);
+  });
+
+  test("201 gives what was asked for, and the key works with it", async () => {
+    const { api_key } = await org.key();
+    const body = {
+      name: "ci",
+      environment: "test",
+      scope: "agent",
+      role: "agent",
+      agent_id: "a-1",
+      expires_in_days: 3,
+    };
+    const made = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body });
+    expect(made.json).toMatchObject({
+      name: "ci",
+      environment: "test",
+      scope: "agent",
+      role: "agent",
+      agent_id: "a-1",
+    });
+    expect(made.json.api_key).toMatch(/^svc_test_agent_/);
+    const [from_us, to_us] = [made.json.created_at, made.json.expires_at].map(parseTimestampUs) as [number, number];
+    expect(to_us - from_us).toBe(3 * 86_400_000_000);
+    const used = await call(node.url, "POST", "/v1/intents", { key: made.json.api_key, body: intent });
+    expect(used.json.as).toMatchObject({
+      environment: "test",
+      scope: "agent",
+      agent_id: "a-1",
+      key_id: made.json.key_id,
+    });
+  });
+
+  test.each([
+    [
+      "expires_at and expires_in_days together",
+      { expires_at: formatTimestampUs((Date.now() + 86_400_000) * 1_000), expires_in_days: 1 },
+      "/expires_in_days",
+    ],
+    ["an expiry in the past", { expires_at: "2020-01-01T00:00:00Z" }, "/expires_at"],
+    ["an expiry beyond ten years", { expires_at: "2999-01-01T00:00:00Z" }, "/expires_at"],
+    ["scope agent without an agent", { scope: "agent" }, "/agent_id"],
+    ["an agent without scope agent", { agent_id: "a" }, "/agent_id"],
+    ["scope agent with more than the agent's role", { scope: "agent", agent_id: "a", role: "admin" }, "/role"],
+    ["an unknown role", { role: "root" }, "/role"],
+    ["an unknown field", { rolle: "admin" }, "/rolle"],
+    ["a number as name", { name: 5 }, "/name"],
+  ])("400 names the place of %s", async (_name, body, path) => {
+    const { api_key } = await org.key();
+    const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body });
+    expect(answer.status).toBe(400);
+    expect(answer.json.error).toMatchObject({ code: "invalid_request", details: [{ path }] });
+  });
+
+  test("400 names all that is wrong with what was asked for together", async () => {
+    const { api_key } = await org.key();
+    const body = { scope: "agent", role: "admin", expires_at: "2020-01-01T00:00:00Z", expires_in_days: 1 };
+    const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body });
+    expect(answer.json.error.details.map(({ path, code }: { path: string; code: string }) => [path, code])).toEqual([
+      ["/agent_id", "required"],
+      ["/role", "not_allowed"],
+      ["/expires_in_days", "not_allowed"],
+      ["/expires_at", "out_of_range"],
+    ]);
+  });
+
+  test("the same Idempotency-Key gives the same key with 200, another body 409, and no key text is stored", async () => {
+    const { api_key } = await org.key();
+    const headers = { "Idempotency-Key": "once" };
+    const send = (body: object) => call(node.url, "POST", "/v1/api-keys", { key: api_key, body, headers });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send({ name: "once" })));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+    expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
+    for (const answer of answers) {
+      expect(answer.headers.get("idempotent-replayed")).toBe(answer.status === 200 ? "true" : null);
+    }
+    const conflict = await send({ name: "twice" });
+    expect([conflict.status, conflict.json.error.code]).toEqual([409, "idempotency_conflict"]);
+
+    const rows = await db.query(
+      "select row_to_json(k)::text as k, i.response::text as r from api_keys k, idempotency_keys i",
+    );
+    const audit = await db.query("select data::text as data from audit");
+    const stored = JSON.stringify([rows, audit]);
+    expect(stored).toContain("sealed");
+    expect(stored).not.toMatch(/svc_(live|shadow|test)_/);
+    expect(stored).not.toContain(answers[0]?.json.api_key.slice(-38));
+  });
+
+  test("a repetition gives the same key again when it has expired meanwhile", async () => {
+    const timed = await httpNode(db, { clock });
+    const { api_key } = await (await testOrganization(db, clock)).key();
+    const request = {
+      key: api_key,
+      body: { expires_at: formatTimestampUs(time_us + 2_000_000) },
+      headers: { "Idempotency-Key": "soon over" },
+    };
+    const first = await call(timed.url, "POST", "/v1/api-keys", request);
+    time_us += 3_000_000;
+    const again = await call(timed.url, "POST", "/v1/api-keys", request);
+    expect([first.status, again.status, again.text]).toEqual([201, 200, first.text]);
+  });
+});
+
+describe("GET /v1/api-keys", () => {
+  test("200 lists every key of the organization, newest first, page by page, without secrets", async () => {
+    const fresh = await testOrganization(db);
+    const { api_key } = await fresh.key({ name: "0" });
+    for (const name of ["1", "2", "3"]) await fresh.key({ name });
+    const names: string[] = [];
+    let cursor = "";
+    do {
+      const answer = await call(node.url, "GET", `/v1/api-keys?limit=2${cursor}`, { key: api_key });
+      expect(answer.status).toBe(200);
+      expect(answer.text).not.toMatch(/svc_|sha256|lineage/);
+      names.push(...answer.json.api_keys.map((each: { name: string }) => each.name));
+      cursor = answer.json.next_cursor === null ? "" : `&cursor=${answer.json.next_cursor}`;
+    } while (cursor !== "");
+    expect(names).toEqual(["3", "2", "1", "0"]);
+  });
+
+  test("last_used_at is the minute of the last use, and of a new key not before it was made", async () => {
+    const fresh = await testOrganization(db);
+    const { api_key, key_id } = await fresh.key();
+    const made = (created_at: string) =>
+      db.query("update api_keys set created_at = $2::timestamptz, last_used_at = null where key_id = $1", [
+        key_id,
+        created_at,
+      ]);
+    const lastUse = async () => {
+      await call(node.url, "GET", "/v1/api-keys", { key: api_key });
+      await node.uses.flush();
+      return (await call(node.url, "GET", "/v1/api-keys", { key: api_key })).json.api_keys[0].last_used_at;
+    };
+    await made("2026-01-01T00:00:30Z");
+    const used = await lastUse();
+    expect(used).toMatch(/:00\.000000Z$/);
+    expect(Math.abs(Date.now() - Date.parse(used))).toBeLessThan(120_000);
+    // Noted by a clock that was ahead, by a year and by an hour.
+    const noted = (ahead: string) =>
+      db.query("update api_keys set last_used_at = now() + $2::interval where key_id = $1 returning last_used_at", [
+        key_id,
+        ahead,
+      ]);
+    await noted("1 year");
+    expect(Math.abs(Date.now() - Date.parse(await lastUse()))).toBeLessThan(120_000);
+    expect(await noted("1 hour")).toEqual([{ last_used_at: await lastUse() }]);
+    await made("2126-01-01T00:00:30.25Z");
+    for (let time = 0; time < 2; time += 1) expect(await lastUse()).toBe("2126-01-01T00:00:30.250000Z");
+  });
+
+  test.each(["limit=0", "limit=201", "limit=x", "limit=1&limit=2", "cursor=!!", "cursor=a2V5", "order=asc", "limit="])(
+    "400 for ?%s",
+    async (query) => {
+      const { api_key } = await org.key();
+      const answer = await call(node.url, "GET", `/v1/api-keys?${query}`, { key: api_key });
+      expect([answer.status, answer.json.error.code]).toEqual([400, "invalid_request"]);
+    },
+  );
+});
+
+describe("DELETE /v1/api-keys/{key_id}", () => {
+  test("204, also the second time; from then on the key is invalid, with the body of a key that never was", async () => {
+    const { api_key } = await org.key();
+    const victim = await org.key({ role: "agent" });
+    expect((await call(node.url, "POST", "/v1/intents", { key: victim.api_key, body: intent })).status).toBe(201);
+    for (let i = 0; i < 2; i++) {
+      const gone = await call(node.url, "DELETE", `/v1/api-keys/${victim.key_id}`, { key: api_key });
+      expect([gone.status, gone.text]).toEqual([204, ""]);
+    }
+    const revoked = await call(node.url, "POST", "/v1/intents", { key: victim.api_key, body: intent });
+    const unknown = await call(node.url, "POST", "/v1/intents", {
+      key: `svc_live_org_${"a".repeat(38)}`,
+      body: intent,
+    });
+    expect([revoked.status, revoked.headers.get("x-service-key-expired")]).toEqual([401, null]);
+    expect(withoutId(revoked.json)).toEqual(withoutId(unknown.json));
+    expect(revoked.json.error.code).toBe("invalid_api_key");
+  });
+
+  test("404 is the same for a key of another organization, an unknown and an impossible one", async () => {
+    const { api_key } = await org.key();
+    const foreign = await other.key();
+    const ids = [foreign.key_id, "key_01K00000000000000000000000", "nonsense", "%00", "x".repeat(5_000)];
+    const bodies = [];
+    for (const id of ids) {
+      const answer = await call(node.url, "DELETE", `/v1/api-keys/${id}`, { key: api_key });
+      expect(answer.status).toBe(404);
+      bodies.push(JSON.stringify(withoutId(answer.json)));
+    }
+    expect(new Set(bodies).size).toBe(1);
+    expect((await call(node.url, "GET", "/v1/api-keys", { key: foreign.api_key })).status).toBe(200);
+  });
+});
+
+describe("POST /v1/api-keys/{key_id}/rotate", () => {
+  test("200 replaces the key at once and keeps role, scope, environment, name and lifetime", async () => {
+    const old = await org.key({ role: "operator", environment: "shadow", name: "ops" });
+    const answer = await call(node.url, "POST", `/v1/api-keys/${old.key_id}/rotate`, { key: old.api_key });
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.json).sort()).toEqual(["api_key", "expires_at", "key_id", "rotated_from"]);
+    expect(answer.json.rotated_from).toBe(old.key_id);
+    expect(answer.json.api_key).toMatch(/^svc_shadow_org_/);
+    expect((await call(node.url, "POST", "/v1/intents", { key: old.api_key, body: intent })).status).toBe(401);
+    const now = await call(node.url, "POST", "/v1/intents", { key: answer.json.api_key, body: intent });
+    expect(now.json.as).toMatchObject({ role: "operator", environment: "shadow", lineage_id: old.key_id });
+    const { api_key: admin } = await org.key();
+    const listed = await call(node.url, "GET", "/v1/api-keys", { key: admin });
+    const row = listed.json.api_keys.find((each: { key_id: string }) => each.key_id === answer.json.key_id);
+    expect(row).toMatchObject({ name: "ops", rotated_from: old.key_id });
+    expect(Date.parse(row.expires_at) - Date.parse(row.created_at)).toBe(365 * 86_400_000);
+  });
+
+  test("what a key may not, its successor may not: one of an agent still speaks for that agent only", async () => {
+    const old = await org.key({ role: "agent", environment: "test", scope: "agent", agent_id: "a-1" });
+    const { json } = await call(node.url, "POST", `/v1/api-keys/${old.key_id}/rotate`, { key: old.api_key });
+    expect(json.api_key).toMatch(/^svc_test_agent_/);
+    const now = await call(node.url, "POST", "/v1/intents", { key: json.api_key, body: intent });
+    const { org_id } = org;
+    expect(now.json.as).toMatchObject({ org_id, role: "agent", environment: "test", scope: "agent", agent_id: "a-1" });
+  });
+
+  test("403 for every key but itself, with one body whether the other exists or not", async () => {
+    const { api_key } = await org.key();
+    const [own, foreign] = [await org.key(), await other.key()];
+    const bodies = [];
+    for (const id of [own.key_id, foreign.key_id, "key_01K00000000000000000000000"]) {
+      const answer = await call(node.url, "POST", `/v1/api-keys/${id}/rotate`, { key: api_key });
+      expect(answer.status).toBe(403);
+      expect(answer.json.error.details[0].message).toMatch(/^A key is rotated with itself only/);
+      bodies.push(JSON.stringify(withoutId(answer.json)));
+    }
+    expect(new Set(bodies).size).toBe(1);
+  });
+
+  test("of 50 rotations at once one answers 200 and 49 answer 401, and there is one successor", async () => {
+    const old = await org.key();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        call(node.url, "POST", `/v1/api-keys/${old.key_id}/rotate`, { key: old.api_key }),
+      ),
+    );
+    const statuses = answers.map((answer) => answer.status).sort();
+    expect(statuses).toEqual([200, ...Array.from({ length: 49 }, () => 401)]);
+    const successors = await db.query("select key_id from api_keys where rotated_from = $1", [old.key_id]);
+    expect(successors).toHaveLength(1);
+  });
+});
+
+describe("expiry", () => {
+  test("a key works until the microsecond before expires_at; at that instant it answers 401 with the header", async () => {
+    const timed = await httpNode(db, { clock });
+    const expires_us = time_us + 1_000_000;
+    const { api_key, key_id } = await (await testOrganization(db, clock)).key({ expires_us });
+    const submit = () => call(timed.url, "POST", "/v1/intents", { key: api_key, body: intent });
+    time_us = expires_us - 1;
+    expect((await submit()).status).toBe(201);
+    time_us = expires_us;
+    for (const answer of [
+      await submit(),
+      await call(timed.url, "GET", "/v1/api-keys", { key: api_key }),
+      await call(timed.url, "POST", `/v1/api-keys/${key_id}/rotate`, { key: api_key }),
+    ]) {
+      expect([answer.status, answer.json.error.code]).toEqual([401, "expired_api_key"]);
+      expect(answer.headers.get("x-service-key-expired")).toBe("true");
+    }
+  });
+
+  test("revoked and expired answers like revoked: without the header", async () => {
+    const timed = await httpNode(db, { clock });
+    const mine = await testOrganization(db, clock);
+    const { api_key: admin } = await mine.key();
+    const { api_key, key_id } = await mine.key({ expires_us: time_us + 1_000_000 });
+    await call(timed.url, "DELETE", `/v1/api-keys/${key_id}`, { key: admin });
+    time_us += 2_000_000;
+    const answer = await call(timed.url, "GET", "/v1/api-keys", { key: api_key });
+    expect([answer.status, answer.json.error.code]).toEqual([401, "invalid_api_key"]);
+    expect(answer.headers.get("x-service-key-expired")).toBeNull();
+  });
+});
+
+describe("who may", () => {
+  test.each([
+    ["no key", {}],
+    ["an empty key", { "X-API-Key": "" }],
+    ["the key in another header", { Authorization: "Bearer svc" }],
+  ])("401 missing_api_key for %s", async (_name, headers) => {
+    const answer = await call(node.url, "GET", "/v1/api-keys", { headers });
+    expect([answer.status, answer.json.error.code]).toEqual([401, "missing_api_key"]);
+  });
+
+  test("a key in the URL is no key", async () => {
+    const { api_key } = await org.key();
+    const answer = await call(node.url, "GET", `/v1/api-keys?api_key=${api_key}`);
+    expect(answer.status).toBe(401);
+  });
+
+  test.each(["operator", "reviewer", "agent", "auditor"] as const)("403 for %s, whatever the body", async (role) => {
+    const { api_key } = await org.key({ role });
+    const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body: "{broken" });
+    expect([answer.status, answer.json.error.code]).toEqual([403, "forbidden"]);
+    expect(answer.json.error.details).toEqual([{ path: "", code: "not_allowed", message: "Roles that may: admin." }]);
+  });
+});
+
+const intent = { intent: { agent: { id: "a-1" }, action: { verb: "send_email" } } };
+
+function withoutId(body: { error: { request_id: string } }) {
+  const { request_id, ...rest } = body.error;
+  expect(request_id).toMatch(/^req_/);
+  return rest;
+}

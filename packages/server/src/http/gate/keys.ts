@@ -1,0 +1,120 @@
+/**
+ * From the X-API-Key header to a caller.
+ *
+ * Every operation reads the key from the database, except the submission of one intent: that takes a known key from
+ * memory, because its commit checks the key's epoch anyway and refuses what was decided under an older one. So nothing in
+ * memory has to be told of revocations, and a revoked key fails on every node from the moment the revocation commits.
+ * Source: api.md §3, architecture.md §4.
+ */
+import { openModeOrgId } from "@countersign/contract";
+import { equalInConstantTime, Fault, hashApiKeyText, keyState, parseApiKey } from "@countersign/core";
+import { LRUCache } from "lru-cache";
+import { type Caller, type Callers, openModeActor } from "../../operations/shared/caller.ts";
+import type { Clock } from "../../ports.ts";
+import type { PresentedKey } from "../../store/keys/keys.ts";
+import { type RateAgreement, rateLimitsUnder } from "../answer/rate-limit.ts";
+import type { KeyReader } from "./key-reader.ts";
+import { type Known, reload, remember } from "./known.ts";
+
+/** Told which key was used when; the times are written to the minute, off the hot path. */
+export interface KeyUses {
+  note(org_id: string, key_id: string, now_us: number): void;
+}
+
+const knownMax = 20_000;
+
+/** The callers of one node. */
+export class Keys implements Callers {
+  readonly #reader: KeyReader;
+  readonly #clock: Clock;
+  readonly #uses: KeyUses;
+  readonly #agreement: RateAgreement;
+  readonly #known = new LRUCache<string, Known>({ max: knownMax });
+
+  constructor(reader: KeyReader, clock: Clock, uses: KeyUses, agreement: RateAgreement) {
+    this.#reader = reader;
+    this.#clock = clock;
+    this.#uses = uses;
+    this.#agreement = agreement;
+  }
+
+  /** A caller from memory: possibly revoked meanwhile, never expired. Undefined: read it. */
+  recall(key: string, now_us: number): Known | undefined {
+    const known = this.#known.get(hashApiKeyText(key));
+    if (known === undefined || now_us >= known.expires_us) return undefined;
+    this.#uses.note(known.caller.org_id, known.caller.key_id as string, now_us);
+    return known;
+  }
+
+  /** The caller of a key as of now. Faults: invalid_api_key, expired_api_key. */
+  async identify(key: string): Promise<Known> {
+    if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
+    return this.#read(hashApiKeyText(key));
+  }
+
+  /** The caller without a key: open mode's admin, while open mode is on. Faults: missing_api_key. */
+  async openMode(): Promise<Known> {
+    const { key_ever_created, auth_epoch } = await this.#reader.openMode();
+    if (key_ever_created || auth_epoch === null) throw new Fault("missing_api_key");
+    return remember({
+      caller: { ...openModeCaller, auth_epoch },
+      limits: rateLimitsUnder(this.#agreement),
+      expires_us: Number.POSITIVE_INFINITY,
+      again: () => this.openMode(),
+    });
+  }
+
+  /** See `Callers`; callers with a session are looked at again in the same way. */
+  reload(caller: Caller): Promise<Caller> {
+    return reload(caller);
+  }
+
+  async #read(hash: string): Promise<Known> {
+    const key = await this.#reader.read(hash);
+    const now_us = this.#clock.now_us();
+    const known_key = key !== undefined && equalInConstantTime(key.key_sha256, Buffer.from(hash, "base64"));
+    const state = known_key ? keyState(key, now_us) : "revoked";
+    if (key === undefined || state !== "valid") {
+      this.#known.delete(hash);
+      throw new Fault(state === "expired" ? "expired_api_key" : "invalid_api_key");
+    }
+    const known = remember({
+      caller: callerOf(key),
+      limits: rateLimitsUnder(this.#agreement, key.rate_limits),
+      expires_us: key.expires_us,
+      again: () => this.#read(hash),
+    });
+    this.#known.set(hash, known);
+    this.#uses.note(key.org_id, key.key_id, now_us);
+    return known;
+  }
+}
+
+function callerOf(key: PresentedKey): Caller {
+  return {
+    org_id: key.org_id,
+    key_id: key.key_id,
+    user_id: null,
+    session_id: null,
+    lineage_id: key.lineage_id,
+    role: key.role,
+    scope: key.scope,
+    agent_id: key.agent_id,
+    environment: key.environment,
+    actor: key.key_id,
+    auth_epoch: key.auth_epoch,
+  };
+}
+
+const openModeCaller = {
+  org_id: openModeOrgId,
+  key_id: null,
+  user_id: null,
+  session_id: null,
+  lineage_id: null,
+  role: "admin",
+  scope: "org",
+  agent_id: null,
+  environment: "live",
+  actor: openModeActor,
+} as const;

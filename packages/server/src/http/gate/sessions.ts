@@ -1,0 +1,44 @@
+/**
+ * From a session cookie to a caller. Every request reads the session from the database, so an ended one fails on every
+ * node from the moment its end commits. Source: api.md §9.
+ */
+
+import { findSession, noSession } from "../../operations/people/session.ts";
+import type { Runtime } from "../../operations/runtime.ts";
+import { type RateAgreement, rateLimitsUnder } from "../answer/rate-limit.ts";
+import { type Known, remember } from "./known.ts";
+
+/** The sessions of one node. */
+export interface Sessions {
+  /** The person behind a cookie's text, as of now. Faults: missing_api_key. */
+  identify(token: string): Promise<Known>;
+}
+
+/** Creates the reader of one node. */
+export function createSessions(runtime: Pick<Runtime, "db" | "clock">, agreement: RateAgreement): Sessions {
+  const limits = rateLimitsUnder(agreement);
+  async function identify(token: string): Promise<Known> {
+    const session = await runtime.db.system((query) => findSession(runtime, query, token));
+    if (session === undefined || session.mfa_pending) throw noSession();
+    const { org_id, user_id, session_id, role, auth_epoch, expires_us } = session;
+    return remember({
+      caller: {
+        org_id,
+        key_id: null,
+        user_id,
+        session_id,
+        lineage_id: user_id,
+        role,
+        scope: "org",
+        agent_id: null,
+        environment: "live",
+        actor: user_id,
+        auth_epoch,
+      },
+      limits,
+      expires_us,
+      again: () => identify(token),
+    });
+  }
+  return { identify };
+}

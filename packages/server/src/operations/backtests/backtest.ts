@@ -1,0 +1,97 @@
+/** Trying a candidate on what was recorded. Source: api.md §10. */
+import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
+import { limits } from "@countersign/contract";
+import { type BacktestFigures, Fault, faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
+import { readMembrane } from "../../store/membranes/membranes.ts";
+import type { Packs } from "../policies/read-packs.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { storableUs } from "../shared/storable-time.ts";
+import { candidateOf } from "./backtest-candidate.ts";
+import type { BacktestJob } from "./replay-recorded.ts";
+
+/** Where backtests run. */
+export interface Backtests {
+  /**
+   * Runs a job when its turn comes. Rejects when `signal` is aborted. Faults: overloaded (too many wait), unavailable
+   * (the node stops, the database is lost), internal_error (its thread has died).
+   */
+  run(job: BacktestJob, hooks: BacktestHooks): Promise<BacktestFigures>;
+}
+
+interface BacktestHooks {
+  readonly signal: AbortSignal;
+  readonly onProgress: (state: BacktestProgress["state"], evaluated: number, done: number) => void;
+}
+
+/** How a backtest is followed and ended. */
+export interface Following {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: BacktestProgress) => void;
+}
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "backtests" | "refuseUnknownPacks"> & { readonly packs: Packs };
+type Who = Pick<Caller, "org_id" | "role" | "scope" | "agent_id" | "lineage_id">;
+
+/**
+ * Decides recorded intents again, with the candidate or as they were decided. A key sees in it what it may read: a key of
+ * one agent that agent's intents, another key of role agent those that it submitted. Nothing is stored. Faults:
+ * invalid_request (window, packs, names to leave out), forbidden (another agent), not_found (membrane), policy_invalid,
+ * and those of `Backtests.run`.
+ */
+export async function backtest(
+  runtime: Needed,
+  caller: Who,
+  input: BacktestInput,
+  following: Following,
+): Promise<Backtest> {
+  const asked_us = runtime.clock.now_us();
+  const { org_id } = caller;
+  const candidate = await candidateOf(runtime, org_id, input.candidate);
+  const job: BacktestJob = {
+    org_id,
+    filter: {
+      ...windowOf(input.window),
+      membrane_id: input.membrane_id ?? null,
+      agent_id: agentOf(caller, input.agent_id),
+      lineage_id: caller.role === "agent" && caller.scope === "org" ? caller.lineage_id : null,
+    },
+    candidate,
+    limit: input.limit ?? limits.backtest_intents_max,
+    asked_us,
+  };
+  const { membrane_id } = input;
+  if (membrane_id !== undefined) {
+    const membrane = await runtime.db.tenant(org_id, (query) => readMembrane(query, org_id, membrane_id));
+    if (membrane === undefined) throw noMembrane();
+  }
+  const elapsed_ms = () => (runtime.clock.now_us() - asked_us) / 1000;
+  const figures = await runtime.backtests.run(job, {
+    signal: following.signal,
+    onProgress: (state, evaluated, done) => following.onProgress({ state, evaluated, done, elapsed_ms: elapsed_ms() }),
+  });
+  return { backtest_id: runtime.ids.next("backtest"), elapsed_ms: elapsed_ms(), ...figures };
+}
+
+function noMembrane(): Fault {
+  const message = "There is no such membrane.";
+  return faultAt("not_found", "/membrane_id", "not_found", message);
+}
+
+/** Faults: invalid_request unless the window begins before it ends. */
+function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: string } {
+  const from_us = parseTimestampUs(from);
+  const to_us = parseTimestampUs(to);
+  if (from_us === null || to_us === null || from_us >= to_us) {
+    const message = "Give a window whose `from` is before its `to`.";
+    throw faultAt("invalid_request", "/window", "out_of_range", message);
+  }
+  return { from: formatTimestampUs(storableUs(from)), to: formatTimestampUs(storableUs(to)) };
+}
+
+/** Faults: forbidden when a key of one agent asks for another. */
+function agentOf({ scope, agent_id }: Who, asked: string | undefined): string | null {
+  if (scope !== "agent") return asked ?? null;
+  if (asked !== undefined && asked !== agent_id) throw new Fault("forbidden");
+  return agent_id;
+}

@@ -1,0 +1,364 @@
+/**
+ * The work of a backtest: reads recorded intents page by page, decides each again and counts. It runs in threads of its
+ * own. Pages are read one after the other, each by the thread whose turn it is, and decided in parallel; while a thread
+ * decides one page its next one arrives, and it never has more than these two in memory.
+ */
+import type { BacktestProgress, NotReproducedBecause } from "@countersign/contract";
+import {
+  type BacktestFigures,
+  type Candidate,
+  compilePolicySet,
+  type MembraneSettings,
+  type MergedFacts,
+  membraneWith,
+  type PackRules,
+  type PolicyDocument,
+  type PolicySet,
+  type PolicySource,
+  parseTimestampUs,
+  type RecordedIntent,
+  replayIntent,
+  SettingsHistory,
+  type SettingsThen,
+  SharedPolicies,
+  sourcesWith,
+  Tally,
+  type TallyCounts,
+} from "@countersign/core";
+import { LRUCache } from "lru-cache";
+import type { Query } from "../../ports.ts";
+import {
+  type RecordedFilter,
+  type RecordedRow,
+  readDeciding,
+  readLifts,
+  readOverridden,
+  readRecorded,
+  readSettings,
+  readSpan,
+  readVersions,
+  versionKey,
+} from "../../store/backtests/backtests.ts";
+
+/** One backtest. Plain data: it crosses into a thread. */
+export interface BacktestJob {
+  readonly org_id: string;
+  readonly filter: RecordedFilter;
+  /** Null: the recorded decisions are reproduced. */
+  readonly candidate: Candidate | null;
+  /** The newest so many. */
+  readonly limit: number;
+  /** When it was asked for; what the window has after that does not count as days. */
+  readonly asked_us: number;
+}
+
+/** Where the reading of recorded intents stands: whoever has it reads the next page. */
+export interface Turn {
+  /** The oldest intent that was read; null: none was. */
+  readonly before: string | null;
+  /** Intents still to read; 0: that was all. */
+  readonly left: number;
+  /** The next page asks for no more: where documents are large, most of what a page of many rows unpacks would not fit into it. */
+  readonly rows_max: number;
+}
+
+const first_page_rows = 100;
+
+/** The turn that a backtest of at most so many intents begins with. */
+export function firstTurn(limit: number): Turn {
+  return { before: null, left: limit, rows_max: first_page_rows };
+}
+
+/** What one thread found. */
+export interface ReplayedPart {
+  readonly counts: TallyCounts;
+  /** When the oldest of its intents was decided, in microseconds; null: it had none. */
+  readonly oldest_us: number | null;
+  /** The limit ended it, not the window. */
+  readonly cut: boolean;
+}
+
+/** What the work needs of its thread. */
+export interface ReplayNeeds {
+  /** Runs `work` in a short transaction that sees the organization's rows. */
+  read<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  readonly packs: PackRules;
+  /** Resolves when it is this thread's turn to read. */
+  turn(): Promise<Turn>;
+  /** Hands the turn on. */
+  pass(turn: Turn): void;
+  /** Called after every so many intents; awaited, so that the thread can hear of a cancellation and of its socket. */
+  progress(evaluated: number, done: BacktestProgress["done"]): Promise<void>;
+  /** Intents to read with the next page. */
+  pageRows(): number;
+}
+
+/** Intents between two looks at the socket: the next page arrives while this one is decided. */
+const breath_rows = 50;
+const sets_kept = 64;
+const documents_kept = 2_000;
+
+/** Replays this thread's share of what the job names. Rejects when the database is lost. */
+export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Promise<ReplayedPart> {
+  const { org_id, filter } = job;
+  const tally = new Tally(job.candidate !== null);
+  const span = await needs.read((query) => readSpan(query, org_id, filter));
+  const deciders = new Deciders(needs, job);
+  let cut = false;
+  let oldest_us: number | null = null;
+
+  async function readPage(): Promise<readonly RecordedRow[]> {
+    const { before, left, rows_max } = await needs.turn();
+    const rows = Math.min(left, rows_max, needs.pageRows());
+    const page = rows === 0 ? [] : await needs.read((query) => readRecorded(query, org_id, filter, before, rows));
+    const last = page.at(-1);
+    if (last !== undefined && left === page.length) cut = true;
+    const read = last === undefined ? { before, left: 0 } : { before: last.intent_id, left: left - page.length };
+    needs.pass({ ...read, rows_max: page.length * 2 });
+    return page;
+  }
+
+  for (let next = readPage(); ; ) {
+    const page = await next;
+    const last = page.at(-1);
+    if (last === undefined) break;
+    next = readPage();
+    // A rejection is taken up where the page is awaited, not before.
+    next.catch(() => undefined);
+    oldest_us = last.at_us;
+    const records = await recordsOf(needs, org_id, page);
+    await deciders.prepare(records);
+    for (const [index, record] of records.entries()) {
+      replayOne(tally, deciders, record, job.candidate !== null);
+      if (index % breath_rows === breath_rows - 1)
+        await needs.progress(tally.evaluated, doneAt(record.row.at_us, span));
+    }
+    await explain(needs, org_id, tally);
+    await needs.progress(tally.evaluated, doneAt(oldest_us, span));
+  }
+  return { counts: tally.counts(), oldest_us, cut };
+}
+
+/** The figures of what all threads found. */
+export function joinParts(job: BacktestJob, parts: readonly ReplayedPart[]): BacktestFigures {
+  const ends_us = parts.flatMap(({ oldest_us }) => (oldest_us === null ? [] : [oldest_us]));
+  const from_us = parts.some(({ cut }) => cut) ? Math.min(...ends_us) : (parseTimestampUs(job.filter.from) ?? 0);
+  const to_us = Math.min(parseTimestampUs(job.filter.to) ?? 0, job.asked_us);
+  const tally = Tally.joined(
+    job.candidate !== null,
+    parts.map(({ counts }) => counts),
+  );
+  return tally.figures(to_us - from_us);
+}
+
+function doneAt(at_us: number, span: Awaited<ReturnType<typeof readSpan>>): number {
+  if (span === null || span.newest_us <= span.oldest_us) return 0;
+  return Math.min(Math.max((span.newest_us - at_us) / (span.newest_us - span.oldest_us), 0), 1);
+}
+
+/** One row and what is read off it; `recorded` null: it cannot be read. */
+interface ReadRecord {
+  readonly row: RecordedRow;
+  readonly end: DecisionEnd | null;
+  readonly lifts: readonly string[] | null | "unknown";
+  readonly overridden: boolean;
+}
+
+/** What a decision's text ends with. */
+interface DecisionEnd {
+  readonly override_id: string | null;
+  readonly policy_epoch: number;
+  readonly sha256: string;
+}
+
+const end_of_decision =
+  /^(?:null|"([a-z0-9A-Z_]+)"),"escalation_id"[^{]*"policy_set":\{"version":(\d+),"sha256":"([0-9a-f]{64})"\},"timestamp":"[^"]+"\}$/;
+
+/** Reads what follows `"human_override_id":`; null when it is not as this version writes it. */
+function decisionEnd(text: string): DecisionEnd | null {
+  const found = end_of_decision.exec(text);
+  if (found === null) return null;
+  return { override_id: found[1] ?? null, policy_epoch: Number(found[2]), sha256: found[3] as string };
+}
+
+async function recordsOf(needs: ReplayNeeds, org_id: string, page: readonly RecordedRow[]): Promise<ReadRecord[]> {
+  const ends = page.map((row) => decisionEnd(row.decision_end));
+  const spent = ends.flatMap((end) => (end === null || end.override_id === null ? [] : [end.override_id]));
+  const blocked = page.filter((row) => row.verdict === "block");
+  const { lifts, overridden } =
+    spent.length === 0 && blocked.length === 0
+      ? { lifts: new Map<string, readonly string[]>(), overridden: new Set<string>() }
+      : await needs.read(async (query) => ({
+          lifts: spent.length === 0 ? new Map<string, readonly string[]>() : await readLifts(query, org_id, spent),
+          overridden: await readOverridden(
+            query,
+            org_id,
+            page.at(-1)?.intent_id as string,
+            page[0]?.intent_id as string,
+          ),
+        }));
+  return page.map((row, index) => {
+    const end = ends[index] ?? null;
+    const override_id = end?.override_id ?? null;
+    return {
+      row,
+      end,
+      lifts: override_id === null ? null : (lifts.get(override_id) ?? "unknown"),
+      overridden: overridden.has(row.intent_id),
+    };
+  });
+}
+
+/** What decides intents of one era and membrane, or why nothing can. */
+interface Able {
+  readonly policySet: PolicySet;
+  readonly membrane: MembraneSettings;
+}
+interface Unable {
+  readonly missing: NotReproducedBecause;
+}
+type Decider = Able | Unable;
+
+/** Compiled sets by era and membrane; compiled once for each combination of packs and versions. */
+class Deciders {
+  private readonly byEra = new LRUCache<string, Decider>({ max: 1_000 });
+  private readonly shared = new SharedPolicies();
+  private readonly sets = new LRUCache<string, PolicySet>({ max: sets_kept });
+  private readonly documents = new LRUCache<string, PolicyDocument>({ max: documents_kept });
+  private readonly needs: ReplayNeeds;
+  private readonly job: BacktestJob;
+  private history = new SettingsHistory([], -1);
+  /** What was asked for last: neighbours in time mostly were decided by the same. */
+  private last: { readonly policy_epoch: number; readonly membrane_id: string; readonly decider: Decider } | null =
+    null;
+
+  constructor(needs: ReplayNeeds, job: BacktestJob) {
+    this.needs = needs;
+    this.job = job;
+  }
+
+  /** Makes what these records need; `of` then has it. */
+  async prepare(records: readonly ReadRecord[]): Promise<void> {
+    let before: ReadRecord | null = null;
+    for (const record of records) {
+      const { row, end } = record;
+      if (end === null) continue;
+      if (before?.end?.policy_epoch === end.policy_epoch && before.row.membrane_id === row.membrane_id) continue;
+      before = record;
+      if (end.policy_epoch > this.history.policy_epoch) await this.readHistory();
+      const then = this.history.at(end.policy_epoch);
+      const key = `${then.era} ${row.membrane_id}`;
+      if (!this.byEra.has(key)) this.byEra.set(key, await this.make(then, row.membrane_id));
+    }
+  }
+
+  /** Also read again for decisions that were made while the backtest runs. Eras keep their numbers. */
+  private async readHistory(): Promise<void> {
+    const { changes, policy_epoch } = await this.needs.read((query) => readSettings(query, this.job.org_id));
+    this.history = new SettingsHistory(changes, policy_epoch);
+    this.last = null;
+  }
+
+  of(membrane_id: string, policy_epoch: number): Decider {
+    const { last } = this;
+    if (last?.policy_epoch === policy_epoch && last.membrane_id === membrane_id) return last.decider;
+    const { era } = this.history.at(policy_epoch);
+    const decider = this.byEra.get(`${era} ${membrane_id}`) ?? { missing: "membrane_unknown" };
+    this.last = { policy_epoch, membrane_id, decider };
+    return decider;
+  }
+
+  private async make(then: SettingsThen, membrane_id: string): Promise<Decider> {
+    const { candidate } = this.job;
+    const membrane = then.membranes.get(membrane_id);
+    if (membrane === undefined) return { missing: "membrane_unknown" };
+    const key = [
+      ...[...membrane.packs].sort(),
+      ...then.policies.map((each) => `${versionKey(each)}:${each.mode}`),
+    ].join(" ");
+    let policySet = this.sets.get(key);
+    if (policySet === undefined) {
+      const own = await this.ownOf(then);
+      if (own === null) return { missing: "policy_unknown" };
+      const policies = sourcesWith(this.needs.packs, membrane.packs, own, candidate);
+      policySet = compilePolicySet({ policies, version: 1, shared: this.shared });
+      this.sets.set(key, policySet);
+    }
+    return { policySet, membrane: membraneWith(membrane, candidate) };
+  }
+
+  private async ownOf({ policies }: SettingsThen): Promise<PolicySource[] | null> {
+    const found = new Map<string, PolicyDocument>();
+    for (const each of policies) {
+      const document = this.documents.get(versionKey(each));
+      if (document !== undefined) found.set(versionKey(each), document);
+    }
+    const unread = policies.filter((each) => !found.has(versionKey(each)));
+    if (unread.length > 0) {
+      const read = await this.needs.read((query) => readVersions(query, this.job.org_id, unread));
+      for (const [key, document] of read) {
+        found.set(key, document);
+        this.documents.set(key, document);
+      }
+    }
+    if (policies.some((each) => !found.has(versionKey(each)))) return null;
+    return policies.map(({ name: _, ...policy }) => ({
+      ...policy,
+      document: found.get(versionKey(policy)) as PolicyDocument,
+    }));
+  }
+}
+
+function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, tries: boolean): void {
+  const { row, overridden } = record;
+  const { intent_id, verdict } = row;
+  const replay = prepared(deciders, record, tries);
+  if ("missing" in replay) {
+    tally.addUnreplayed(intent_id, verdict, replay.missing);
+    return;
+  }
+  const decision = replayIntent(replay.recorded, replay.decider);
+  const ruled = row.reviewed ?? (overridden ? "approve" : null);
+  const agent_id = replay.recorded.intent.agent.id;
+  tally.add({ intent_id, agent_id, at_us: row.at_us, mode: row.mode, recorded: verdict, decision, ruled });
+}
+
+/** What deciding a record again takes, or why it cannot be done. */
+function prepared(
+  deciders: Deciders,
+  { row, end, lifts }: ReadRecord,
+  tries: boolean,
+): { readonly recorded: RecordedIntent; readonly decider: Able } | Unable {
+  if (end === null) return { missing: "record_unreadable" };
+  const decider = deciders.of(row.membrane_id, end.policy_epoch);
+  if ("missing" in decider) return decider;
+  if (lifts === "unknown") return { missing: "override_unknown" };
+  // A candidate takes the place of the recorded set, so it need not be the recorded one to the letter.
+  if (!tries && decider.policySet.sha256 !== end.sha256) return { missing: "packs_changed" };
+  const recorded = recordedOf(row, lifts);
+  return recorded === null ? { missing: "record_unreadable" } : { recorded, decider };
+}
+
+/** Null: the row does not hold what a submission writes. */
+function recordedOf(row: RecordedRow, lifts: readonly string[] | null): RecordedIntent | null {
+  let intent: { submitted?: RecordedIntent["intent"]; attested?: boolean };
+  let facts: MergedFacts;
+  try {
+    intent = JSON.parse(row.intent) as typeof intent;
+    facts = JSON.parse(row.facts) as MergedFacts;
+  } catch {
+    return null;
+  }
+  const { submitted, attested } = intent;
+  if (submitted?.agent === undefined || submitted.action === undefined || attested === undefined) return null;
+  return { intent: submitted, attested, facts, mode: row.mode, now_us: row.at_us, lifts };
+}
+
+/** Fills in why what is now approved was not. */
+async function explain(needs: ReplayNeeds, org_id: string, tally: Tally): Promise<void> {
+  const flips = tally.takeUnexplained();
+  if (flips.length === 0) return;
+  const ids = flips.map(({ intent_id }) => intent_id);
+  const deciding = await needs.read((query) => readDeciding(query, org_id, ids));
+  for (const flip of flips) flip.policies.push(...(deciding.get(flip.intent_id) ?? []));
+}

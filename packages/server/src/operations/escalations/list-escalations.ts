@@ -1,0 +1,63 @@
+import type { Escalation } from "@countersign/contract";
+import { faultAt, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import {
+  type EscalationFilter,
+  type EscalationPlace,
+  listEscalations as readPage,
+} from "../../store/escalations/escalations.ts";
+import { readRotations } from "../../store/keys/keys.ts";
+import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { storableUs } from "../shared/storable-time.ts";
+
+const isEscalation = idPlace("escalation");
+
+/**
+ * The organization's escalations, newest first or in the order asked for; those of test mode only when asked for. A page
+ * of large ones is shorter than `limit`.
+ * Faults: invalid_request (cursor, an order for others than pending ones).
+ */
+export async function listEscalations(
+  runtime: Pick<Runtime, "db">,
+  caller: Pick<Caller, "org_id">,
+  filter: EscalationFilter,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<Escalation>> {
+  if (filter.order !== undefined && filter.status !== "pending") {
+    const message = "Only pending escalations are listed in this order: ask with status=pending.";
+    throw faultAt("invalid_request", "/order", "not_allowed", message);
+  }
+  const after = filter.order === undefined ? placeByAge(cursor) : placeByTimeLimit(cursor);
+  const { org_id } = caller;
+  const { reviewer, ...others } = filter;
+  const { rows, more } = await runtime.db.tenant(org_id, async (query) => {
+    const reviewers = reviewer === undefined ? null : await namesOf(query, org_id, reviewer);
+    return readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
+  });
+  const placeOf = ({ expires_at, escalation_id }: Escalation) =>
+    filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;
+  return page(rows, limit, placeOf, more);
+}
+
+/** Whoever was named by one key of a chain of rotations decides with each of them. */
+async function namesOf(query: Query, org_id: string, reviewer: string): Promise<string[]> {
+  return [...new Set([reviewer, ...(await readRotations(query, org_id, reviewer.replace(/^user:/, "")))])];
+}
+
+function placeByAge(cursor: string | undefined): EscalationPlace | null {
+  const escalation_id = decodeCursor(cursor, isEscalation);
+  return escalation_id === null ? null : { escalation_id, expires_at: null };
+}
+
+/** Many can end at the same moment, so the id is part of the place. */
+function placeByTimeLimit(cursor: string | undefined): EscalationPlace | null {
+  const place = decodeCursor(cursor, (text) => {
+    const [expires_at = "", escalation_id = "", ...rest] = text.split(" ");
+    return formatTimestampUs(storableUs(expires_at)) === expires_at && isEscalation(escalation_id) && rest.length === 0;
+  });
+  const [expires_at = "", escalation_id = ""] = place?.split(" ") ?? [];
+  return place === null ? null : { escalation_id, expires_at };
+}

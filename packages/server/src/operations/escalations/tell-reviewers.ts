@@ -1,0 +1,54 @@
+import { roleMeets } from "@countersign/contract";
+import { readNotified, takeUntold, type UntoldEscalation } from "../../store/people/mails.ts";
+import { identityOf, isAmong } from "../people/identity.ts";
+import { writeMail } from "../people/mail.ts";
+import type { Runtime } from "../runtime.ts";
+
+const at_once_max = 500;
+/** Actions that one mail names; the others are counted. */
+const listed_max = 20;
+
+/**
+ * Tells reviewers by mail of the live escalations that wait for them: one mail a person for all that came since the last
+ * look, but for a person's own. Each is told once, and again when it is reassigned, in the transaction that marks it. True:
+ * there may be more. Source: api.md §9.
+ */
+export async function tellReviewers(runtime: Runtime): Promise<boolean> {
+  const { taken, written } = await runtime.db.system(async (query) => {
+    const untold = await takeUntold(query, at_once_max);
+    let mails = 0;
+    for (const [org_id, escalations] of grouped(untold)) {
+      const makers = new Map<string | null, ReadonlySet<string>>();
+      for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
+        makers.set(lineage_id, (await identityOf(query, org_id, lineage_id)).makers);
+      for (const { user_id, email, role } of await readNotified(query, org_id)) {
+        if (!roleMeets(role, ["reviewer"])) continue;
+        const others = escalations.filter(({ lineage_id }) => !makers.get(lineage_id)?.has(user_id));
+        const theirs = others.filter(({ record }) => isAmong(record.reviewers, user_id, role));
+        if (theirs.length === 0) continue;
+        const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record }) => ({
+          escalation_id,
+          agent_id: record.agent_id,
+          type: record.action.type,
+          expires_at: record.expires_at,
+        }));
+        const more = theirs.length - waiting.length;
+        await writeMail(runtime, query, "escalations", { to: email, org_id, user_id, waiting, more });
+        mails += 1;
+      }
+    }
+    return { taken: untold.length, written: mails };
+  });
+  if (written > 0) runtime.mails.poke();
+  return taken === at_once_max;
+}
+
+function grouped(untold: readonly UntoldEscalation[]): Map<string, UntoldEscalation[]> {
+  const groups = new Map<string, UntoldEscalation[]>();
+  for (const each of untold) {
+    const group = groups.get(each.org_id);
+    if (group === undefined) groups.set(each.org_id, [each]);
+    else group.push(each);
+  }
+  return groups;
+}

@@ -1,0 +1,170 @@
+/** The rows that go with a decision: its audit trail, its event, and the escalation that it opens. */
+import {
+  type Decision,
+  type Escalation,
+  type EventType,
+  hiddenTexts,
+  type IntentSubmission,
+  type PullFailure,
+} from "@countersign/contract";
+import {
+  clipText,
+  type Decided,
+  decisionEventTimestamp,
+  formatTimestampUs,
+  us_per_second,
+  withoutTexts,
+} from "@countersign/core";
+import type { Ids } from "../../ports.ts";
+import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
+import type { EscalationRow, EventRow } from "../../store/commit/commit-writer-rows.ts";
+import { eventRow } from "../shared/event-row.ts";
+
+const eventTypeOf = {
+  approve: "decision.approved",
+  approve_modified: "decision.approved",
+  block: "decision.blocked",
+  escalate: "decision.escalated",
+} as const satisfies Record<Decision["verdict"], EventType>;
+
+/**
+ * Submitted, decided and, where a review was opened, escalated, or where an override was spent, that: in this order.
+ * What policies in shadow would have done stands in `decided`, why no facts came from the context source, and the hash of
+ * the record, so that the chain covers it.
+ */
+export function decisionAudit(
+  ids: Ids,
+  decision: Decision,
+  record_sha256: string,
+  actor: string,
+  shadow_reasons: readonly Decision["reasons"][number][] = [],
+  not_pulled: PullFailure | null = null,
+): AuditRow[] {
+  const shadow = shadow_reasons.map(({ policy, policy_id, effect }) => ({ policy, policy_id, effect }));
+  const { intent_id, decision_id, agent_id, membrane_id, escalation_id, timestamp: at } = decision;
+  const rows = [
+    auditRow(ids, {
+      intent_id,
+      at,
+      actor,
+      type: "submitted",
+      data: { agent_id, membrane_id, pipeline_mode: decision.pipeline_mode },
+    }),
+    auditRow(ids, {
+      intent_id,
+      at,
+      actor: "system",
+      type: "decided",
+      data: {
+        // In canonical order, which spares the sorting.
+        ...(not_pulled === null ? {} : { context_source: not_pulled }),
+        decision_id,
+        policies: decision.reasons.map((reason) => reason.policy),
+        policy_set_sha256: decision.policy_set.sha256,
+        record_sha256,
+        risk_score: decision.risk_score,
+        ...(shadow.length === 0 ? {} : { shadow }),
+        verdict: decision.verdict,
+      },
+    }),
+  ];
+  if (escalation_id !== null) {
+    rows.push(
+      auditRow(ids, { intent_id, at, actor: "system", type: "escalated", data: { decision_id, escalation_id } }),
+    );
+  }
+  const { human_override_id: override_id } = decision;
+  if (override_id !== null) {
+    rows.push(
+      auditRow(ids, { intent_id, at, actor: "system", type: "override_spent", data: { decision_id, override_id } }),
+    );
+  }
+  return rows;
+}
+
+/** The decision event of contract §2.6, if its type is `heard`: one that nobody hears would be written only to be deleted. */
+export function decisionEvents(
+  ids: Ids,
+  organization_id: string,
+  decision: Decision,
+  at_us: number,
+  heard: ReadonlySet<string>,
+): EventRow[] {
+  const event_type = eventTypeOf[decision.verdict];
+  if (!heard.has(event_type)) return [];
+  const { decision_id, intent_id } = decision;
+  const event = eventRow(ids, {
+    event_type,
+    organization_id,
+    at_us,
+    intent_id,
+    decision_id,
+    data: {
+      decision_id,
+      human_override_id: decision.human_override_id,
+      intent_id,
+      pipeline_mode: decision.pipeline_mode,
+      risk_score: decision.risk_score,
+      timestamp: decisionEventTimestamp(at_us),
+      verdict: decision.verdict,
+    },
+  });
+  return [event];
+}
+
+/** The review that an escalate verdict opens. Source: api.md §6. */
+export function openedEscalation(
+  decision: Decision,
+  escalation_id: string,
+  intent: IntentSubmission["intent"],
+  decided: Decided,
+  reviewers: Escalation["reviewers"],
+  created_us: number,
+): EscalationRow {
+  const terms = decided.escalation;
+  if (terms === null) throw new Error("an escalation without terms");
+  const expires_at = formatTimestampUs(created_us + terms.timeout_seconds * us_per_second);
+  // The record goes into events, mails and pages, and an agent may say in its summary what a policy redacts in the content.
+  const hidden = hiddenTexts(intent.payload?.content ?? null, decided.shown_content);
+  const record: Escalation = {
+    escalation_id,
+    intent_id: decision.intent_id,
+    decision_id: decision.decision_id,
+    membrane_id: decision.membrane_id,
+    agent_id: decision.agent_id,
+    pipeline_mode: decision.pipeline_mode,
+    status: "pending",
+    reason: clipText(oneText(decision.reasons.map(({ message }) => message)), 4_000),
+    risk_score: decision.risk_score,
+    reviewers,
+    quorum: { required: terms.quorum, approvals: 0, rejections: 0 },
+    votes: [],
+    resolution: null,
+    on_timeout: terms.on_timeout,
+    created_at: decision.timestamp,
+    expires_at,
+    closed_at: null,
+    action: {
+      type: decided.decided_as.type,
+      verb: intent.action.verb,
+      target: withoutTexts(intent.action.target ?? null, hidden),
+      summary: withoutTexts(intent.payload?.summary ?? null, hidden),
+    },
+  };
+  return {
+    escalation_id,
+    mode: decision.pipeline_mode === "test" ? "test" : "live",
+    status: "pending",
+    record: JSON.stringify(record),
+    expires_at,
+  };
+}
+
+/** What a sentence ends with, perhaps inside quotes or brackets. */
+const sentence_end = /[\p{Sentence_Terminal}…:;,][\p{Pe}\p{Pf}"']*$/u;
+
+/** Messages one after another; where one does not end as a sentence does, a full stop parts it from the next. */
+function oneText(messages: readonly string[]): string {
+  const texts = messages.map((text) => text.trim()).filter((text) => text !== "");
+  return texts.map((text, at) => (at < texts.length - 1 && !sentence_end.test(text) ? `${text}.` : text)).join(" ");
+}

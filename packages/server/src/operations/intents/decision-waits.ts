@@ -1,0 +1,93 @@
+/**
+ * Requests that wait for a final outcome. One look at the database serves all of them: while anybody waits, the
+ * pending intents are read together every `look_ms`, so a ruling given on any node wakes its waiters within that time
+ * without a message having to arrive, and a thousand waiting agents cost one query. A look that fails is made again, and
+ * one whose session hangs is not waited for: another is made on another session.
+ */
+import type { Db, Log, Timers } from "../../ports.ts";
+import { readFinal } from "../../store/intents/intents.ts";
+
+/** The shared waiter of one node. */
+export interface DecisionWaits {
+  /**
+   * Resolves when the intent is no longer pending, or after `wait_ms`, or when whoever waits is `gone`, or when the service
+   * stops; never rejects.
+   */
+  untilFinal(org_id: string, intent_id: string, wait_ms: number, gone?: AbortSignal): Promise<void>;
+  /** Lets everybody go at once; later waits return immediately. */
+  stop(): void;
+}
+
+const look_ms = 50;
+/** A look that takes longer has lost its session, or the database is in trouble. */
+const hung_ms = 1_000;
+
+interface Waiter {
+  readonly org_id: string;
+  readonly intent_id: string;
+  readonly release: () => void;
+}
+
+/** Creates the waiter. */
+export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionWaits {
+  const waiters = new Set<Waiter>();
+  let looking = false;
+  let stopped = false;
+
+  function scheduleLook(): void {
+    if (looking || waiters.size === 0) return;
+    looking = true;
+    timers.after(look_ms, () => {
+      let over = false;
+      const next = (): void => {
+        if (over) return;
+        over = true;
+        giveUp();
+        looking = false;
+        scheduleLook();
+      };
+      const giveUp = timers.after(hung_ms, next);
+      look()
+        .catch((error: unknown) => log.warn({ err: error }, "could not look for rulings; will look again"))
+        .finally(next);
+    });
+  }
+
+  async function look(): Promise<void> {
+    const waiting = [...waiters];
+    const awaited = new Map(waiting.map((waiter) => [nameOf(waiter), waiter]));
+    const rows = await db.system((query) => readFinal(query, [...awaited.values()]));
+    const final = new Set(rows.map(nameOf));
+    for (const waiter of waiting) if (final.has(nameOf(waiter))) waiter.release();
+  }
+
+  return {
+    untilFinal(org_id, intent_id, wait_ms, gone) {
+      if (stopped || gone?.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const waiter: Waiter = {
+          org_id,
+          intent_id,
+          release: () => {
+            waiters.delete(waiter);
+            cancel();
+            gone?.removeEventListener("abort", waiter.release);
+            resolve();
+          },
+        };
+        const cancel = timers.after(wait_ms, waiter.release);
+        gone?.addEventListener("abort", waiter.release);
+        waiters.add(waiter);
+        scheduleLook();
+      });
+    },
+    stop() {
+      stopped = true;
+      for (const waiter of [...waiters]) waiter.release();
+    },
+  };
+}
+
+function nameOf({ org_id, intent_id }: { readonly org_id: string; readonly intent_id: string }): string {
+  return `${org_id} ${intent_id}`;
+}

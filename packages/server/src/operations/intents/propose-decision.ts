@@ -1,0 +1,226 @@
+/** One computation of a decision from what is in memory: the rows that would commit it. */
+import type { ContextDocument, Decision, IntentSubmission } from "@countersign/contract";
+import {
+  actionFingerprint,
+  type ContextSource,
+  contextErrors,
+  type Decided,
+  type DecideInput,
+  decide,
+  Fault,
+  faultAt,
+  formatTimestampUs,
+  goesThrough,
+  mergeFacts,
+  normalizeContext,
+  parseTimestampUs,
+  wouldApproveIf,
+} from "@countersign/core";
+import { recordHash } from "../../store/audit/audit.ts";
+import type { DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
+import type { ContextSubject } from "../../store/context/stored-context.ts";
+import { readReadyOverrides } from "../../store/overrides/overrides.ts";
+import type { Pulled } from "../context/context-pulls.ts";
+import { reviewersOf } from "../people/reviewers.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import type { DecidingMembrane, OrgState } from "../shared/org-state.ts";
+import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
+
+/**
+ * Decides on the state as it is in memory and what its context source gave (null: it has none). Faults: invalid_context,
+ * not_found and state_conflict (membrane).
+ */
+export async function proposeDecision(
+  runtime: Runtime,
+  caller: Caller,
+  state: OrgState,
+  request: { readonly submission: IntentSubmission; readonly mode: "shadow" | undefined },
+  pulled: Pulled | null,
+  idempotency: IdempotencyRow | null,
+): Promise<DecisionRows> {
+  const { submission } = request;
+  const { intent } = submission;
+  const deciding = membraneOf(state, submission.membrane_id);
+  const inline = submission.context;
+  if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
+  const stored = await state.storedContext(subjectsOf(submission));
+
+  const now_us = runtime.clock.now_us();
+  const sources: ContextSource[] = stored.map((each) => ({
+    source: each.scope,
+    document: each.document,
+    received_us: parseTimestampUs(each.received_at) ?? now_us,
+  }));
+  if (inline !== undefined) sources.push({ source: "inline", document: normalizeContext(inline), received_us: now_us });
+  if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
+  const not_pulled = pulled !== null && "failed" in pulled ? pulled.failed : null;
+  const facts = mergeFacts(sources, not_pulled);
+  const mode = pipelineMode(caller.environment, request.mode, deciding.membrane.status);
+  const input: DecideInput = {
+    intent,
+    facts,
+    policySet: deciding.policySet,
+    membrane: deciding.membrane,
+    mode,
+    now_us,
+    attested: attests(caller),
+  };
+  const first = decide(input);
+  const fingerprint = goesThrough(first.content.verdict)
+    ? null
+    : actionFingerprint({
+        org_id: caller.org_id,
+        membrane_id: deciding.membrane.membrane_id,
+        agent_id: intent.agent.id,
+        type: first.decided_as.type,
+        verb: intent.action.verb,
+        target: intent.action.target ?? null,
+        content: intent.payload?.content ?? null,
+      });
+  const { decided, override_id } = await overridden(runtime, caller.org_id, state, fingerprint, input, first);
+  const { content, decided_as } = decided;
+
+  const created_at = formatTimestampUs(now_us);
+  const intent_id = runtime.ids.next("intent");
+  const escalation_id = content.verdict === "escalate" && mode !== "shadow" ? runtime.ids.next("escalation") : null;
+  const decision: Decision = {
+    decision_id: runtime.ids.next("decision"),
+    intent_id,
+    membrane_id: deciding.membrane.membrane_id,
+    agent_id: intent.agent.id,
+    verdict: content.verdict,
+    risk_score: content.risk_score,
+    risk_contributions: content.risk_contributions,
+    pipeline_mode: mode,
+    enforced: mode !== "shadow",
+    outcome: outcomeOf(content.verdict, mode),
+    status: escalation_id === null ? "final" : "pending",
+    reasons: content.reasons,
+    modifications: content.modifications,
+    modified_content: content.modified_content,
+    would_approve_if: wouldApproveIf(input, decided),
+    human_override_id: override_id,
+    escalation_id,
+    escalation_status: escalation_id === null ? null : "pending",
+    valid_until: content.valid_until,
+    policy_set: { version: state.policy_epoch, sha256: content.policy_set.sha256 },
+    timestamp: created_at,
+  };
+  let escalation: DecisionRows["escalation"] = null;
+  if (escalation_id !== null) {
+    const reviewers = await reviewersOf(runtime.db, caller.org_id, decided.escalation?.panels ?? []);
+    escalation = openedEscalation(decision, escalation_id, intent, decided, reviewers, now_us);
+  }
+  const texts = {
+    // Deciding again needs the first three, the mode, the facts, the time, and what the override lifted.
+    intent: JSON.stringify({
+      submitted: intent,
+      decided_as,
+      attested: input.attested,
+      withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
+    }),
+    facts: JSON.stringify(facts),
+    decision: JSON.stringify(decision),
+  };
+  const record_sha256 = recordHash([texts.intent, texts.facts, texts.decision]);
+  return {
+    org_id: caller.org_id,
+    epochs: { auth: caller.auth_epoch, policy: state.policy_epoch, context: state.context_epoch },
+    intent: {
+      intent_id,
+      decision_id: decision.decision_id,
+      membrane_id: decision.membrane_id,
+      agent_id: decision.agent_id,
+      key_id: caller.key_id ?? caller.user_id,
+      lineage_id: caller.lineage_id,
+      mode,
+      verdict: content.verdict,
+      status: decision.status,
+      escalation_id,
+      fingerprint,
+      ...texts,
+      created_at,
+    },
+    escalation,
+    audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, decided.shadow_reasons, not_pulled),
+    events: decisionEvents(runtime.ids, caller.org_id, decision, now_us, state.heard),
+    override_id,
+    idempotency,
+  };
+}
+
+/**
+ * The decision with a person's override: the oldest that is good for this action and makes it an approval. An override is
+ * not spent on less: where another policy still stops the action, the decision stays what it is without it, and so does
+ * the override. Live overrides are for live retries, those of test mode for test mode. Source: api.md §6.
+ */
+async function overridden(
+  runtime: Runtime,
+  org_id: string,
+  state: OrgState,
+  fingerprint: string | null,
+  input: DecideInput,
+  decided: Decided,
+): Promise<{ readonly decided: Decided; readonly override_id: string | null }> {
+  const { mode } = input;
+  if (!state.overrides || mode === "shadow" || fingerprint === null) return { decided, override_id: null };
+  const ready = await runtime.db.tenant(org_id, (query) => readReadyOverrides(query, org_id, fingerprint, mode));
+  for (const { override_id, lifts } of ready) {
+    const lifted = decide({ ...input, overrides: lifts });
+    if (goesThrough(lifted.content.verdict)) return { decided: lifted, override_id };
+  }
+  return { decided, override_id: null };
+}
+
+function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingMembrane {
+  const deciding = state.membrane(membrane_id);
+  if (deciding === undefined) {
+    throw faultAt("not_found", "/membrane_id", "not_found", "There is no such membrane.");
+  }
+  if (deciding.membrane.status === "draft") {
+    throw faultAt(
+      "state_conflict",
+      "/membrane_id",
+      "draft",
+      "The membrane is a draft; it decides nothing until it goes to shadow or live.",
+    );
+  }
+  return deciding;
+}
+
+/** Faults: invalid_context with every problem, its path below `/context`. */
+function refuseInvalidContext(document: ContextDocument, now_us: number): void {
+  const errors = contextErrors(document, now_us);
+  if (errors.length === 0) return;
+  throw new Fault("invalid_context", { details: errors.map((error) => ({ ...error, path: `/context${error.path}` })) });
+}
+
+function subjectsOf(submission: IntentSubmission): ContextSubject[] {
+  const { agent, action } = submission.intent;
+  const subjects: ContextSubject[] = [{ scope: "org" }, { scope: "agent", agent_id: agent.id }];
+  const { type, identifier } = action.target ?? {};
+  if (type !== undefined && identifier !== undefined) subjects.push({ scope: "target", type, identifier });
+  return subjects;
+}
+
+/** Source: api.md §4 "Mode". */
+function pipelineMode(
+  environment: Caller["environment"],
+  asked: "shadow" | undefined,
+  membrane_status: string,
+): Decision["pipeline_mode"] {
+  if (environment === "test") return "test";
+  return environment === "shadow" || asked === "shadow" || membrane_status === "shadow" ? "shadow" : "live";
+}
+
+/** Whether the caller's word counts for claims that an agent cannot make for itself. Source: policies.md §6. */
+function attests(caller: Caller): boolean {
+  return caller.role === "admin" || caller.role === "operator" || caller.role === "reviewer";
+}
+
+/** What the agent may do now: in shadow nothing is held; an escalation leaves it open. */
+function outcomeOf(verdict: Decision["verdict"], mode: Decision["pipeline_mode"]): Decision["outcome"] {
+  if (mode === "shadow") return "approve";
+  return verdict === "escalate" ? null : verdict;
+}

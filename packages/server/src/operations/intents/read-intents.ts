@@ -1,0 +1,156 @@
+/** Reading intents and decisions. Keys of agents see their own only; what others own answers like what does not exist. */
+import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs, listFacts, type MergedFacts, redacted_text } from "@countersign/core";
+import { readAuditPage } from "../../store/audit/audit.ts";
+import {
+  currentDecision,
+  type IntentFilter,
+  listIntents,
+  readDecision,
+  readIntent,
+  type StoredIntent,
+} from "../../store/intents/intents.ts";
+import { decodeCursor, idPlace, isSeq, type Page, page } from "../../store/rows/cursor.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Caller, shownActor } from "../shared/caller.ts";
+import { storableTime } from "../shared/storable-time.ts";
+
+const isIntent = idPlace("intent");
+
+/** An intent, the facts it was decided on, and its decision. Faults: not_found. */
+export async function getIntent(
+  runtime: Runtime,
+  caller: Caller,
+  intent_id: string,
+): Promise<{ intent: IntentRecord; facts: UsedFacts; decision: Decision }> {
+  const row = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
+  if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
+  return { intent: intentRecord(row), facts: shownFacts(row.facts as MergedFacts), decision: decisionOf(row) };
+}
+
+/** Intents, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor), forbidden (a key of one agent asks for another). */
+export async function listOwnIntents(
+  runtime: Runtime,
+  caller: Caller,
+  filter: IntentFilter,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<IntentListItem>> {
+  if (caller.agent_id !== null && filter.agent_id !== undefined && filter.agent_id !== caller.agent_id)
+    throw faultAt(
+      "forbidden",
+      "/agent_id",
+      "agent",
+      `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
+    );
+  const before = decodeCursor(cursor, isIntent);
+  const own: IntentFilter = {
+    ...filter,
+    from: storableTime(filter.from),
+    to: storableTime(filter.to),
+    ...(caller.agent_id === null ? {} : { agent_id: caller.agent_id }),
+    ...(caller.role === "agent" && caller.scope === "org" ? { lineage_id: caller.lineage_id ?? undefined } : {}),
+  };
+  const { rows, more } = await runtime.db.tenant(caller.org_id, (query) =>
+    listIntents(query, caller.org_id, own, before, limit + 1),
+  );
+  const cut = page(rows, limit, (row) => row.intent_id, more);
+  return { rows: cut.rows.map(listItem), next_cursor: cut.next_cursor };
+}
+
+/**
+ * The decision as it stands, as JSON text; with `wait_seconds` not before its outcome is final, the time is over, or
+ * whoever waits is `gone`. Faults: not_found.
+ */
+export async function getDecision(
+  runtime: Runtime,
+  caller: Caller,
+  intent_id: string,
+  wait_seconds: number,
+  gone?: AbortSignal,
+): Promise<string> {
+  const read = () => runtime.decisionReads.read(caller.org_id, intent_id);
+  let row = await read();
+  if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
+  if (row.status === "pending" && wait_seconds > 0) {
+    await runtime.waits.untilFinal(caller.org_id, intent_id, wait_seconds * 1000, gone);
+    if (gone?.aborted) return currentDecision(row);
+    await runtime.callers.reload(caller);
+    row = (await read()) ?? row;
+  }
+  return currentDecision(row);
+}
+
+/** What happened to an intent, in order. Faults: not_found, invalid_request (cursor). */
+export async function listIntentAudit(
+  runtime: Runtime,
+  caller: Caller,
+  intent_id: string,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<AuditRecord>> {
+  const after = decodeCursor(cursor, isSeq);
+  const { rows, more } = await runtime.db.tenant(caller.org_id, async (query) => {
+    const decision = await readDecision(query, caller.org_id, intent_id);
+    if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
+    return readAuditPage(query, caller.org_id, intent_id, Number(after ?? 0), limit + 1);
+  });
+  const cut = page(rows, limit, (row) => String(row.seq), more);
+  return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
+}
+
+/** A key of scope agent sees that agent's intents; another key of role agent those that its chain of rotations submitted. */
+export function maySee(
+  caller: Caller,
+  intent: { readonly agent_id: string; readonly lineage_id: string | null },
+): boolean {
+  if (caller.scope === "agent") return intent.agent_id === caller.agent_id;
+  return caller.role !== "agent" || intent.lineage_id === caller.lineage_id;
+}
+
+function decisionOf(row: StoredIntent): Decision {
+  return { ...row.decision, ...row.resolution } as Decision;
+}
+
+function intentRecord(row: StoredIntent): IntentRecord {
+  const { submitted, decided_as } = row.intent as { submitted: object; decided_as: IntentRecord["decided_as"] };
+  return {
+    intent_id: row.intent_id,
+    membrane_id: row.membrane_id,
+    pipeline_mode: row.mode,
+    ...(submitted as Pick<IntentRecord, "agent" | "action">),
+    decided_as,
+    withheld: withheldOf(row),
+    submitted_by: shownActor(row.key_id),
+    submitted_at: row.created_at,
+  };
+}
+
+/**
+ * What policies hid when they decided, whatever the verdict, and what they hid of the action that people then changed.
+ * Intents from before the first was recorded have it in the decision only.
+ */
+export function withheldOf({ intent, decision, resolution }: StoredIntent): string[] {
+  const { withheld = [] } = intent as { withheld?: string[] };
+  const places = new Set(withheld);
+  for (const { modifications = [] } of [decision, resolution ?? {}] as Partial<Decision>[]) {
+    for (const { op, path, value, policy_id } of modifications)
+      if (policy_id !== null && (op === "remove" || value === redacted_text)) places.add(path);
+  }
+  return [...places];
+}
+
+function listItem(row: StoredIntent): IntentListItem {
+  const { decision_id, verdict, outcome, status, risk_score } = decisionOf(row);
+  return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score };
+}
+
+function shownFacts(facts: MergedFacts): UsedFacts {
+  const shown: Record<string, Record<string, { value: unknown; source: string; as_of: string }>> = {};
+  for (const { path, value, source, as_of_us } of listFacts(facts)) {
+    const [category = "", field = ""] = path.split(".");
+    shown[category] ??= Object.create(null) as Record<string, never>;
+    (shown[category] as Record<string, unknown>)[field] = { value, source, as_of: formatTimestampUs(as_of_us) };
+  }
+  return shown as UsedFacts;
+}

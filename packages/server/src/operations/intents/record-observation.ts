@@ -1,0 +1,64 @@
+/** What an agent did after its decision. Source: api.md §4. */
+import type { Observation, ObservationInput } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { readDecision, readIntent } from "../../store/intents/intents.ts";
+import { insertObservation } from "../../store/intents/observations.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Caller, shownActor } from "../shared/caller.ts";
+import { idempotent } from "../shared/idempotent.ts";
+import { maySee } from "./read-intents.ts";
+import { shownRemark } from "./shown-remark.ts";
+
+/** Adds an observation to an intent; any number may be made. Faults: not_found, idempotency_conflict. */
+export function recordObservation(
+  runtime: Runtime,
+  caller: Caller,
+  intent_id: string,
+  input: ObservationInput,
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Observation>> {
+  const request = { params: { intent_id }, body: input };
+  const admit = async (query: Query): Promise<void> => {
+    const decision = await readDecision(query, caller.org_id, intent_id);
+    if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
+  };
+  return idempotent(runtime, caller, { operation: "record_observation", idempotency_key, request, admit }, (query) =>
+    observe(runtime, caller, intent_id, input, query),
+  );
+}
+
+async function observe(
+  runtime: Runtime,
+  caller: Caller,
+  intent_id: string,
+  input: ObservationInput,
+  query: Query,
+): Promise<Observation> {
+  const intent = input.detail === undefined ? undefined : await readIntent(query, caller.org_id, intent_id);
+  const observation: Observation = {
+    observation_id: runtime.ids.next("observation"),
+    intent_id,
+    status: input.status,
+    detail: shownRemark(intent, input.detail ?? null),
+    recorded_by: shownActor(caller.actor),
+    recorded_at: formatTimestampUs(runtime.clock.now_us()),
+  };
+  const { observation_id, status, detail, recorded_at } = observation;
+  await insertObservation(query, caller.org_id, observation);
+  await withHead(query, caller.org_id, {
+    audit: [
+      auditRow(runtime.ids, {
+        intent_id,
+        at: recorded_at,
+        actor: caller.actor,
+        type: "observed",
+        data: { observation_id, status, detail },
+      }),
+    ],
+  });
+  return observation;
+}

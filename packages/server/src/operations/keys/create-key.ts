@@ -1,0 +1,158 @@
+/** New API keys. Source: contract §4 and §5, api.md §3. */
+import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode } from "@countersign/contract";
+import {
+  Fault,
+  type FaultDetail,
+  formatTimestampUs,
+  hashApiKey,
+  newApiKey,
+  parseTimestampUs,
+  us_per_day,
+  us_per_second,
+} from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { insertKey } from "../../store/keys/keys.ts";
+import { lockHead, withHead } from "../../store/organizations/heads.ts";
+import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { refuseEnded } from "../people/caller-ended.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { idempotent } from "../shared/idempotent.ts";
+
+type Needs = Pick<Runtime, "clock" | "ids">;
+type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "session_id" | "lineage_id" | "actor">;
+
+/** A key to be made. */
+export interface KeyToCreate {
+  readonly org_id: string;
+  readonly name: string | null;
+  readonly environment: "live" | "shadow" | "test";
+  readonly scope: "org" | "agent";
+  readonly role: ApiKeyCreated["role"];
+  /** Exactly for scope `agent`. */
+  readonly agent_id: string | null;
+  /** Absent: `lifetime_days` from now. */
+  readonly expires_us?: number;
+  /** Absent: 365. */
+  readonly lifetime_days?: number;
+  /** key_id or user_id; null: quickstart, command line, open mode. */
+  readonly created_by: string | null;
+  readonly actor: string;
+}
+
+/**
+ * Makes a key in the caller's transaction (tenant or system scope) and raises the epoch of the organization's keys. The
+ * answer is the only place where the key stands in full. The first key of all ends open mode.
+ */
+export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreate): Promise<ApiKeyCreated> {
+  const now_us = runtime.clock.now_us();
+  const { lifetime_days = limits.api_key_lifetime_days_default } = key;
+  const expires_us = key.expires_us ?? now_us + lifetime_days * us_per_day;
+  const key_id = runtime.ids.next("api_key");
+  const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
+  const { org_id, name, environment, scope, role, agent_id, created_by, actor } = key;
+  const shown = { key_id, name, environment, scope, role, agent_id };
+  const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
+  const data = { ...shown, expires_at: times.expires_at };
+  await withHead(query, org_id, {
+    raise: ["auth"],
+    audit: [auditRow(runtime.ids, { intent_id: null, at: times.created_at, actor, type: "key_created", data })],
+  });
+  await insertKey(query, {
+    ...shown,
+    ...times,
+    org_id,
+    key_sha256: hashApiKey(api_key),
+    lineage_id: key_id,
+    rate_limits: null,
+    created_by,
+    lifetime_seconds: Math.max(1, Math.ceil((expires_us - now_us) / us_per_second)),
+    rotated_from: null,
+  });
+  return { ...shown, ...times, api_key };
+}
+
+/**
+ * Creates a key for the caller's organization. A repetition under the same Idempotency-Key gives the same key again, so
+ * its text is kept for that, sealed. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
+ */
+export async function createKey(
+  runtime: Needs & Pick<Runtime, "db" | "sealer">,
+  caller: Creator,
+  input: ApiKeyInput,
+  idempotency_key?: string,
+): Promise<OnceAnswer<ApiKeyCreated>> {
+  const context = createdKeyContext(caller.org_id, idempotency_key ?? "");
+  const terms = { operation: "createApiKey", idempotency_key, request: input };
+  const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
+    await lockHead(query, caller.org_id);
+    await refuseEnded(query, caller);
+    // Judged here: an expiry that has passed meanwhile is no reason to refuse a repetition.
+    const created = await insertNewKey(runtime, query, keyToCreate(caller, input, runtime.clock.now_us()));
+    return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };
+  });
+  return { response: JSON.parse(runtime.sealer.open(response.sealed, context)) as ApiKeyCreated, replayed };
+}
+
+/** What the answer that is kept for repetitions is sealed under. */
+export function createdKeyContext(org_id: string, idempotency_key: string): string {
+  return `${org_id} createApiKey ${idempotency_key}`;
+}
+
+/** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out, naming each. */
+function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyToCreate {
+  const { scope = "org", role = "agent", agent_id, expires_at, expires_in_days } = input;
+  const expires_us = expires_at === undefined ? undefined : (parseTimestampUs(expires_at) ?? undefined);
+  const details = [...scopeProblems(scope, role, agent_id), ...lifetimeProblems(input, expires_us, now_us)];
+  if (details.length > 0) throw new Fault("invalid_request", { details });
+  return {
+    org_id: caller.org_id,
+    name: input.name ?? null,
+    environment: input.environment ?? "live",
+    scope,
+    role,
+    agent_id: agent_id ?? null,
+    // Days count from when the key is made, so that it lives exactly so long.
+    ...(expires_us === undefined ? {} : { expires_us }),
+    ...(expires_in_days === undefined ? {} : { lifetime_days: expires_in_days }),
+    created_by: caller.key_id ?? caller.user_id,
+    actor: caller.actor,
+  };
+}
+
+function scopeProblems(
+  scope: KeyToCreate["scope"],
+  role: KeyToCreate["role"],
+  agent_id: string | undefined,
+): FaultDetail[] {
+  if (scope === "org") {
+    const message = "Only a key of scope agent is bound to an agent: remove this, or set scope to agent.";
+    return agent_id === undefined ? [] : [problem("/agent_id", "not_allowed", message)];
+  }
+  return [
+    ...(agent_id === undefined ? [problem("/agent_id", "required", "Name the agent of a key of scope agent.")] : []),
+    ...(role === "agent" ? [] : [problem("/role", "not_allowed", "A key of scope agent has the role agent.")]),
+  ];
+}
+
+function lifetimeProblems(
+  { expires_at, expires_in_days }: ApiKeyInput,
+  expires_us: number | undefined,
+  now_us: number,
+): FaultDetail[] {
+  if (expires_at === undefined) return [];
+  const problems: FaultDetail[] = [];
+  if (expires_in_days !== undefined)
+    problems.push(problem("/expires_in_days", "not_allowed", "Send expires_at or expires_in_days, not both."));
+  const at = (code: ProblemCode, message: string) => problems.push(problem("/expires_at", code, message));
+  if (expires_us === undefined) at("bad_format", "Send an RFC 3339 date-time with a time zone.");
+  else if (expires_us <= now_us) at("out_of_range", "Send a time in the future.");
+  else if (expires_us > now_us + limits.api_key_lifetime_days_max * us_per_day)
+    at("out_of_range", `Send a time within ${limits.api_key_lifetime_days_max} days.`);
+  return problems;
+}
+
+function problem(path: string, code: ProblemCode, message: string): FaultDetail {
+  return { path, code, message };
+}

@@ -1,0 +1,22 @@
+import type { ApiKey } from "@countersign/contract";
+import { listKeys as readKeys } from "../../store/keys/keys.ts";
+import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+
+const isKey = idPlace("api_key");
+
+/**
+ * The organization's keys without their texts, newest first, revoked and expired ones included.
+ * Faults: invalid_request (cursor). Source: api.md §3.
+ */
+export async function listKeys(
+  runtime: Pick<Runtime, "db">,
+  caller: Pick<Caller, "org_id">,
+  { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
+): Promise<{ api_keys: ApiKey[]; next_cursor: string | null }> {
+  const before = decodeCursor(cursor, isKey);
+  const rows = await runtime.db.tenant(caller.org_id, (query) => readKeys(query, caller.org_id, limit + 1, before));
+  const { rows: api_keys, next_cursor } = page(rows, limit, (row) => row.key_id);
+  return { api_keys, next_cursor };
+}

@@ -1,0 +1,40 @@
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../../store/audit/audit.ts";
+import { countOtherAdmins, lockKey, markRevoked } from "../../store/keys/keys.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
+import { withdrawn } from "../people/invitations.ts";
+import type { Runtime } from "../runtime.ts";
+
+/**
+ * Revokes a key of the organization. Once this has resolved no request that begins later succeeds with the key, on any
+ * node: they all read it from the database or commit under its epoch. Invitations that it or a key before it in its chain of
+ * rotations sent are withdrawn. Revoking a revoked key changes nothing.
+ * Faults: not_found, those of refuseEnded. Source: contract §3 and §4, api.md §3.
+ */
+export async function revokeKey(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "log">,
+  caller: KnownCaller,
+  key_id: string,
+): Promise<void> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      const key = await lockKey(query, org_id, key_id);
+      if (key === undefined) throw new Fault("not_found");
+      if (!(await markRevoked(query, org_id, key_id, at))) return null;
+      if (key.role === "admin" && (await countOtherAdmins(query, org_id, key_id, at)) === 0) {
+        runtime.log.warn(
+          { org_id, key_id },
+          "the last admin key of an organization was revoked: the command line can create another",
+        );
+      }
+      const data = { key_id, name: key.name };
+      const revoked = auditRow(runtime.ids, { intent_id: null, at, actor, type: "key_revoked", data });
+      const void_now = await withdrawn(runtime, query, caller, { sent_by_chain: key.lineage_id });
+      return { raise: ["auth"], audit: [revoked, ...void_now] };
+    });
+  });
+}

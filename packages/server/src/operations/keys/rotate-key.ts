@@ -1,0 +1,72 @@
+import { type ApiKeyRotated, limits } from "@countersign/contract";
+import {
+  Fault,
+  faultAt,
+  formatTimestampUs,
+  hashApiKey,
+  keyState,
+  newApiKey,
+  parseTimestampUs,
+  us_per_second,
+} from "@countersign/core";
+import { auditRow } from "../../store/audit/audit.ts";
+import { countOtherAdmins, insertKey, lockKey, markRevoked } from "../../store/keys/keys.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+
+/**
+ * Replaces the calling key by a new one in one transaction, with role, scope, environment, name, lifetime and rate window
+ * of the old. Only the key itself may: any other caller gets the same refusal whether the key exists or not. Of any
+ * number of rotations at once exactly one succeeds; the others find the key revoked. Open invitations are the chain's, not
+ * the old key's: they stay, and are withdrawn when the last key of the chain is revoked.
+ *
+ * Takes no Idempotency-Key: a repetition would have to come from the old key, which is no key any more. Whose answer is
+ * lost needs another admin key, or the command line.
+ * Faults: forbidden, invalid_api_key, expired_api_key. Source: contract §3 and §5 rule 7, api.md §3.
+ */
+export async function rotateKey(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "log">,
+  caller: Caller,
+  key_id: string,
+): Promise<ApiKeyRotated> {
+  if (caller.key_id !== key_id) {
+    const message = "A key is rotated with itself only. Without it, create a new key and revoke this one.";
+    throw faultAt("forbidden", "", "not_allowed", message);
+  }
+  const { org_id, actor } = caller;
+  const new_key_id = runtime.ids.next("api_key");
+  return runtime.db.tenant(org_id, async (query) => {
+    let answer: ApiKeyRotated | undefined;
+    await withHead(query, org_id, async () => {
+      const key = await lockKey(query, org_id, key_id);
+      if (key === undefined) throw new Fault("invalid_api_key");
+      // The time is read under the lock: a rotation that waited for another is judged by when it runs.
+      const now_us = runtime.clock.now_us();
+      const revoked_us = key.revoked_at === null ? null : parseTimestampUs(key.revoked_at);
+      const state = keyState({ expires_us: parseTimestampUs(key.expires_at) as number, revoked_us }, now_us);
+      if (state !== "valid") throw new Fault(state === "expired" ? "expired_api_key" : "invalid_api_key");
+
+      const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
+      const created_at = formatTimestampUs(now_us);
+      const expires_at = formatTimestampUs(now_us + key.lifetime_seconds * us_per_second);
+      const { last_used_at: _, revoked_at: __, ...kept } = key;
+      const replaced = { org_id, key_id: new_key_id, key_sha256: hashApiKey(api_key), rotated_from: key_id };
+      await insertKey(query, { ...kept, ...replaced, created_at, expires_at });
+      await markRevoked(query, org_id, key_id, created_at);
+      if (key.role === "admin" && (await countOtherAdmins(query, org_id, new_key_id, created_at)) === 0) {
+        runtime.log.warn(
+          { org_id, key_id: new_key_id },
+          "the only admin key was rotated: if its answer is lost, only the command line helps",
+        );
+      }
+      answer = { key_id: new_key_id, api_key, expires_at, rotated_from: key_id };
+      const data = { key_id: new_key_id, rotated_from: key_id, expires_at };
+      return {
+        raise: ["auth"],
+        audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor, type: "key_rotated", data })],
+      };
+    });
+    return answer as ApiKeyRotated;
+  });
+}

@@ -1,0 +1,35 @@
+import type { RateCategory } from "@countersign/contract";
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../../store/audit/audit.ts";
+import { setKeyLimits as writeKeyLimits } from "../../store/keys/keys.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+
+/** Requests per minute by category, each at least 1. */
+export type KeyLimits = Readonly<Partial<Record<RateCategory, number>>>;
+
+/**
+ * Sets the rate limits agreed for one key and for those it was and will be rotated to: they share one window. Null: the
+ * instance's limits again. In force on every node with the key's next request; where it only submits, lowered limits with
+ * the one after. Faults: not_found. Source: contract §8 rule 3; used by `countersign keys limit`.
+ */
+export async function setKeyLimits(
+  runtime: Pick<Runtime, "db" | "clock" | "ids">,
+  caller: Pick<Caller, "org_id" | "actor">,
+  key_id: string,
+  rate_limits: KeyLimits | null,
+): Promise<void> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.tenant(org_id, async (query) => {
+    await withHead(query, org_id, async () => {
+      if (!(await writeKeyLimits(query, org_id, key_id, rate_limits))) throw new Fault("not_found");
+      const data = { key_id, rate_limits };
+      return {
+        raise: ["auth"],
+        audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "key_limits_changed", data })],
+      };
+    });
+  });
+}

@@ -1,0 +1,218 @@
+/** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
+import { isDeepStrictEqual } from "node:util";
+import { limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import {
+  insertMembrane,
+  readMembrane,
+  readMembraneName,
+  listMembranes as readPage,
+  updateMembrane,
+} from "../../store/membranes/membranes.ts";
+import { lockHead, withHead } from "../../store/organizations/heads.ts";
+import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
+import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { refuseEnded } from "../people/caller-ended.ts";
+import { refuseTooFew, refuseUnfitReviewers } from "../people/reviewers.ts";
+import type { Runtime } from "../runtime.ts";
+import { refuseAllProblems } from "../shared/all-problems.ts";
+import type { Caller } from "../shared/caller.ts";
+import { idempotent } from "../shared/idempotent.ts";
+
+/** Membranes an organization may have. */
+const membranes_max = 100;
+const isMembrane = idPlace("membrane");
+
+/** What a new membrane has where its creator says nothing. */
+export const membraneDefaults = {
+  default_verdict: "approve",
+  thresholds: { escalate_at: null, block_at: null },
+  packs: [],
+  action_catalogue: [],
+  facts_max_age: {},
+  escalation: {
+    timeout_seconds: limits.escalation_timeout_seconds_default,
+    on_timeout: "block",
+    reviewers: [{ type: "role", id: "reviewer" }],
+    quorum: 1,
+  },
+} as const satisfies Partial<Membrane>;
+
+/**
+ * Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, reviewer who
+ * may not decide, verb that stands twice), idempotency_conflict.
+ */
+export function createMembrane(
+  runtime: Runtime,
+  caller: Caller,
+  input: MembraneInput,
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Membrane>> {
+  const { org_id, actor } = caller;
+  const terms = { operation: "create_membrane", idempotency_key, request: input };
+  return idempotent(runtime, caller, terms, async (query) => {
+    // First: who may review is as of the moment at which the membrane is made.
+    await lockHead(query, org_id);
+    await refuseEnded(query, caller);
+    const settings = withSettings(structuredClone(membraneDefaults), input);
+    await refuseWrongSettings(runtime, query, org_id, input, settings);
+    const at = formatTimestampUs(runtime.clock.now_us());
+    const membrane: Membrane = {
+      ...settings,
+      name: input.name,
+      membrane_id: runtime.ids.next("membrane"),
+      status: "shadow",
+      is_default: false,
+      created_at: at,
+    };
+    const count = await refuseTakenName(query, org_id, membrane);
+    if (count >= membranes_max) throw nameFault(`An organization has at most ${membranes_max} membranes.`);
+    await insertMembrane(query, org_id, membrane);
+    const entry = { intent_id: null, at, actor, type: "membrane_created", data: { membrane } } as const;
+    await withHead(query, org_id, { raise: ["policy"], audit: [auditRow(runtime.ids, entry)] });
+    return membrane;
+  });
+}
+
+/** Membranes, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor). */
+export async function listMembranes(
+  runtime: Runtime,
+  { org_id }: Caller,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<Membrane>> {
+  const before = decodeCursor(cursor, isMembrane);
+  const { rows, more } = await runtime.db.tenant(org_id, (query) => readPage(query, org_id, before, limit + 1));
+  return page(rows, limit, (row) => row.membrane_id, more);
+}
+
+/** One membrane. Faults: not_found. */
+export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+  const membrane = await runtime.db.tenant(caller.org_id, (query) => readMembrane(query, caller.org_id, membrane_id));
+  if (membrane === undefined) throw new Fault("not_found");
+  return membrane;
+}
+
+/**
+ * Replaces the given settings, of thresholds and escalation the given members.
+ * Faults: not_found, already_exists (name), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
+ */
+export function changeMembrane(
+  runtime: Runtime,
+  caller: Caller,
+  membrane_id: string,
+  change: MembraneChange,
+): Promise<Membrane> {
+  return rewrite(runtime, caller, membrane_id, "membrane_changed", Object.keys(change), async (membrane, query) => {
+    const changed = withSettings(membrane, change);
+    await refuseWrongSettings(runtime, query, caller.org_id, change, changed);
+    return changed;
+  });
+}
+
+/** The settings with what is given in place of what was. */
+function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue" | "escalation">>(
+  settings: S,
+  given: MembraneChange,
+) {
+  return {
+    ...settings,
+    ...given,
+    thresholds: { ...settings.thresholds, ...given.thresholds },
+    action_catalogue:
+      given.action_catalogue?.map((entry) => ({ ...entry, data_classes: entry.data_classes ?? [] })) ??
+      settings.action_catalogue,
+    escalation: { ...settings.escalation, ...given.escalation },
+  };
+}
+
+/** Faults: invalid_request naming all that the schema cannot know of. Of what was set before, only what the change touches counts. */
+function refuseWrongSettings(
+  runtime: Pick<Runtime, "refuseUnknownPacks">,
+  query: Query,
+  org_id: string,
+  { packs = [], action_catalogue = [], escalation: { reviewers, quorum } = {} }: MembraneChange,
+  { escalation }: Pick<Membrane, "escalation">,
+): Promise<void> {
+  return refuseAllProblems([
+    () => runtime.refuseUnknownPacks(packs),
+    () => refuseVerbsTwice(action_catalogue),
+    () => (reviewers === undefined && quorum === undefined ? undefined : refuseUnfit(query, org_id, escalation)),
+  ]);
+}
+
+/** Of two entries for a verb one would hold and the other be read by people. Faults: invalid_request naming each. */
+function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void {
+  const first = new Map<string, number>();
+  const details = catalogue.flatMap(({ verb }, index) => {
+    const before = first.get(verb);
+    first.set(verb, before ?? index);
+    const message = `Entry ${before} is for this verb too. Keep one of them.`;
+    return before === undefined ? [] : [{ path: `/action_catalogue/${index}/verb`, code: "not_allowed", message }];
+  });
+  if (details.length > 0) throw new Fault("invalid_request", { details });
+}
+
+/** Faults: invalid_request for reviewers who could never decide, and for a quorum that the people named cannot reach. */
+async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"]): Promise<void> {
+  const people = await refuseUnfitReviewers(query, org_id, terms.reviewers, "/escalation/reviewers");
+  refuseTooFew(people, [], terms.quorum, "/escalation/quorum");
+}
+
+/** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */
+export function goLive(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+  return rewrite(runtime, caller, membrane_id, "membrane_went_live", [], (membrane) => moved(membrane, "live"));
+}
+
+/** Stops enforcing the membrane's decisions. Faults: not_found, state_conflict when it is in shadow already. */
+export function returnToShadow(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+  return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", [], (membrane) =>
+    moved(membrane, "shadow"),
+  );
+}
+
+function moved(membrane: Membrane, status: Membrane["status"]): Membrane {
+  if (membrane.status !== status) return { ...membrane, status };
+  throw faultAt("state_conflict", "/status", "status", `The membrane is ${status} already.`);
+}
+
+async function rewrite(
+  runtime: Runtime,
+  caller: Caller,
+  membrane_id: string,
+  type: "membrane_changed" | "membrane_went_live" | "membrane_returned_to_shadow",
+  fields: readonly string[],
+  change: (membrane: Membrane, query: Query) => Membrane | Promise<Membrane>,
+): Promise<Membrane> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.tenant(caller.org_id, async (query) => {
+    await lockHead(query, caller.org_id);
+    await refuseEnded(query, caller);
+    const before = await readMembrane(query, caller.org_id, membrane_id);
+    if (before === undefined) throw new Fault("not_found");
+    const after = await change(before, query);
+    // What changes nothing makes no decision stale, and is nothing to look up later.
+    if (isDeepStrictEqual(after, before)) return before;
+    await refuseTakenName(query, caller.org_id, after);
+    await updateMembrane(query, caller.org_id, after, at);
+    // Whole, as they are now: what was in force at a time is put together from these rows alone.
+    const settings = Object.fromEntries(Object.entries(after).filter(([field]) => fields.includes(field)));
+    const data = { membrane_id, ...settings };
+    const entry = auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type, data });
+    await withHead(query, caller.org_id, { raise: ["policy"], audit: [entry] });
+    return after;
+  });
+}
+
+/** Answers with how many membranes the organization has. Faults: already_exists when another has the name. */
+async function refuseTakenName(query: Query, org_id: string, { name, membrane_id }: Membrane): Promise<number> {
+  const { count, holder } = await readMembraneName(query, org_id, name, membrane_id);
+  if (holder !== null) throw nameFault("Another membrane of your organization has this name.");
+  return count;
+}
+
+function nameFault(message: string): Fault {
+  return faultAt("already_exists", "/name", "already_exists", message);
+}

@@ -1,0 +1,42 @@
+/**
+ * The one notice per month that an organization's hard limit is reached; another one where the limit was raised and reached
+ * again. Source: contract §2.7, api.md §7.
+ */
+import { formatTimestampUs } from "@countersign/core";
+import { withHead } from "../../store/organizations/heads.ts";
+import { readUsage } from "../../store/organizations/usage.ts";
+import type { Runtime } from "../runtime.ts";
+import { eventRow } from "../shared/event-row.ts";
+
+/**
+ * Writes the event `quota.exceeded` unless it was written in this period already and no larger limit was set since; under the
+ * head's lock, so that of any number of refused submissions on any number of nodes exactly one does. `batch_size` is the
+ * number of intents in the submission that met the limit.
+ */
+export async function announceQuotaExceeded(runtime: Runtime, org_id: string, batch_size: number): Promise<void> {
+  const at_us = runtime.clock.now_us();
+  const timestamp = formatTimestampUs(at_us);
+  await runtime.db.tenant(org_id, (query) =>
+    withHead(query, org_id, async (head) => {
+      // The limit may have been raised, or the month may have ended, since the refusal.
+      if (head.usage_met_by !== null || head.hard_limit === null || head.usage_used < head.hard_limit) return null;
+      const usage = await readUsage(query, org_id, head.usage_period);
+      const event = eventRow(runtime.ids, {
+        event_type: "quota.exceeded",
+        organization_id: org_id,
+        at_us,
+        data: {
+          plan_id: usage?.plan_id ?? null,
+          // A number, whatever the plan says: without any, what the limit permits is included.
+          included_actions: usage?.included_actions ?? head.hard_limit,
+          used_actions: head.usage_used,
+          hard_limit: head.hard_limit,
+          batch_size,
+          timestamp,
+        },
+      });
+      return { audit: [], usage_met_by: batch_size, events: [event] };
+    }),
+  );
+  runtime.deliveries.poke();
+}

@@ -1,0 +1,37 @@
+import { Fault, formatTimestampUs } from "@countersign/core";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import { setPlan } from "../../store/organizations/organizations.ts";
+import type { Runtime } from "../runtime.ts";
+
+/** A plan as the instance's operator gives it. */
+export interface Plan {
+  readonly plan_id: string;
+  /** Live decisions a month that the plan includes; null: unlimited. */
+  readonly included_actions: number | null;
+  /** Live decisions a month after which new intents are refused; null: none. */
+  readonly hard_limit: number | null;
+}
+
+/**
+ * Puts an organization on a plan. The new limit governs every decision committed after this one, on every node; what was
+ * used this month stays used. A limit that leaves room is no limit met: when it is reached, that is told anew. Faults:
+ * not_found. Source: api.md §7; used by `countersign orgs plan`.
+ */
+export async function changePlan(
+  runtime: Pick<Runtime, "db" | "clock" | "ids">,
+  caller: { readonly org_id: string; readonly actor: string },
+  plan: Plan,
+): Promise<void> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.tenant(org_id, async (query) => {
+    if (!(await setPlan(query, org_id, plan.plan_id, plan.included_actions))) throw new Fault("not_found");
+    const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "plan_changed", data: { ...plan } })];
+    await withHead(query, org_id, ({ usage_used }) => {
+      const { hard_limit } = plan;
+      const isMet = hard_limit !== null && usage_used >= hard_limit;
+      return { hard_limit, audit, ...(isMet ? {} : { usage_met_by: null }) };
+    });
+  });
+}

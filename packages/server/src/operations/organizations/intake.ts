@@ -1,0 +1,20 @@
+/** What a described agent calls for. Source: api.md §10. */
+import type { Intake, IntakeInput } from "@countersign/contract";
+import { formatTimestampUs, intakeSteps } from "@countersign/core";
+import { insertIntake } from "../../store/organizations/organizations.ts";
+import type { Runtime } from "../runtime.ts";
+import { inTurns } from "../shared/in-turns.ts";
+
+/** Recommends packs and an action catalogue, and keeps the answer for a quickstart. */
+export async function recommend(runtime: Runtime, input: IntakeInput): Promise<Intake> {
+  const { recommended_packs, action_catalogue, next_steps } = await inTurns(intakeSteps(input));
+  const answer: Intake = {
+    intake_id: runtime.ids.next("intake"),
+    recommended_packs: [...recommended_packs],
+    action_catalogue: action_catalogue.map((entry) => ({ ...entry, data_classes: [...entry.data_classes] })),
+    next_steps: [...next_steps],
+  };
+  const created_at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system((query) => insertIntake(query, input, answer, created_at));
+  return answer;
+}

@@ -1,0 +1,34 @@
+/** Who calls, and the organization's audit trail. */
+import type { CallerInfo, OrgAuditRecord } from "@countersign/contract";
+import { type AuditFilter, readTrailPage } from "../../store/audit/audit.ts";
+import { readOrganizationName } from "../../store/organizations/organizations.ts";
+import { decodeCursor, isSeq, type Page, page } from "../../store/rows/cursor.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Caller, shownActor } from "../shared/caller.ts";
+import { storableTime } from "../shared/storable-time.ts";
+
+/** The caller as it may see itself. */
+export async function readCaller(runtime: Pick<Runtime, "db">, caller: Caller): Promise<CallerInfo> {
+  const { org_id, role, scope, agent_id, environment } = caller;
+  const org_name = await runtime.db.tenant(org_id, (query) => readOrganizationName(query, org_id));
+  const { type } = shownActor(caller.actor);
+  const id = caller.key_id ?? caller.user_id;
+  return { type: type === "system" ? "open_mode" : type, id, org_id, org_name, role, scope, agent_id, environment };
+}
+
+/** A page of the organization's trail, newest first. Faults: invalid_request (cursor). */
+export async function listAudit(
+  runtime: Pick<Runtime, "db">,
+  { org_id }: Pick<Caller, "org_id">,
+  filter: AuditFilter,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<OrgAuditRecord>> {
+  const before = decodeCursor(cursor, isSeq);
+  const stored = { ...filter, from: storableTime(filter.from), to: storableTime(filter.to) };
+  const { rows, more } = await runtime.db.tenant(org_id, (query) =>
+    readTrailPage(query, org_id, stored, before === null ? null : Number(before), limit + 1),
+  );
+  const cut = page(rows, limit, (row) => String(row.seq), more);
+  return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
+}

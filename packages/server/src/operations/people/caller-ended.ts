@@ -1,0 +1,21 @@
+import { Fault } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { keyStands, openModeEnded } from "../../store/keys/keys.ts";
+import { sessionStands } from "../../store/people/sessions.ts";
+import { type Caller, openModeActor } from "../shared/caller.ts";
+import { noSession } from "./session.ts";
+
+/** What is looked at again of whoever changes something that lasts. */
+export type KnownCaller = Pick<Caller, "org_id" | "session_id" | "key_id" | "actor">;
+
+/**
+ * Refuses a caller whose session ended or whose key was revoked since the gate, or open mode's once there is a key, of what
+ * outlasts the request: keys, roles, providers, webhooks, rules, facts. A body that dribbles in, and a name or a provider of the caller's that is slow to answer, would
+ * else let it set up another way in after its end. Under the head's lock, which whoever ends a session or a key takes, too,
+ * so nothing of the kind is made after that. Faults: missing_api_key, invalid_api_key.
+ */
+export async function refuseEnded(query: Query, { org_id, session_id, key_id, actor }: KnownCaller): Promise<void> {
+  if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw noSession();
+  if (key_id !== null && !(await keyStands(query, org_id, key_id))) throw new Fault("invalid_api_key");
+  if (actor === openModeActor && (await openModeEnded(query))) throw new Fault("missing_api_key");
+}

@@ -1,0 +1,198 @@
+/** Invitations: an admin names an address and a role, its owner follows the mailed link. Source: api.md §9. */
+import {
+  type AcceptInvitationInput,
+  type Invitation,
+  type InvitationInput,
+  limits,
+  type Role,
+} from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import { readOrganizationName } from "../../store/organizations/organizations.ts";
+import {
+  countInvitations,
+  deleteInvitations,
+  insertInvitation,
+  type KeptInvitation,
+  listInvitations as readInvitations,
+} from "../../store/people/invitations.ts";
+import {
+  countPeople,
+  emailKey,
+  findPerson,
+  forgetRemoved,
+  insertPerson,
+  readPerson,
+} from "../../store/people/people.ts";
+import { deleteToken, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
+import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
+import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { idempotent } from "../shared/idempotent.ts";
+import { refuseEnded } from "./caller-ended.ts";
+import { writeMail } from "./mail.ts";
+import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
+import { linkFault } from "./sign-up.ts";
+
+const isInvitation = idPlace("invitation");
+
+function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvitation): Invitation {
+  return { invitation_id, email, role, created_at, expires_at };
+}
+
+/**
+ * Mails a link with which the owner of an address joins. Inviting an address again replaces its first link.
+ * Faults: already_exists when it is a person of the organization, or the organization has all the people or open
+ * invitations it may; missing_api_key when the caller's session ended meanwhile, invalid_api_key when its key was revoked;
+ * idempotency_conflict.
+ */
+export async function invitePerson(
+  runtime: Runtime,
+  caller: Caller,
+  input: InvitationInput,
+  idempotency_key: string | undefined,
+): Promise<OnceAnswer<Invitation>> {
+  const { org_id, actor } = caller;
+  const { email, role } = input;
+  const now_us = runtime.clock.now_us();
+  const created_at = formatTimestampUs(now_us);
+  const expires_at = formatTimestampUs(now_us + limits.invitation_link_seconds * us_per_second);
+  const token = newToken(runtime);
+  const invitation: KeptInvitation = {
+    invitation_id: runtime.ids.next("invitation"),
+    email,
+    role,
+    created_at,
+    expires_at,
+    token_sha256: tokenHash(token),
+  };
+  const terms = { operation: "invite_user", idempotency_key, request: input, scope: "system" } as const;
+  const answer = await idempotent(runtime, caller, terms, async (query) => {
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      const person = await findPerson(query, email);
+      if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
+      await refuseTooMany(query, org_id);
+      const replaced = await withdrawn(runtime, query, caller, { email });
+      if ((await countInvitations(query, org_id, created_at)) >= limits.open_invitations_per_organization_max)
+        throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
+      await insertInvitation(query, org_id, invitation, actor);
+      const subject = { email, role, invitation_id: invitation.invitation_id };
+      await insertToken(query, "invitation", invitation.token_sha256, org_id, subject, expires_at);
+      const org_name = await readOrganizationName(query, org_id);
+      await writeMail(runtime, query, "invitation", { to: email, org_name, role, token });
+      const data = { invitation_id: invitation.invitation_id, email, role };
+      const invited = auditRow(runtime.ids, { intent_id: null, at: created_at, actor, type: "user_invited", data });
+      return { audit: [...replaced, invited] };
+    });
+    return shown(invitation);
+  });
+  runtime.mails.poke();
+  return answer;
+}
+
+/** Open invitations, newest first. Faults: invalid_request (cursor). */
+export async function listInvitations(
+  runtime: Pick<Runtime, "db" | "clock">,
+  { org_id }: Pick<Caller, "org_id">,
+  { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
+): Promise<{ invitations: Invitation[]; next_cursor: string | null }> {
+  const before = decodeCursor(cursor, isInvitation);
+  const now = formatTimestampUs(runtime.clock.now_us());
+  const found = await runtime.db.tenant(org_id, (query) => readInvitations(query, org_id, now, limit + 1, before));
+  const { rows, next_cursor } = page(found, limit, (each) => each.invitation_id);
+  return { invitations: rows.map(shown), next_cursor };
+}
+
+/** Withdraws an invitation; its link is void. Faults: not_found, those of refuseEnded. */
+export async function revokeInvitation(runtime: Runtime, caller: Caller, invitation_id: string): Promise<void> {
+  const { org_id } = caller;
+  await runtime.db.system(async (query) => {
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      const audit = await withdrawn(runtime, query, caller, { invitation_id });
+      if (audit.length === 0) throw new Fault("not_found");
+      return { audit };
+    });
+  });
+}
+
+/** `sent_by_chain`: those that any key of a chain of rotations sent, by its lineage_id. */
+type Which =
+  | { readonly invitation_id: string }
+  | { readonly invited_by: string }
+  | { readonly sent_by_chain: string }
+  | { readonly email: string };
+
+/**
+ * Withdraws invitations under the head's lock; gives what to write into the audit trail. Those of a person who is no
+ * longer admin go with its role, and those of a key with the key: a link that was sent to an address of its holder's would
+ * bring the holder back.
+ */
+export async function withdrawn(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, actor }: Pick<Caller, "org_id" | "actor">,
+  which: Which,
+): Promise<AuditRow[]> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  const deleted = await voidInvitations(query, org_id, which);
+  return deleted.map(({ invitation_id, email }) =>
+    auditRow(runtime.ids, { intent_id: null, at, actor, type: "invitation_revoked", data: { invitation_id, email } }),
+  );
+}
+
+/** Deletes invitations with their links, under the head's lock, and gives them. */
+export async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
+  const wanted = "email" in which ? { email: emailKey(which.email) } : which;
+  const deleted = await deleteInvitations(query, org_id, wanted);
+  for (const { token_sha256 } of deleted) await deleteToken(query, token_sha256);
+  return deleted;
+}
+
+/**
+ * Makes the invited person and begins its first session: following the link shows that the address is theirs.
+ * Faults: not_found (link), already_exists (the address has an account on this service, or the organization has all the
+ * people it may), overloaded.
+ */
+export async function acceptInvitation(runtime: Runtime, input: AcceptInvitationInput, client: Client): Promise<Begun> {
+  const created_at = formatTimestampUs(runtime.clock.now_us());
+  const token_sha256 = tokenHash(input.token);
+  // Looked at first: hashing is dear, and strangers can make up as many links as they like.
+  const token = await runtime.db.system((query) => readToken(query, "invitation", token_sha256, created_at));
+  const { email, role, invitation_id } = token?.subject ?? {};
+  const org_id = token?.org_id;
+  if (org_id == null || email === undefined || role === undefined || invitation_id === undefined) throw linkFault();
+  const password_hash = await runtime.passwords.hash(input.password);
+  return runtime.db.system(async (query) => {
+    const user_id = runtime.ids.next("user");
+    await withHead(query, org_id, async () => {
+      if ((await takeToken(query, "invitation", token_sha256, created_at)) === undefined) throw linkFault();
+      await refuseTooMany(query, org_id);
+      await deleteInvitations(query, org_id, { invitation_id });
+      const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
+      if (!(await insertPerson(query, joined))) throw taken("/token", address_taken, "address_taken");
+      await forgetRemoved(query, org_id, email);
+      const entry = { intent_id: null, at: created_at, actor: user_id, type: "user_joined" } as const;
+      return { audit: [auditRow(runtime.ids, { ...entry, data: { user_id, email, role } })] };
+    });
+    const person = await readPerson(query, org_id, user_id);
+    if (person === undefined) throw new Error("a person who has just joined is gone");
+    return beginSession(runtime, query, person, client);
+  });
+}
+
+const address_taken = "It belongs to one organization: sign in there, or ask for an invitation to another address.";
+
+/** Under the head's lock, so that the count holds. Faults: already_exists. */
+async function refuseTooMany(query: Query, org_id: string): Promise<void> {
+  if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
+    throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
+}
+
+function taken(path: string, message: string, code: "already_exists" | "address_taken" = "already_exists"): Fault {
+  return faultAt("already_exists", path, code, message);
+}

@@ -1,0 +1,160 @@
+/**
+ * The words of mails, as plain text and as HTML made of the same parts. Whatever somebody else chose (names of
+ * organizations and agents) is cut, stripped of control and direction characters, and escaped.
+ */
+import { hiddenCharacter } from "@countersign/contract";
+import { clipText } from "@countersign/core";
+import type { Mail } from "../../ports.ts";
+import type { AccountChange, MailContents } from "./mail.ts";
+
+/** A mail without its address. */
+type Words = Pick<Mail, "subject" | "text" | "html">;
+
+interface Parts {
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  readonly link?: { readonly label: string; readonly url: string };
+  readonly items?: readonly { readonly text: string; readonly url: string }[];
+  readonly footer: string;
+  /** Beneath the footer. */
+  readonly stop?: { readonly label: string; readonly url: string };
+}
+
+/** Somebody wants an organization under this address. */
+export function signupMail(public_url: string, { org_name, token }: MailContents["signup"]): Words {
+  return written({
+    subject: "Confirm your e-mail address",
+    paragraphs: [
+      `Follow this link to create the organization “${shown(org_name)}” on Countersign. It works once, for 24 hours.`,
+      "It asks for the password that was chosen at sign-up.",
+    ],
+    link: { label: "Confirm the address", url: linkTo(public_url, "verify-email", token) },
+    footer: "If you did not sign up, ignore this mail: nothing happens without that password.",
+  });
+}
+
+/** The same, where the address has an account. */
+export function knownAddressMail(public_url: string): Words {
+  return written({
+    subject: "You have an account already",
+    paragraphs: [
+      "Somebody, probably you, tried to sign up on Countersign with this address, which has an account already.",
+    ],
+    link: { label: "Log in", url: `${public_url}/login` },
+    footer: "If you forgot the password, ask for a link that sets a new one. If it was not you, ignore this mail.",
+  });
+}
+
+/** A forgotten password. */
+export function passwordMail(public_url: string, token: string): Words {
+  return written({
+    subject: "Set a new password",
+    paragraphs: [
+      "Follow this link to set a new password on Countersign. It works once, for an hour, and ends every session.",
+    ],
+    link: { label: "Set a new password", url: linkTo(public_url, "reset-password", token) },
+    footer: "If you did not ask for this, ignore this mail: the password stays as it is.",
+  });
+}
+
+/** An invitation. */
+export function invitationMail(public_url: string, { org_name, role, token }: MailContents["invitation"]): Words {
+  return written({
+    subject: `Join ${shown(org_name)} on Countersign`,
+    paragraphs: [
+      `You are invited to “${shown(org_name)}” as ${role}. There people decide what software agents may do.`,
+      "The link works once, for seven days.",
+    ],
+    link: { label: "Join", url: linkTo(public_url, "invitation", token) },
+    footer: "If you do not know this organization, ignore this mail.",
+  });
+}
+
+const changed: Readonly<Record<AccountChange, string>> = {
+  password_changed: "Another password was set for your account on Countersign. Every session from before has ended.",
+  mfa_enabled:
+    "An authenticator was set up for your account on Countersign. Signing in asks for its codes from now on.",
+  mfa_disabled: "The second factor of your account on Countersign was switched off.",
+  recovery_codes_replaced: "New recovery codes were made for your account on Countersign. The earlier ones are void.",
+  passkey_registered: "A passkey was added to your account on Countersign. It signs in without the password.",
+  passkey_deleted: "A passkey of your account on Countersign was deleted. It does not sign in any more.",
+};
+
+/** How somebody signs in was changed. */
+export function accountMail(public_url: string, { change }: MailContents["account"]): Words {
+  return written({
+    subject: "How you sign in was changed",
+    paragraphs: [
+      changed[change],
+      "If it was not you: set a new password, which ends every session, then look through your passkeys and your second " +
+        "factor in the settings, and tell an admin of your organization.",
+    ],
+    link: { label: "Set a new password", url: `${public_url}/forgot-password` },
+    footer: "If it was you, there is nothing to do.",
+  });
+}
+
+/** Actions that wait for a reviewer. `token` is the one that stops these mails. */
+export function escalationsMail(
+  public_url: string,
+  { waiting, more }: MailContents["escalations"],
+  token: string,
+): Words {
+  const count = waiting.length + more;
+  const subject = count === 1 ? "An action waits for your review" : `${count} actions wait for your review`;
+  return written({
+    subject,
+    paragraphs: [`${subject}. What the agent wants and why it was held is shown in the console.`],
+    items: waiting.map(({ escalation_id, agent_id, type, expires_at }) => ({
+      text: `${shown(agent_id)}: ${shown(type)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC`,
+      url: `${public_url}/escalations/${escalation_id}`,
+    })),
+    ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/escalations` } }),
+    footer: "You get this because you are a reviewer. The console's settings stop it, and so does this link.",
+    stop: { label: "Unsubscribe", url: linkTo(public_url, "unsubscribe", token) },
+  });
+}
+
+/** Where a link of this kind leads: a page of the console, which sends the token. */
+function linkTo(public_url: string, page: string, token: string): string {
+  return `${public_url}/${page}?token=${encodeURIComponent(token)}`;
+}
+
+const shown_chars_max = 80;
+
+const hidden = new RegExp(hiddenCharacter, "gu");
+
+/** A stranger's text in a line of ours. */
+function shown(text: string): string {
+  const clean = text.replaceAll(hidden, " ").trim();
+  return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
+}
+
+function written({ subject, paragraphs, link, items = [], footer, stop }: Parts): Words {
+  const text = [
+    ...paragraphs,
+    ...items.map((item) => `- ${item.text}\n  ${item.url}`),
+    ...(link === undefined ? [] : [`${link.label}: ${link.url}`]),
+    `-- \n${footer}${stop === undefined ? "" : `\n${stop.label}: ${stop.url}`}`,
+  ].join("\n\n");
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>
+<body style="font:16px/1.5 system-ui,sans-serif;color:#1a1f2b;max-width:36em;margin:2em auto;padding:0 1em">
+${paragraphs.map((each) => `<p>${escaped(each)}</p>`).join("\n")}
+${items.length === 0 ? "" : `<ul>${items.map((item) => `<li><a href="${escaped(item.url)}">${escaped(item.text)}</a></li>`).join("\n")}</ul>`}
+${link === undefined ? "" : `<p><a href="${escaped(link.url)}">${escaped(link.label)}</a></p><p style="color:#5b6475;word-break:break-all">${escaped(link.url)}</p>`}
+<p style="color:#5b6475;border-top:1px solid #d9dde5;padding-top:1em">${escaped(footer)}${stop === undefined ? "" : ` <a href="${escaped(stop.url)}">${escaped(stop.label)}</a>`}</p>
+</body></html>`;
+  return { subject, text, html };
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
+}

@@ -1,0 +1,213 @@
+/** Passkeys: registered by a signed-in person, and a login by themselves. A challenge serves once. Source: api.md §9. */
+import { limits, type Passkey, type PasskeyInput, type PasskeyOptions } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import type { PasskeySite } from "../../sign-in-ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import {
+  deletePasskey as deleteStored,
+  findPasskey,
+  insertPasskey,
+  notePasskeyUse,
+  listPasskeys as readPasskeys,
+} from "../../store/people/passkeys.ts";
+import { lockPerson, readPerson } from "../../store/people/people.ts";
+import { deleteTokensOf, insertToken, takeToken } from "../../store/people/person-tokens.ts";
+import { sessionStands } from "../../store/people/sessions.ts";
+import { decodeCursor, page, pageLimitDefault } from "../../store/rows/cursor.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { writeMail } from "./mail.ts";
+import {
+  type Begun,
+  beginSession,
+  type Client,
+  newToken,
+  noSession,
+  personCalling,
+  requireFreshSession,
+  tokenHash,
+} from "./session.ts";
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "sealer" | "mails">;
+
+const name_default = "Passkey";
+
+/**
+ * What the browser is to make a passkey with. A new challenge replaces one that the person has not answered yet.
+ * Faults: forbidden when the session began too long ago.
+ */
+export async function beginPasskeyRegistration(
+  runtime: Needed,
+  caller: Caller,
+  site: PasskeySite,
+): Promise<PasskeyOptions> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const challenge = newToken(runtime);
+  const { person, known } = await runtime.db.system(async (query) => {
+    // Locked: of two at once the second finds the challenge of the first.
+    const person = await lockPerson(query, org_id, user_id);
+    if (person === undefined) throw noSession();
+    await requireFreshSession(runtime, query, org_id, session_id);
+    await deleteTokensOf(query, "passkey", org_id, user_id);
+    const subject = { use: "register", user_id, session_id };
+    await insertToken(query, "passkey", tokenHash(challenge), org_id, subject, challengeEnd(runtime));
+    return { person, known: await readPasskeys(query, org_id, user_id) };
+  });
+  return { options: await runtime.passkeys.registrationOptions(site, person, challenge, known) };
+}
+
+/**
+ * Registers the passkey that the browser made. Faults: invalid_credentials (it does not answer a challenge of this
+ * session), already_exists (as many as a person may have, or the same one again).
+ */
+export async function finishPasskeyRegistration(
+  runtime: Needed,
+  caller: Caller,
+  site: PasskeySite,
+  { credential, name = name_default }: PasskeyInput,
+): Promise<Passkey> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const { challenge, subject } = await answeredChallenge(runtime, credential);
+  const mine = subject["use"] === "register" && subject["user_id"] === user_id && subject["session_id"] === session_id;
+  const passkey = mine ? await runtime.passkeys.registered(site, challenge, credential) : null;
+  if (passkey === null) throw new Fault("invalid_credentials");
+  const { passkey_id } = passkey;
+  const created_at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    // Under the head's lock, so that the count holds.
+    await withHead(query, org_id, async () => {
+      // A session that was ended meanwhile must not leave a way in behind.
+      if (!(await sessionStands(query, org_id, session_id))) throw noSession();
+      const person = await readPerson(query, org_id, user_id);
+      if (person === undefined) throw new Error("a session stands and its person is gone");
+      if ((await readPasskeys(query, org_id, user_id)).length >= limits.passkeys_per_person_max)
+        throw taken(`A person has at most ${limits.passkeys_per_person_max} passkeys: delete one first.`);
+      if (!(await insertPasskey(query, { ...passkey, org_id, user_id, name, created_at })))
+        throw taken("This passkey is registered already.");
+      await writeMail(runtime, query, "account", { to: person.email, change: "passkey_registered" });
+      const entry = { intent_id: null, at: created_at, actor: user_id, type: "passkey_registered" } as const;
+      return { audit: [auditRow(runtime.ids, { ...entry, data: { passkey_id, name } })] };
+    });
+  });
+  runtime.mails.poke();
+  return { passkey_id, name, created_at, last_used_at: null };
+}
+
+/** One's own passkeys, newest first. Faults: invalid_request (cursor). */
+export async function listPasskeys(
+  runtime: Pick<Runtime, "db">,
+  caller: Caller,
+  { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
+): Promise<{ passkeys: Passkey[]; next_cursor: string | null }> {
+  const { org_id, user_id } = personCalling(caller);
+  const after = decodeCursor(cursor, (place) => /^\d{4}-\S+Z [\w-]+$/.test(place));
+  // A person has few: all are read, whichever page is asked for.
+  const known = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
+  // By what stands behind the place, not by the row there: it may have been deleted.
+  const rest = after === null ? known : known.filter((each) => placeOf(each) < after);
+  const { rows, next_cursor } = page(rest, limit, placeOf);
+  return { passkeys: rows.map(({ transports: _, ...passkey }) => passkey), next_cursor };
+}
+
+function placeOf({ created_at, passkey_id }: Pick<Passkey, "created_at" | "passkey_id">): string {
+  return `${created_at} ${passkey_id}`;
+}
+
+/**
+ * Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found, missing_api_key (the session
+ * ended meanwhile).
+ */
+export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id: string): Promise<void> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    // Like a login with it: the person before the passkey. The head, too, as whoever registers the same one again has it first.
+    const person = await lockPerson(query, org_id, user_id);
+    await withHead(query, org_id, async () => {
+      if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
+      if (!(await deleteStored(query, org_id, user_id, passkey_id))) throw new Fault("not_found");
+      await writeMail(runtime, query, "account", { to: person.email, change: "passkey_deleted" });
+      const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted", data: { passkey_id } } as const;
+      return { audit: [auditRow(runtime.ids, entry)] };
+    });
+  });
+  runtime.mails.poke();
+}
+
+/** What the browser is to show a passkey with; it offers those that it has for this service. */
+export async function beginPasskeyLogin(runtime: Needed, site: PasskeySite): Promise<PasskeyOptions> {
+  const challenge = newToken(runtime);
+  await runtime.db.system((query) =>
+    insertToken(query, "passkey", tokenHash(challenge), null, { use: "login" }, challengeEnd(runtime)),
+  );
+  return { options: await runtime.passkeys.loginOptions(site, challenge) };
+}
+
+/**
+ * Begins a session for the person of the passkey. It verified its user, so it counts as both factors.
+ * Faults: invalid_credentials, whatever the reason.
+ */
+export async function finishPasskeyLogin(
+  runtime: Needed,
+  site: PasskeySite,
+  { credential }: PasskeyInput,
+  client: Client,
+): Promise<Begun> {
+  const { challenge, subject } = await answeredChallenge(runtime, credential);
+  const passkey_id = subject["use"] === "login" ? credential["id"] : undefined;
+  if (typeof passkey_id !== "string") throw new Fault("invalid_credentials");
+  const passkey = await runtime.db.system((query) => findPasskey(query, passkey_id));
+  if (passkey === undefined || !claims(credential, passkey.user_id)) throw new Fault("invalid_credentials");
+  const counter = await runtime.passkeys.usedBy(site, challenge, credential, passkey);
+  if (counter === null) throw new Fault("invalid_credentials");
+  const at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.system(async (query) => {
+    const person = await lockPerson(query, passkey.org_id, passkey.user_id);
+    // Removed, deleted or used meanwhile: what was right when it was checked is wrong now.
+    if (person === undefined || !(await notePasskeyUse(query, passkey, counter, at)))
+      throw new Fault("invalid_credentials");
+    return beginSession(runtime, query, person, client);
+  });
+}
+
+/** Uses up the challenge that a credential answers, also where the answer turns out wrong. Faults: invalid_credentials. */
+async function answeredChallenge(
+  runtime: Needed,
+  credential: Readonly<Record<string, unknown>>,
+): Promise<{ challenge: string; subject: Readonly<Record<string, string>> }> {
+  const challenge = challengeOf(credential);
+  const now = formatTimestampUs(runtime.clock.now_us());
+  const token =
+    challenge === null
+      ? undefined
+      : await runtime.db.system((query) => takeToken(query, "passkey", tokenHash(challenge), now));
+  if (challenge === null || token === undefined) throw new Fault("invalid_credentials");
+  return { challenge, subject: token.subject };
+}
+
+/** The challenge that a credential says it answers; null for what is no credential. */
+function challengeOf({ response }: Readonly<Record<string, unknown>>): string | null {
+  const data = (response as { clientDataJSON?: unknown } | null | undefined)?.clientDataJSON;
+  if (typeof data !== "string") return null;
+  try {
+    const { challenge } = JSON.parse(Buffer.from(data, "base64url").toString("utf8")) as { challenge?: unknown };
+    return typeof challenge === "string" ? Buffer.from(challenge, "base64url").toString("utf8") : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a credential says that it is this person's, if it says whose it is. */
+function claims({ response }: Readonly<Record<string, unknown>>, user_id: string): boolean {
+  const handle = (response as { userHandle?: unknown }).userHandle;
+  return handle == null || handle === Buffer.from(user_id).toString("base64url");
+}
+
+function challengeEnd({ clock }: Pick<Runtime, "clock">): string {
+  return formatTimestampUs(clock.now_us() + limits.passkey_challenge_seconds * us_per_second);
+}
+
+function taken(message: string): Fault {
+  return faultAt("already_exists", "", "already_exists", message);
+}

@@ -1,0 +1,151 @@
+/** The people of an organization and their roles. Source: api.md §9. */
+import type { ProfileChange, Role, User } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import {
+  deletePerson,
+  hasOtherAdmin,
+  lockPerson,
+  noteRemoved,
+  listPeople as readPeople,
+  shownUser,
+  updatePerson,
+} from "../../store/people/people.ts";
+import { deleteTokensOf } from "../../store/people/person-tokens.ts";
+import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { refuseEnded } from "./caller-ended.ts";
+import { withdrawn } from "./invitations.ts";
+import { endSessions, noSession, personCalling } from "./session.ts";
+
+const isPerson = idPlace("user");
+
+/** Everybody, newest first. Faults: invalid_request (cursor). */
+export async function listPeople(
+  runtime: Pick<Runtime, "db">,
+  { org_id }: Pick<Caller, "org_id">,
+  {
+    role,
+    limit = pageLimitDefault,
+    cursor,
+  }: { readonly role?: Role; readonly limit?: number; readonly cursor?: string },
+): Promise<{ people: User[]; next_cursor: string | null }> {
+  const before = decodeCursor(cursor, isPerson);
+  const found = await runtime.db.tenant(org_id, (query) => readPeople(query, org_id, role ?? null, limit + 1, before));
+  const { rows, next_cursor } = page(found, limit, (person) => person.user_id);
+  return { people: rows.map(shownUser), next_cursor };
+}
+
+/** Gives a person another role and ends its sessions, and an admin's invitations with them. Faults: not_found, state_conflict for the last admin, those of refuseEnded. */
+export async function changeRole(runtime: Runtime, caller: Caller, user_id: string, role: Role): Promise<User> {
+  const { org_id, actor } = caller;
+  return runtime.db.system(async (query) => {
+    const person = await lockPerson(query, org_id, user_id);
+    if (person === undefined) throw new Fault("not_found");
+    if (person.role === role) return shownUser(person);
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
+      await updatePerson(query, org_id, user_id, { role });
+      const at = formatTimestampUs(runtime.clock.now_us());
+      const data = { user_id, from: person.role, to: role };
+      const changed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_role_changed", data });
+      const void_now = role === "admin" ? [] : await withdrawn(runtime, query, caller, { invited_by: user_id });
+      return { raise: ["auth"], audit: [changed, ...void_now] };
+    });
+    await endSessions(runtime, query, { org_id, user_id }, actor);
+    return shownUser({ ...person, role });
+  });
+}
+
+/**
+ * Removes a person: its sessions end, its links and passkeys are void, the invitations it sent and those to its address are
+ * withdrawn, and its address is free again, for other organizations and for an invitation to this one: signing in at the
+ * organization's provider does not bring it back. What it did stays: votes, overrides, and keys, which are the
+ * organization's. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
+ * person's choice.
+ * Faults: not_found, state_conflict for the last admin, those of refuseEnded.
+ */
+export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
+  const { org_id, actor } = caller;
+  await runtime.db.system(async (query) => {
+    const person = await lockPerson(query, org_id, user_id);
+    if (person === undefined) throw new Fault("not_found");
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
+      const at = formatTimestampUs(runtime.clock.now_us());
+      const data = { user_id, email: person.email };
+      const removed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data });
+      const sent = await withdrawn(runtime, query, caller, { invited_by: user_id });
+      // Who joined through a provider may have an invitation left, and would come back with it.
+      const received = await withdrawn(runtime, query, caller, { email: person.email });
+      await noteRemoved(query, org_id, person.email, at);
+      return { raise: ["auth"], audit: [removed, ...sent, ...received] };
+    });
+    await endSessions(runtime, query, { org_id, user_id }, actor);
+    for (const kind of ["password", "passkey"] as const) await deleteTokensOf(query, kind, org_id, user_id);
+    await deletePerson(query, org_id, user_id);
+  });
+}
+
+/** Changes the caller's own settings. Faults: forbidden (no person), missing_api_key (the session ended meanwhile). */
+export async function changeProfile(runtime: Runtime, caller: Caller, { notify }: ProfileChange): Promise<User> {
+  const { org_id, user_id } = personCalling(caller);
+  return runtime.db.tenant(org_id, async (query) => {
+    const person = await lockPerson(query, org_id, user_id);
+    if (person === undefined) throw noSession();
+    if (person.notify !== notify) await setNotify(runtime, query, person, notify, caller);
+    return shownUser({ ...person, notify });
+  });
+}
+
+/** Switches mails about new escalations on or off; `caller` null: by the link in such a mail. */
+async function setNotify(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, user_id }: Pick<User, "user_id"> & Pick<Caller, "org_id">,
+  notify: boolean,
+  caller: Caller | null,
+): Promise<void> {
+  await updatePerson(query, org_id, user_id, { notify });
+  await withHead(query, org_id, async () => {
+    if (caller !== null) await refuseEnded(query, caller);
+    const at = formatTimestampUs(runtime.clock.now_us());
+    const data = { notify, by: caller === null ? "link" : "session" };
+    return {
+      audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "notifications_changed", data })],
+    };
+  });
+}
+
+function lastAdmin(): Fault {
+  const message = "This is the organization's last admin: make somebody else admin first.";
+  return faultAt("state_conflict", "", "last_admin", message);
+}
+
+/** The token of the link that stops a person's notification mails. It serves as often as it is used. */
+export function unsubscribeToken(runtime: Pick<Runtime, "sealer">, org_id: string, user_id: string): string {
+  return runtime.sealer.seal(JSON.stringify([org_id, user_id]), "unsubscribe");
+}
+
+/** Stops a person's notification mails; nothing where the person was removed. Faults: not_found for a token that is not of our making. */
+export async function unsubscribe(
+  runtime: Pick<Runtime, "db" | "sealer" | "clock" | "ids">,
+  token: string,
+): Promise<void> {
+  let whose: unknown;
+  try {
+    whose = JSON.parse(runtime.sealer.open(token, "unsubscribe"));
+  } catch {
+    throw new Fault("not_found");
+  }
+  const [org_id, user_id] = whose as [string, string];
+  await runtime.db.tenant(org_id, async (query) => {
+    const person = await lockPerson(query, org_id, user_id);
+    if (person?.notify === true) await setNotify(runtime, query, person, false, null);
+  });
+}

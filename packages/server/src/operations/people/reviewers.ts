@@ -1,0 +1,118 @@
+import { type Reviewer, roleMeets } from "@countersign/contract";
+import {
+  commonReviewers,
+  Fault,
+  faultAt,
+  type KnownReviewer,
+  type ReviewDemand,
+  reviewersToKnow,
+} from "@countersign/core";
+import type { Db, Query } from "../../ports.ts";
+import { isRotationOf } from "../../store/keys/keys.ts";
+import { type NamedReviewer, readNamedReviewers } from "../../store/people/people.ts";
+import type { Caller } from "../shared/caller.ts";
+import { type Identity, identityOf, isAmong, isOwn } from "./identity.ts";
+
+/**
+ * Refuses reviewers who could never decide: who is nobody in the organization or below reviewer, keys that are over, and
+ * where there is one, the submitter. `path` is where the list stands in the body. Answers with the people named, of whom
+ * one may have several keys in the list; null: a role is named, or nobody.
+ * Faults: invalid_request naming each; another organization's are unknown here.
+ */
+export async function refuseUnfitReviewers(
+  query: Query,
+  org_id: string,
+  reviewers: readonly Reviewer[],
+  path: string,
+  submitter: Identity | null = null,
+): Promise<ReadonlySet<string> | null> {
+  const named = reviewers.filter(({ type }) => type === "user").map(({ id }) => id);
+  if (named.length === 0) return null;
+  const people = new Set<string>();
+  const known = new Map((await readNamedReviewers(query, org_id, named)).map((each) => [each.id, each]));
+  const details = [];
+  for (const [index, { type, id }] of reviewers.entries()) {
+    const problem = type === "role" ? null : await unfit(known.get(id));
+    if (problem !== null) details.push({ path: `${path}/${index}/id`, ...problem });
+  }
+  if (details.length > 0) throw new Fault("invalid_request", { details });
+  return named.length < reviewers.length ? null : people;
+
+  async function unfit(reviewer: NamedReviewer | undefined): Promise<{ code: string; message: string } | null> {
+    if (reviewer === undefined) return { code: "not_allowed", message: "Nobody in your organization has this id." };
+    const { lineage_id, role, valid } = reviewer;
+    if (!roleMeets(role, ["reviewer"])) return { code: "not_allowed", message: `The role ${role} may not decide.` };
+    if (!valid) return { code: "not_allowed", message: "This key is revoked or expired." };
+    const identity = await identityOf(query, org_id, lineage_id);
+    if (submitter !== null && isOwn(identity, submitter))
+      return { code: "not_allowed", message: "Whoever submitted the action cannot decide it." };
+    people.add(identity.person);
+    return null;
+  }
+}
+
+/**
+ * Whom a review is for, of those whom each policy that held the action names. Who they are is looked up only where it
+ * matters: several lists that differ, with people in them.
+ */
+export async function reviewersOf(
+  db: Pick<Db, "tenant">,
+  org_id: string,
+  panels: readonly (readonly Reviewer[])[],
+): Promise<Reviewer[]> {
+  const ids = reviewersToKnow(panels);
+  const known = new Map<string, KnownReviewer>();
+  if (ids.length > 0)
+    await db.tenant(org_id, async (query) => {
+      for (const { id, lineage_id, role } of await readNamedReviewers(query, org_id, ids))
+        known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
+    });
+  return commonReviewers(panels, known);
+}
+
+/**
+ * Whether one of the reviewers named is this person, a role that the caller's includes, or the caller's key: whichever of its
+ * rotations was named, and whichever decides.
+ */
+export async function isReviewer(
+  query: Query,
+  reviewers: readonly Reviewer[],
+  caller: Caller,
+  person: string,
+): Promise<boolean> {
+  if (isAmong(reviewers, person, caller.role)) return true;
+  const named = reviewers.map(({ id }) => id);
+  return isRotationOf(query, caller.org_id, named, caller.lineage_id);
+}
+
+/** What of these is asked for in vain where so many `approvals` let an action through, and this is one; `few`: more are asked for. */
+export async function unmetDemands(
+  query: Query,
+  demands: readonly ReviewDemand[],
+  approvals: number,
+  caller: Caller,
+  person: string,
+): Promise<(ReviewDemand & { readonly few: boolean })[]> {
+  const unmet = [];
+  for (const demand of demands) {
+    const few = demand.quorum > approvals;
+    if (few || !(await isReviewer(query, demand.reviewers, caller, person))) unmet.push({ ...demand, few });
+  }
+  return unmet;
+}
+
+/**
+ * Refuses a quorum that `people`, the ones named, cannot reach together with those who have `approved` already. `path` is
+ * where in the body to mend it. Faults: invalid_request.
+ */
+export function refuseTooFew(
+  people: ReadonlySet<string> | null,
+  approved: readonly string[],
+  quorum: number,
+  path: string,
+): void {
+  if (people === null || new Set([...people, ...approved]).size >= quorum) return;
+  const others = approved.length === 0 ? "" : `, beside the ${approved.length} who did`;
+  const message = `The quorum is ${quorum}; only ${people.size} of these reviewers can approve${others}. Name more people, or a role.`;
+  throw faultAt("invalid_request", path, "out_of_range", message);
+}

@@ -1,0 +1,139 @@
+import { limits } from "@countersign/contract";
+import { formatTimestampUs, sha256Hex } from "@countersign/core";
+import type { Mail, Query } from "../../ports.ts";
+import { claimMails, type DueMail, deleteMail, postponeMail, putOffMail } from "../../store/people/mails.ts";
+import { emailKey, findPerson, readPerson } from "../../store/people/people.ts";
+import { readToken } from "../../store/people/person-tokens.ts";
+import type { Runtime } from "../runtime.ts";
+import { type MailContents, type MailKind, mailContext } from "./mail.ts";
+import {
+  accountMail,
+  escalationsMail,
+  invitationMail,
+  knownAddressMail,
+  passwordMail,
+  signupMail,
+} from "./mail-texts.ts";
+import { newPasswordLink } from "./passwords.ts";
+import { unsubscribeToken } from "./people.ts";
+import { tokenHash } from "./session.ts";
+
+const at_once_max = 10;
+/** Somebody waits for these before a screen. */
+const waited_for: readonly MailKind[] = ["password", "signup", "invitation"];
+/** How long a mail is this node's: longer than any attempt takes, which a mailer ends after a minute. */
+const lease_seconds = 120;
+/** Waits after failed attempts. After the last a mail is given up: its link would be too old. */
+const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
+
+/**
+ * Sends the mails that are due; true: there may be more. A mail is sent at least once: should the node die between the
+ * other server's answer and ours, it is sent again. `stop` breaks off what is under way, and puts it off.
+ */
+export async function sendMails(runtime: Runtime, stop?: AbortSignal): Promise<boolean> {
+  const due = await runtime.db.system((query) => claimMails(query, lease_seconds, at_once_max, waited_for));
+  await Promise.all(due.map((mail) => sendOne(runtime, mail, stop)));
+  return due.length === at_once_max;
+}
+
+async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Promise<void> {
+  const { mail_id, kind, attempts } = due;
+  try {
+    const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
+    const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content, attempts > 0));
+    const wait_seconds = mail === null ? 0 : await secondsToWait(runtime, kind as MailKind, mail.to);
+    const dropped = wait_seconds > 0 && kind === "signup" && due.age_seconds > limits.signup_mail_wait_seconds_max;
+    if (wait_seconds > 0 && !dropped) {
+      await runtime.db.system((query) => putOffMail(query, mail_id, wait_seconds));
+      return;
+    }
+    if (mail !== null && !dropped) await runtime.mailer.send(mail, stop);
+    await runtime.db.system((query) => deleteMail(query, mail_id));
+    runtime.metrics.mailed("dealt_with");
+    // Mails that nobody gets are told alike, or the log would say whose addresses are known.
+    runtime.log.info({ mail_id, kind }, "mail dealt with");
+  } catch (error) {
+    if (stop?.aborted) {
+      // The stop ended the attempt, so it counts as none: the last one may have been all that was left of this mail.
+      runtime.metrics.mailed("put_off");
+      runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: waits_seconds[0] }, "mail not sent");
+      await runtime.db.system((query) => putOffMail(query, mail_id, waits_seconds[0]));
+      return;
+    }
+    const wait_seconds = waits_seconds[attempts];
+    runtime.metrics.mailed(wait_seconds === undefined ? "given_up" : "put_off");
+    if (wait_seconds === undefined) {
+      runtime.log.error({ mail_id, kind, err: error }, "mail given up after its last attempt");
+      await runtime.db.system((query) => deleteMail(query, mail_id));
+      return;
+    }
+    runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: wait_seconds }, "mail not sent");
+    await runtime.db.system((query) => postponeMail(query, mail_id, wait_seconds));
+  }
+}
+
+/**
+ * How long an address is left alone; 0: the mail may go. Whoever may invite may invite anybody, again and again, and where
+ * signing up is open that is everybody, who may sign up in anybody's name besides. What waits is gone once its invitation was
+ * replaced or withdrawn. Each kind has its own count: signups in somebody's name hold up no invitation.
+ */
+async function secondsToWait(
+  { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
+  kind: MailKind,
+  to: string,
+): Promise<number> {
+  if (kind !== "invitation" && kind !== "signup") return 0;
+  const bucket = `mail ${kind} ${sha256Hex(emailKey(to))}`;
+  const now_ms = Math.floor(clock.now_us() / 1000);
+  const taken = await rateWindows.take(bucket, limits.link_mails_per_minute_max, now_ms);
+  return taken.allowed ? 0 : taken.retry_after;
+}
+
+/** The mail itself; null: nobody is to get it. `again`: it could not be sent before. */
+async function mailOf(
+  runtime: Runtime,
+  query: Query,
+  kind: MailKind,
+  content: MailContents[MailKind],
+  again: boolean,
+): Promise<Mail | null> {
+  const public_url = runtime.settings.public_url();
+  switch (kind) {
+    case "signup": {
+      const signup = content as MailContents["signup"];
+      const known = await findPerson(query, signup.to);
+      return {
+        to: signup.to,
+        ...(known === undefined ? signupMail(public_url, signup) : knownAddressMail(public_url)),
+      };
+    }
+    case "password": {
+      const { to } = content as MailContents["password"];
+      const token = await newPasswordLink(runtime, query, to, again);
+      return token === null ? null : { to, ...passwordMail(public_url, token) };
+    }
+    case "invitation": {
+      const invitation = content as MailContents["invitation"];
+      const now = formatTimestampUs(runtime.clock.now_us());
+      // Withdrawn while the mail waited.
+      if ((await readToken(query, "invitation", tokenHash(invitation.token), now)) === undefined) return null;
+      return { to: invitation.to, ...invitationMail(public_url, invitation) };
+    }
+    case "account": {
+      const account = content as MailContents["account"];
+      return { to: account.to, ...accountMail(public_url, account) };
+    }
+    case "escalations": {
+      const told = content as MailContents["escalations"];
+      const person = await readPerson(query, told.org_id, told.user_id);
+      // Removed while the mail waited, or unsubscribed.
+      if (person?.notify !== true) return null;
+      const token = unsubscribeToken(runtime, told.org_id, told.user_id);
+      return {
+        to: told.to,
+        ...escalationsMail(public_url, told, token),
+        unsubscribe_url: `${public_url}/v1/unsubscribe?token=${encodeURIComponent(token)}`,
+      };
+    }
+  }
+}

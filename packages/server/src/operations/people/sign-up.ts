@@ -1,0 +1,64 @@
+import { limits, type SignupInput, type VerifyEmailInput } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import { findPerson, insertPerson } from "../../store/people/people.ts";
+import { insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
+import { createOrganization } from "../organizations/create-organization.ts";
+import type { Runtime } from "../runtime.ts";
+import { writeMail } from "./mail.ts";
+import { newToken, tokenHash } from "./session.ts";
+
+/**
+ * Mails a link that makes the organization and its first admin. Does and answers the same for an address that has an
+ * account: only its owner learns of that, from the mail. Faults: overloaded. Source: api.md §9.
+ */
+export async function signUp(runtime: Runtime, input: SignupInput): Promise<void> {
+  const password_hash = await runtime.passwords.hash(input.password);
+  const token = newToken(runtime);
+  const { email, org_name } = input;
+  const expires_at = formatTimestampUs(runtime.clock.now_us() + limits.signup_link_seconds * us_per_second);
+  await runtime.db.system(async (query) => {
+    await insertToken(query, "signup", tokenHash(token), null, { email, org_name, password_hash }, expires_at);
+    await writeMail(runtime, query, "signup", { to: email, org_name, token });
+  });
+  runtime.mails.poke();
+}
+
+/**
+ * Makes the organization of a signup, with its default membrane in shadow, and its first admin. A link serves once. Takes
+ * both halves, because anybody may sign up in anybody's name: the link shows whose the address is, the password who asked.
+ * Faults: not_found for a link that is unknown, used, too old, or of an address that has an account meanwhile;
+ * invalid_credentials for another password than the signup's (the link stays good), overloaded.
+ */
+export async function verifyEmail(runtime: Runtime, { token, password }: VerifyEmailInput): Promise<void> {
+  const created_at = formatTimestampUs(runtime.clock.now_us());
+  const token_sha256 = tokenHash(token);
+  // Looked at first: verifying is dear, and strangers can make up as many links as they like.
+  const signup = await runtime.db.system((query) => readToken(query, "signup", token_sha256, created_at));
+  if (signup === undefined) throw linkFault();
+  const { email, org_name, password_hash } = signup.subject;
+  if (email === undefined || org_name === undefined || password_hash === undefined)
+    throw new Error("a signup lacks fields");
+  if (!(await runtime.passwords.verify(password_hash, password))) throw new Fault("invalid_credentials");
+  await runtime.db.system(async (query) => {
+    if ((await takeToken(query, "signup", token_sha256, created_at)) === undefined) throw linkFault();
+    if ((await findPerson(query, email)) !== undefined) throw linkFault();
+    const org_id = runtime.ids.next("organization");
+    const about = { org_id, name: org_name, email, description: "", actor: "system" };
+    if ((await createOrganization(runtime, query, about)) === null) throw new Error(`${org_id} exists already`);
+    const user_id = runtime.ids.next("user");
+    const person = { org_id, user_id, email, role: "admin", password_hash, created_at } as const;
+    if (!(await insertPerson(query, person))) throw linkFault();
+    const data = { user_id, email, role: "admin" };
+    await withHead(query, org_id, {
+      audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor: user_id, type: "user_joined", data })],
+    });
+  });
+}
+
+/** What every link that does not work answers, whatever the reason. */
+export function linkFault(): Fault {
+  const message = "This link was used already or is too old: ask for a new one.";
+  return faultAt("not_found", "/token", "link_over", message);
+}

@@ -1,0 +1,257 @@
+/** A login at an organization's own OpenID provider, from its begin to the session. Source: api.md §9. */
+import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@countersign/contract";
+import { equalInConstantTime, Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import type { OpenIdFailure, OpenIdLogin, OpenIdPerson } from "../../sign-in-ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import {
+  countPeople,
+  findPerson,
+  insertPerson,
+  lockPerson,
+  type Person,
+  wasRemoved,
+} from "../../store/people/people.ts";
+import { insertToken, takeToken } from "../../store/people/person-tokens.ts";
+import {
+  hasIdentity,
+  organizationsOfDomain,
+  readIdentity,
+  readSingleSignOn,
+  type StoredSingleSignOn,
+  writeIdentity,
+} from "../../store/people/single-sign-on.ts";
+import type { Runtime } from "../runtime.ts";
+import { voidInvitations } from "./invitations.ts";
+import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
+import { providerOf, redirectUri } from "./single-sign-on.ts";
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings">;
+
+/** What is kept, sealed, between begin and finish. */
+interface Started extends OpenIdLogin {
+  /** SHA-256 of the cookie by which the browser is known again, hex. */
+  readonly browser: string;
+  readonly issuer: string;
+  readonly client_id: string;
+}
+
+/**
+ * Where the browser is to go, and the text of the cookie by which it is known again.
+ * Faults: invalid_request (not exactly one of the two), not_found (no provider, or more than one), unavailable.
+ */
+export async function beginSingleSignOn(
+  runtime: Needed,
+  { email, org_id }: SingleSignOnBegin,
+): Promise<{ readonly location: string; readonly browser: string }> {
+  if ((email === undefined) === (org_id === undefined)) {
+    const message = "Give either an e-mail address or an organization.";
+    throw faultAt("invalid_request", "", "not_allowed", message);
+  }
+  const row = await runtime.db.system((query) => findProvider(query, email, org_id));
+  if (row === undefined) throw noProvider();
+  const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
+  const browser = newToken(runtime);
+  const redirect_uri = redirectUri(runtime, row.org_id);
+  const answer = await runtime.openId.begin(providerOf(runtime, row), login, redirect_uri, email ?? null);
+  if ("failed" in answer) throw unavailable(answer);
+
+  const { issuer, client_id } = row;
+  const state_sha256 = tokenHash(login.state);
+  const started: Started = { ...login, browser: tokenHash(browser), issuer, client_id };
+  const sealed = runtime.sealer.seal(JSON.stringify(started), startedContext(state_sha256));
+  const expires_at = formatTimestampUs(runtime.clock.now_us() + limits.sso_login_seconds * us_per_second);
+  await runtime.db.system((query) => insertToken(query, "sso", state_sha256, row.org_id, { sealed }, expires_at));
+  return { location: answer.location, browser };
+}
+
+/**
+ * Begins a session for whom the provider vouches. Who signs in for the first time becomes a person of the organization,
+ * or is the one who has the address already. A second factor that was set up here is still asked for.
+ * Faults: invalid_credentials (another browser, another organization, too old, used, not what the provider says), forbidden (no address that
+ * may, or a person who was removed), already_exists (of another organization, or as many people as there may be),
+ * unavailable.
+ */
+export async function finishSingleSignOn(
+  runtime: Needed,
+  { org_id, callback_query }: SingleSignOnFinish,
+  browser: string | null,
+  client: Client,
+): Promise<Begun> {
+  const { row, started } = await takeStarted(
+    runtime,
+    org_id,
+    new URLSearchParams(callback_query).get("state"),
+    browser,
+  );
+  const callback = new URL(redirectUri(runtime, org_id));
+  callback.search = callback_query;
+  const vouched = await runtime.openId.finish(providerOf(runtime, row), started, callback.href);
+  if ("failed" in vouched) {
+    if (vouched.failed === "unreachable") throw unavailable(vouched);
+    throw notThrough(vouched.text);
+  }
+  if (!subject_pattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
+  return runtime.db.system(async (query) => {
+    const person = await personVouchedFor(runtime, query, row, vouched);
+    return beginSession(runtime, query, person, client, person.mfa_enabled);
+  });
+}
+
+async function findProvider(
+  query: Query,
+  email: string | undefined,
+  org_id: string | undefined,
+): Promise<StoredSingleSignOn | undefined> {
+  if (org_id !== undefined) return readSingleSignOn(query, org_id);
+  const [found, ...others] = await organizationsOfDomain(query, domainOf(email as string));
+  return found === undefined || others.length > 0 ? undefined : readSingleSignOn(query, found);
+}
+
+/** Uses up a login that was begun, also where it comes back wrong. Faults: invalid_credentials. */
+async function takeStarted(
+  runtime: Needed,
+  org_id: string,
+  state: string | null,
+  browser: string | null,
+): Promise<{ row: StoredSingleSignOn; started: Started }> {
+  if (state === null || browser === null) throw notThrough();
+  const state_sha256 = tokenHash(state);
+  const now = formatTimestampUs(runtime.clock.now_us());
+  const { token, row } = await runtime.db.system(async (query) => {
+    const taken = await takeToken(query, "sso", state_sha256, now);
+    return { token: taken, row: taken?.org_id == null ? undefined : await readSingleSignOn(query, taken.org_id) };
+  });
+  // Sent back to another organization's address than the login was begun for: by another provider.
+  if (token === undefined || row === undefined || row.org_id !== org_id) throw notThrough();
+  const sealed = token.subject["sealed"] as string;
+  const started = JSON.parse(runtime.sealer.open(sealed, startedContext(state_sha256))) as Started;
+  const same = equalInConstantTime(Buffer.from(started.browser, "hex"), Buffer.from(tokenHash(browser), "hex"));
+  // The provider was changed meanwhile: what the former one says counts no more.
+  if (!same || !sameClient(row, started)) throw notThrough();
+  return { row, started };
+}
+
+/** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
+const subject_pattern = /^[\x20-\x7e]{1,255}$/;
+/** ASCII, as the other ways in have it: beyond it, addresses of two people may be one in lower case (K is the Kelvin sign's, too). */
+const address_pattern = /^[!-?A-~]+@[!-?A-~]+$/;
+
+/** Faults: forbidden for what is no address that the provider has verified in one of the domains. */
+function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_verified }: OpenIdPerson): string {
+  if (email === null || email.length > limits.email_chars_max || !address_pattern.test(email))
+    throw refused("The provider tells no e-mail address that could be used here.");
+  if (!email_verified) throw refused("The provider has not verified the e-mail address (email_verified).");
+  if (!email_domains.includes(domainOf(email))) throw refused("Addresses of this domain may not sign in here.");
+  return email;
+}
+
+/** The person, made if need be, under the lock of the organization's head: two first logins at once make one. */
+async function personVouchedFor(
+  runtime: Needed,
+  query: Query,
+  asked: StoredSingleSignOn,
+  vouched: OpenIdPerson,
+): Promise<Person> {
+  const { org_id } = asked;
+  const { subject } = vouched;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  let person: Person | undefined;
+  await lockVouchedFor(query, asked, subject, acceptedAddress(asked, vouched));
+  await withHead(query, org_id, async () => {
+    // As it is now: it may have been changed or removed while the provider was asked.
+    const row = await readSingleSignOn(query, org_id);
+    if (row === undefined || !sameClient(row, asked)) throw notThrough();
+    const { issuer, default_role: role } = row;
+    const email = acceptedAddress(row, vouched);
+    const known = await readIdentity(query, org_id, issuer, subject);
+    person = known === undefined ? undefined : await lockPerson(query, org_id, known);
+    if (person !== undefined) return null;
+    const found = await findPerson(query, email);
+    if (found !== undefined && found.org_id !== org_id) throw elsewhere();
+    // Known by the account, or only by the address, where the removed person never signed in at this provider.
+    if (found === undefined && (known !== undefined || (await wasRemoved(query, org_id, email))))
+      throw refused("This person was removed from the organization: an invitation brings them back.");
+    if (found !== undefined && (await hasIdentity(query, org_id, issuer, found.user_id)))
+      throw refused("This address belongs to another account of the provider.");
+    const user_id = found?.user_id ?? (await join(runtime, query, { org_id, email, role, at }));
+    await writeIdentity(query, { org_id, issuer, subject, user_id }, at);
+    person = await lockPerson(query, org_id, user_id);
+    if (found !== undefined) return null;
+    const data = { user_id, email, role, issuer };
+    return {
+      audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "user_joined", data })],
+    };
+  });
+  if (person === undefined) throw new Error("a person who has just signed on is gone");
+  return person;
+}
+
+/** Locks who will most likely be the person, because people are locked before the head; under the head it is looked at again. */
+async function lockVouchedFor(
+  query: Query,
+  { org_id, issuer }: StoredSingleSignOn,
+  subject: string,
+  email: string,
+): Promise<void> {
+  const known = await readIdentity(query, org_id, issuer, subject);
+  if (known !== undefined && (await lockPerson(query, org_id, known)) !== undefined) return;
+  // Nobody known by the account, or who was is gone: then by the address, as of somebody invited again.
+  const found = await findPerson(query, email);
+  if (found !== undefined) await lockPerson(query, org_id, found.user_id);
+}
+
+async function join(
+  { ids }: Pick<Runtime, "ids">,
+  query: Query,
+  { org_id, email, role, at }: Pick<Person, "org_id" | "email" | "role"> & { readonly at: string },
+): Promise<string> {
+  if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
+    throw taken(`An organization has at most ${limits.people_per_organization_max} people.`);
+  const user_id = ids.next("user");
+  const person = { org_id, user_id, email, role, password_hash: null, created_at: at };
+  if (!(await insertPerson(query, person))) throw elsewhere();
+  await voidInvitations(query, org_id, { email });
+  return user_id;
+}
+
+type OfClient = Pick<StoredSingleSignOn, "issuer" | "client_id">;
+
+function sameClient(a: OfClient, b: OfClient): boolean {
+  return a.issuer === b.issuer && a.client_id === b.client_id;
+}
+
+function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf("@") + 1).toLowerCase();
+}
+
+/** What a login that was begun is sealed under. */
+export function startedContext(state_sha256: string): string {
+  return `single_sign_on ${state_sha256}`;
+}
+
+function noProvider(): Fault {
+  const message = "It is set up by no organization, or by more than one.";
+  return faultAt("not_found", "", "no_provider", message);
+}
+
+/** A login that ended on its way, whoever it was to be of. */
+function notThrough(message = "It was begun in another browser or tab, was used already, or is too old."): Fault {
+  return new Fault("invalid_credentials", { details: [{ path: "", code: "not_through", message }], internal: message });
+}
+
+function refused(message: string): Fault {
+  return faultAt("forbidden", "", "not_vouched_for", message);
+}
+
+function taken(message: string, code: "already_exists" | "address_taken" = "already_exists"): Fault {
+  return faultAt("already_exists", "", code, message);
+}
+
+/** A person belongs to one organization. */
+const elsewhere = () => taken("This address is that of a person of another organization.", "address_taken");
+
+function unavailable({ text }: OpenIdFailure): Fault {
+  return faultAt("unavailable", "", "provider", text);
+}

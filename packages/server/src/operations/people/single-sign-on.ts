@@ -1,0 +1,136 @@
+/** An organization's own OpenID provider: set up, read, removed. Source: api.md §9. */
+import type { ProblemCode, SingleSignOn, SingleSignOnInput } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
+import type { OpenIdProvider } from "../../sign-in-ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import {
+  deleteSingleSignOn,
+  hasProvenAdmin,
+  readSingleSignOn,
+  type StoredSingleSignOn,
+  writeSingleSignOn,
+} from "../../store/people/single-sign-on.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
+import { newToken } from "./session.ts";
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut" | "openId" | "settings">;
+
+/** Anybody has an address there: that two people do says nothing about either. */
+const public_mail_domains: ReadonlySet<string> = new Set([
+  ...["gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com", "ymail.com"],
+  ...["icloud.com", "me.com", "mac.com", "aol.com", "gmx.com", "gmx.de", "gmx.net", "web.de", "mail.com", "mail.ru"],
+  ...["yandex.ru", "yandex.com", "proton.me", "protonmail.com", "pm.me", "zoho.com", "qq.com", "163.com", "126.com"],
+]);
+
+/**
+ * Where the provider sends browsers back to. Each organization has an address of its own, so that a code of one's provider
+ * never gets to another's: an organization's admin may run the provider. Source: RFC 9700, section 4.4.2.
+ */
+export function redirectUri({ settings }: Pick<Runtime, "settings">, org_id: string): string {
+  return `${settings.public_url()}/sso/callback/${org_id}`;
+}
+
+/** The provider with its secret, as logins need it. */
+export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingleSignOn): OpenIdProvider {
+  const { org_id, issuer, client_id, secret_sealed } = row;
+  return { issuer, client_id, client_secret: sealer.open(secret_sealed, clientSecretContext(org_id)) };
+}
+
+/**
+ * Sets up a provider in place of the earlier one. A secret is sent to no other issuer than the one it was given for.
+ * Faults: invalid_request (an issuer that cannot be read, a secret that is missing, a domain of everybody's),
+ * state_conflict (a domain of which no admin has confirmed an address).
+ */
+export async function putSingleSignOn(
+  runtime: Needed,
+  caller: KnownCaller,
+  input: SingleSignOnInput,
+): Promise<SingleSignOn> {
+  const { org_id, actor } = caller;
+  const { client_id, default_role } = input;
+  const email_domains = [...new Set(input.email_domains.map((each) => each.toLowerCase()))];
+  for (const [index, domain] of email_domains.entries())
+    if (public_mail_domains.has(domain))
+      throw invalid(`/email_domains/${index}`, "not_allowed", `Anybody may have an address under ${domain}.`);
+  const issuer = await acceptedIssuer(runtime, input.issuer);
+  const known = await runtime.db.tenant(org_id, (query) => readSingleSignOn(query, org_id));
+  const same = known?.issuer === issuer && known.client_id === client_id;
+  const client_secret = input.client_secret ?? (same ? providerOf(runtime, known).client_secret : undefined);
+  if (client_secret === undefined)
+    throw invalid("/client_secret", "required", "Give the secret of this client at this issuer.");
+  await tryProvider(runtime, org_id, { issuer, client_id, client_secret });
+
+  const updated_at = formatTimestampUs(runtime.clock.now_us());
+  const secret_sealed = runtime.sealer.seal(client_secret, clientSecretContext(org_id));
+  const row = { org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at };
+  await runtime.db.system(async (query) => {
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      for (const domain of email_domains) if (!(await hasProvenAdmin(query, org_id, domain))) throw unproven(domain);
+      await writeSingleSignOn(query, row);
+      const data = { issuer, client_id, email_domains, default_role };
+      const entry = { intent_id: null, at: updated_at, actor, type: "sso_configured" } as const;
+      return { audit: [auditRow(runtime.ids, { ...entry, data })] };
+    });
+  });
+  return shown(runtime, row);
+}
+
+/** The provider; its secret is never shown. Faults: not_found. */
+export async function getSingleSignOn(runtime: Needed, { org_id }: Pick<Caller, "org_id">): Promise<SingleSignOn> {
+  const row = await runtime.db.tenant(org_id, (query) => readSingleSignOn(query, org_id));
+  if (row === undefined) throw new Fault("not_found");
+  return shown(runtime, row);
+}
+
+/** Removes the provider: no login that begins or finishes later succeeds with it. Faults: not_found, those of refuseEnded. */
+export async function removeSingleSignOn(runtime: Needed, caller: KnownCaller): Promise<void> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await runtime.db.system(async (query) => {
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      if (!(await deleteSingleSignOn(query, org_id))) throw new Fault("not_found");
+      return { audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "sso_removed", data: {} })] };
+    });
+  });
+}
+
+async function acceptedIssuer({ httpOut }: Needed, given: string): Promise<string> {
+  const verdict = await httpOut.check(given);
+  if ("refused" in verdict) throw invalid("/issuer", "not_allowed", verdict.refused);
+  const { search, hash } = new URL(verdict.href);
+  if (search !== "" || hash !== "") throw invalid("/issuer", "bad_format", "An issuer has no query and no fragment.");
+  return verdict.href;
+}
+
+/** Whether a login could begin there. */
+async function tryProvider(runtime: Needed, org_id: string, provider: OpenIdProvider): Promise<void> {
+  const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
+  const answer = await runtime.openId.begin(provider, login, redirectUri(runtime, org_id), null);
+  if ("failed" in answer) throw invalid("/issuer", "not_allowed", answer.text);
+}
+
+function shown(runtime: Needed, row: StoredSingleSignOn): SingleSignOn {
+  const { org_id, issuer, client_id, email_domains, default_role, updated_at } = row;
+  const login_url = `${runtime.settings.public_url()}/login?org_id=${org_id}`;
+  const shown = { issuer, client_id, email_domains: [...email_domains], default_role, updated_at };
+  return { ...shown, redirect_uri: redirectUri(runtime, org_id), login_url };
+}
+
+/** What the secret of a client is sealed under: it opens for this organization's provider only. */
+export function clientSecretContext(org_id: string): string {
+  return `${org_id} single_sign_on client_secret`;
+}
+
+function unproven(domain: string): Fault {
+  const message = `No admin has confirmed an address under ${domain} by mail: invite one first.`;
+  return faultAt("state_conflict", "/email_domains", "not_confirmed", message);
+}
+
+function invalid(path: string, code: ProblemCode, message: string): Fault {
+  return faultAt("invalid_request", path, code, message);
+}

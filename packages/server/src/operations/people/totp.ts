@@ -1,0 +1,225 @@
+/** The second factor: TOTP (RFC 6238) with recovery codes. A code serves once, whichever node sees it. Source: api.md §9. */
+import { limits, type RecoveryCodes, type TotpEnrolment } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs, sha256Hex } from "@countersign/core";
+import { Secret, TOTP } from "otpauth";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import {
+  confirmTotpSeed,
+  lockPerson,
+  type Person,
+  totp_step_seconds,
+  useRecoveryCode,
+  useTotpStep,
+  writeRecoveryCodes,
+  writeTotpSeed,
+} from "../../store/people/people.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { writeMail } from "./mail.ts";
+import {
+  type Begun,
+  type Client,
+  countWrong,
+  noSession,
+  personCalling,
+  replaceSessions,
+  requireFreshSession,
+  requireStanding,
+} from "./session.ts";
+
+/** 119 bits; in base32 the 32 characters that authenticators expect. */
+const seed_chars = 20;
+/** 59 bits each: guessing one is hopeless at five tries a login. */
+const recovery_code_chars = 10;
+
+/** What a person's seed is sealed under. */
+export function totpContext({ org_id, user_id }: Pick<Person, "org_id" | "user_id">): string {
+  return `${org_id} ${user_id} totp`;
+}
+
+function totpOf(seed: string, label: string): TOTP {
+  return new TOTP({
+    issuer: "Countersign",
+    label,
+    secret: Secret.fromUTF8(seed),
+    algorithm: "SHA1",
+    digits: 6,
+    period: totp_step_seconds,
+  });
+}
+
+/** Whether a code has the form of an authenticator's. */
+export function isTotp(code: string): boolean {
+  return /^\d{6}$/.test(plainCode(code));
+}
+
+/** Authenticators show two groups of three; people type what they see, and leave the dash of recovery codes out. */
+function plainCode(code: string): string {
+  return code.replaceAll(/[\s-]/g, "");
+}
+
+/**
+ * Uses up a code of the authenticator (this period's, or a neighbour's for clocks that differ) or a recovery code, in the
+ * caller's transaction; false: it is wrong or was used.
+ */
+export async function useSecondFactor(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  query: Query,
+  person: Person,
+  code: string,
+): Promise<boolean> {
+  const { org_id, user_id } = person;
+  if (isTotp(code)) return useTotp(runtime, query, person, code);
+  if (!(await useRecoveryCode(query, org_id, user_id, recoveryHash(code)))) return false;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await withHead(query, org_id, {
+    audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "recovery_code_used", data: {} })],
+  });
+  return true;
+}
+
+async function useTotp(
+  runtime: Pick<Runtime, "clock" | "sealer">,
+  query: Query,
+  person: Person,
+  code: string,
+): Promise<boolean> {
+  if (person.totp_sealed === null) return false;
+  const now_ms = Math.floor(runtime.clock.now_us() / 1000);
+  const totp = totpOf(runtime.sealer.open(person.totp_sealed, totpContext(person)), person.email);
+  const delta = totp.validate({ token: plainCode(code), timestamp: now_ms, window: 1 });
+  if (delta === null) return false;
+  const step = Math.floor(now_ms / 1000 / totp_step_seconds) + delta;
+  return useTotpStep(query, person.org_id, person.user_id, step);
+}
+
+/**
+ * Makes a seed that a first code has to confirm.
+ * Faults: state_conflict when the second factor is on, forbidden when the session began too long ago.
+ */
+export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpEnrolment> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const seed = runtime.ids.secret(seed_chars);
+  return runtime.db.tenant(org_id, async (query) => {
+    const person = await personOf(query, org_id, user_id);
+    if (person.mfa_enabled) throw onAlready();
+    await requireFreshSession(runtime, query, org_id, session_id);
+    await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, totpContext(person)));
+    const totp = totpOf(seed, person.email);
+    return { secret: totp.secret.base32, uri: totp.toString() };
+  });
+}
+
+/**
+ * Switches the second factor on, gives recovery codes, ends every session of the person and begins a new one here: the
+ * text of the old one may be known to whoever the second factor is to keep out.
+ * Faults: state_conflict (on already, or no seed), invalid_credentials, missing_api_key (the session ended meanwhile).
+ */
+export async function confirmTotp(
+  runtime: Runtime,
+  caller: Caller,
+  code: string,
+  client: Client,
+): Promise<{ readonly codes: RecoveryCodes; readonly begun: Begun }> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const done = await runtime.db.system(async (query) => {
+    const person = await personOf(query, org_id, user_id);
+    if (person.mfa_enabled) throw onAlready();
+    if (person.totp_sealed === null) throw notNow("Begin with POST /v1/auth/totp/enrol: there is no seed to confirm.");
+    if (!(await useTotp(runtime, query, person, code))) throw new Fault("invalid_credentials");
+    const at = formatTimestampUs(runtime.clock.now_us());
+    await confirmTotpSeed(query, org_id, user_id, at);
+    const codes = await newRecoveryCodes(runtime, query, person, "mfa_enabled");
+    return { codes, begun: await replaceSessions(runtime, query, person, session_id, client) };
+  });
+  runtime.mails.poke();
+  return done;
+}
+
+/** Switches the second factor off. Faults: state_conflict (off already), invalid_credentials. */
+export async function disableTotp(runtime: Runtime, caller: Caller, code: string): Promise<void> {
+  await withSecondFactor(runtime, caller, code, async (query, person) => {
+    const { org_id, user_id } = person;
+    await confirmTotpSeed(query, org_id, user_id, null);
+    await writeRecoveryCodes(query, org_id, user_id, []);
+    await tellChange(runtime, query, person, "mfa_disabled");
+  });
+}
+
+/** Makes new recovery codes; the old ones are void. Faults: state_conflict (no second factor), invalid_credentials. */
+export function replaceRecoveryCodes(runtime: Runtime, caller: Caller, code: string): Promise<RecoveryCodes> {
+  return withSecondFactor(runtime, caller, code, (query, person) =>
+    newRecoveryCodes(runtime, query, person, "recovery_codes_replaced"),
+  );
+}
+
+/** Does what asks for a code. After five wrong ones the session ends. */
+async function withSecondFactor<T>(
+  runtime: Runtime,
+  caller: Caller,
+  code: string,
+  work: (query: Query, person: Person) => Promise<T>,
+): Promise<T> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const done = await runtime.db.system(async (query) => {
+    const person = await personOf(query, org_id, user_id);
+    // Ended by a guess that was at the person's row before this one, or by its person.
+    await requireStanding(query, { org_id, session_id });
+    if (!person.mfa_enabled) throw notNow("The second factor is off.");
+    if (await useSecondFactor(runtime, query, person, code)) return { answer: await work(query, person) };
+    await countWrong(runtime, query, person, session_id);
+    return null;
+  });
+  if (done === null) throw new Fault("invalid_credentials");
+  runtime.mails.poke();
+  return done.answer;
+}
+
+async function newRecoveryCodes(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  query: Query,
+  person: Person,
+  change: "mfa_enabled" | "recovery_codes_replaced",
+): Promise<RecoveryCodes> {
+  const recovery_codes = Array.from({ length: limits.recovery_codes }, () => {
+    const text = runtime.ids.secret(recovery_code_chars);
+    return `${text.slice(0, recovery_code_chars / 2)}-${text.slice(recovery_code_chars / 2)}`;
+  });
+  await writeRecoveryCodes(query, person.org_id, person.user_id, recovery_codes.map(recoveryHash));
+  await tellChange(runtime, query, person, change);
+  return { recovery_codes };
+}
+
+/** Into the audit trail, and to the person by mail. */
+async function tellChange(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  query: Query,
+  { org_id, user_id, email }: Person,
+  change: "mfa_enabled" | "mfa_disabled" | "recovery_codes_replaced",
+): Promise<void> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await withHead(query, org_id, {
+    audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: change, data: {} })],
+  });
+  await writeMail(runtime, query, "account", { to: email, change });
+}
+
+function recoveryHash(code: string): string {
+  return sha256Hex(plainCode(code));
+}
+
+async function personOf(query: Query, org_id: string, user_id: string): Promise<Person> {
+  const person = await lockPerson(query, org_id, user_id);
+  if (person === undefined) throw noSession();
+  return person;
+}
+
+function onAlready(): Fault {
+  return notNow("The second factor is on: switch it off before setting up another.");
+}
+
+function notNow(message: string): Fault {
+  return faultAt("state_conflict", "", "not_allowed", message);
+}

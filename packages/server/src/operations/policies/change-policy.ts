@@ -1,0 +1,152 @@
+/** New versions of policies, and what is in force. Every change of what is in force raises the policy epoch. */
+import type { ActivateInput, PolicyInput } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs, policySha256 } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import { insertPolicyVersion, readPolicy, type StoredPolicy, updatePolicy } from "../../store/policies/policies.ts";
+import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
+import type { Runtime } from "../runtime.ts";
+import { refuseTakenName } from "./create-policy.ts";
+import { acceptedDocument, refuseRedTests } from "./policy-documents.ts";
+
+type Needed = Pick<Runtime, "db" | "clock" | "ids">;
+
+/**
+ * Saves a new version; what is in force stays in force until the new one is activated. The same document again changes
+ * nothing. Faults: policy_invalid, not_found, already_exists (name), state_conflict when it is retired.
+ * Source: api.md §10.
+ */
+export async function replacePolicy(
+  runtime: Needed,
+  caller: KnownCaller,
+  policy_id: string,
+  input: PolicyInput,
+): Promise<StoredPolicy> {
+  const document = await acceptedDocument(input);
+  const sha256 = policySha256(document);
+  return change(runtime, caller, policy_id, async (policy, at, query) => {
+    if (policy.sha256 === sha256) return null;
+    const { name, title = null } = document.metadata;
+    const version = policy.version + 1;
+    const after = { ...policy, name, title, version, sha256, document };
+    await refuseTakenName(query, caller.org_id, after);
+    const created_by = caller.actor;
+    await insertPolicyVersion(query, caller.org_id, {
+      policy_id,
+      version,
+      sha256,
+      document,
+      created_at: at,
+      created_by,
+    });
+    return { after, type: "policy_saved", data: { policy_id, version, name, sha256 } };
+  });
+}
+
+/**
+ * Puts the newest version in force, in shadow or live, in the place of the one that was: in shadow, nothing of the policy
+ * is live any more. It governs every decision committed after this, on every node.
+ * Faults: not_found, policy_invalid (a red test), state_conflict when it is retired, in force like this already, or newer
+ * than the version that is named.
+ * Source: api.md §10.
+ */
+export async function activatePolicy(
+  runtime: Needed,
+  caller: KnownCaller,
+  policy_id: string,
+  input: ActivateInput,
+): Promise<StoredPolicy> {
+  // The cases run before the lock is taken: nothing of the organization waits for them. What they ran on is told by its
+  // hash; where another version came meanwhile, it is that version's turn.
+  let green: string | null = null;
+  const read = () => runtime.db.tenant(caller.org_id, (query) => readPolicy(query, caller.org_id, policy_id));
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const policy = await read();
+    // Not there, retired, or in force already: said below, under the lock.
+    if (policy !== undefined && isToActivate(policy, input)) {
+      await refuseRedTests(policy.document);
+      green = policy.sha256;
+    }
+    const activated = await activate(runtime, caller, policy_id, input, green);
+    if (activated !== null) return activated;
+  }
+  throw conflict("The policy is being changed all the time.");
+}
+
+/** Versions that may come between the cases and the lock before an activation gives up. */
+const attempts_max = 5;
+
+function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: ActivateInput): boolean {
+  if (policy.status === "retired" || policy.version !== version) return false;
+  return !(policy.status === mode && policy.active_version === version);
+}
+
+/** Null: the newest version is not the one whose cases were green. */
+async function activate(
+  runtime: Needed,
+  caller: KnownCaller,
+  policy_id: string,
+  input: ActivateInput,
+  green: string | null,
+): Promise<StoredPolicy | null> {
+  let isOther = false;
+  const policy = await change(runtime, caller, policy_id, async (policy) => {
+    const { version, name, sha256 } = policy;
+    const { mode } = input;
+    if (version !== (input.version ?? version)) throw conflict(`The newest version of the policy is ${version}.`);
+    if (!isToActivate(policy, input)) throw conflict(`Version ${version} of the policy is ${mode} already.`);
+    isOther = sha256 !== green;
+    if (isOther) return null;
+    const after = { ...policy, status: mode, active_version: version };
+    return { after, type: "policy_activated", data: { policy_id, version, name, sha256, mode } };
+  });
+  return isOther ? null : policy;
+}
+
+/** Takes the policy out of force for good. Faults: not_found, state_conflict when it is retired. Source: api.md §10. */
+export function retirePolicy(runtime: Needed, caller: KnownCaller, policy_id: string): Promise<StoredPolicy> {
+  return change(runtime, caller, policy_id, async (policy) => {
+    const { name, active_version } = policy;
+    const after = { ...policy, status: "retired" as const, active_version: null };
+    return { after, type: "policy_retired", data: { policy_id, name, active_version } };
+  });
+}
+
+interface Change {
+  readonly after: StoredPolicy;
+  readonly type: "policy_saved" | "policy_activated" | "policy_retired";
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Under the lock of the head, so that changes of one policy follow each other. Null: nothing is to change. */
+function change(
+  runtime: Needed,
+  caller: KnownCaller,
+  policy_id: string,
+  decide: (policy: StoredPolicy, at: string, query: Query) => Promise<Change | null>,
+): Promise<StoredPolicy> {
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.tenant(org_id, async (query) => {
+    let result: StoredPolicy | undefined;
+    await withHead(query, org_id, async () => {
+      await refuseEnded(query, caller);
+      const policy = await readPolicy(query, org_id, policy_id);
+      if (policy === undefined) throw new Fault("not_found");
+      if (policy.status === "retired") throw conflict("The policy is retired.");
+      result = policy;
+      const wanted = await decide(policy, at, query);
+      if (wanted === null) return null;
+      result = { ...wanted.after, updated_at: at };
+      await updatePolicy(query, org_id, result);
+      const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: wanted.type, data: wanted.data })];
+      return wanted.type === "policy_saved" ? { audit } : { audit, raise: ["policy"] };
+    });
+    return result as StoredPolicy;
+  });
+}
+
+function conflict(message: string): Fault {
+  return faultAt("state_conflict", "/status", "status", message);
+}

@@ -1,0 +1,49 @@
+/** What saving, checking and activating a policy ask of its document. Source: policies.md §2, api.md §10. */
+import type { PolicyCheck, PolicyDiagnostic, PolicyInput } from "@countersign/contract";
+import {
+  type CheckedPolicy,
+  checkPolicySteps,
+  Fault,
+  type PolicyDocument,
+  policyTestSteps,
+  redTestDiagnostics,
+} from "@countersign/core";
+import { inTurns } from "../shared/in-turns.ts";
+
+/** Checks the document of a request body, `tests` joined to those inside it. */
+function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {
+  const inside = policy["tests"];
+  // Tests inside the document that are no list are left for the check to complain about.
+  const asItIs = tests.length === 0 || (inside !== undefined && !Array.isArray(inside));
+  const document = asItIs ? policy : { ...policy, tests: [...((inside as unknown[]) ?? []), ...tests] };
+  return inTurns(checkPolicySteps(document));
+}
+
+/** The document of a request body. Faults: policy_invalid with every diagnostic. */
+export async function acceptedDocument(input: PolicyInput): Promise<PolicyDocument> {
+  const { document, diagnostics } = await checkInput(input);
+  if (document === null) throw invalid(diagnostics);
+  return document;
+}
+
+/** Faults: policy_invalid with one diagnostic for each case beside the policy that is red. */
+export async function refuseRedTests(document: PolicyDocument): Promise<void> {
+  const red = await redTests(document);
+  if (red.length > 0) throw invalid(red);
+}
+
+/** Diagnostics only; nothing is saved. Red cases are among them, since they refuse activation. */
+export async function checkPolicyInput(input: PolicyInput): Promise<PolicyCheck> {
+  const { document, diagnostics, warnings } = await checkInput(input);
+  const all = document === null ? [...diagnostics] : await redTests(document);
+  return { valid: all.length === 0, diagnostics: all, warnings: [...warnings] };
+}
+
+/** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */
+export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {
+  return redTestDiagnostics(await inTurns(policyTestSteps(document)), { ...document });
+}
+
+function invalid(diagnostics: readonly PolicyDiagnostic[]): Fault {
+  return new Fault("policy_invalid", { details: diagnostics.map((each) => ({ ...each })) });
+}

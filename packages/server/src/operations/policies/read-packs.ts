@@ -1,0 +1,33 @@
+/** The packs that come with the service. Source: api.md §10, policies.md §4. */
+import type { Pack } from "@countersign/contract";
+import { Fault, type ParsedPack } from "@countersign/core";
+import { decodeCursor, page, pageLimitDefault } from "../../store/rows/cursor.ts";
+
+/** The packs of this service, by name. */
+export type Packs = ReadonlyMap<string, ParsedPack>;
+
+/** A page of packs, by name. Faults: invalid_request (cursor). */
+export function listPacks(
+  packs: Packs,
+  { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string },
+): { packs: Pack[]; next_cursor: string | null } {
+  const after = decodeCursor(cursor, (place) => packs.has(place));
+  const names = [...packs.keys()].sort().filter((name) => after === null || name > after);
+  const { rows, next_cursor } = page(names.slice(0, limit + 1), limit, (name) => name);
+  return { packs: rows.map((name) => getPack(packs, name)), next_cursor };
+}
+
+/** One pack with its rules, in the order of its manifest, and what each rule cites. Faults: not_found. */
+export function getPack(packs: Packs, name: string): Pack {
+  const pack = packs.get(name);
+  if (pack === undefined) throw new Fault("not_found");
+  const { title, version, description } = pack;
+  const rules = pack.rules.map(({ metadata, spec }) => ({
+    name: metadata.name,
+    title: metadata.title ?? metadata.name,
+    effect: spec.effect,
+    override: spec.override ?? "reviewer",
+    citations: [...(metadata.citations ?? [])],
+  }));
+  return { name, title, version, description, rules };
+}

@@ -1,0 +1,16 @@
+import { type EventFacts, eventDraftText, formatTimestampUs } from "@countersign/core";
+import type { Ids } from "../../ports.ts";
+import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
+
+/** What webhooks are told of what happened, ready to be committed with it. Throws TypeError when `data` holds what JSON cannot. */
+export function eventRow(ids: Ids, event: EventFacts): EventRow {
+  return {
+    event_id: ids.next("event"),
+    event_type: event.event_type,
+    intent_id: event.intent_id ?? null,
+    decision_id: event.decision_id ?? null,
+    escalation_id: event.escalation_id ?? null,
+    body: eventDraftText(event),
+    created_at: formatTimestampUs(event.at_us),
+  };
+}

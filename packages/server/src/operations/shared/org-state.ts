@@ -1,0 +1,297 @@
+/**
+ * What deciding for one organization needs, kept in memory under the epochs it was read at.
+ *
+ * Nothing here has to be fresh: a decision carries the epochs of the state it was computed from, and the commit refuses
+ * it as stale when one of them has been raised since. The caller then forgets the state, reads it again and decides
+ * again. So a policy, membrane or fact changed on any node governs every decision committed after the change, and
+ * nobody polls.
+ */
+import type { Membrane } from "@countersign/contract";
+import type { PolicySet, PolicySource } from "@countersign/core";
+import { LRUCache } from "lru-cache";
+import type { Db, Query } from "../../ports.ts";
+import type { ContextSourceRow } from "../../store/context/context-source.ts";
+import {
+  type ContextSubject,
+  readStoredContext,
+  type StoredContext,
+  subjectKey,
+} from "../../store/context/stored-context.ts";
+import { readDecidingHead } from "../../store/intents/deciding-head.ts";
+import { readMembranes } from "../../store/membranes/membranes.ts";
+import { readStateEpochs } from "../../store/organizations/heads.ts";
+import { readDocumentsInForce, readPoliciesInForce } from "../../store/policies/policies.ts";
+import { readAgain } from "./read-again.ts";
+
+/** A membrane ready to decide with. */
+export interface DecidingMembrane {
+  readonly membrane: Membrane;
+  readonly policySet: PolicySet;
+}
+
+/** One organization as of two epochs. */
+export interface OrgState {
+  readonly policy_epoch: number;
+  readonly context_epoch: number;
+  /** Event types that an active webhook of the whole organization hears; changing them raises the policy epoch. */
+  readonly heard: ReadonlySet<string>;
+  /** Some override may be good; making one raises the policy epoch. False: no block needs to look for one. */
+  readonly overrides: boolean;
+  /** The endpoint to ask for facts; changing it raises the context epoch. */
+  readonly source: ContextSourceRow | null;
+  /** The membrane of this id, the default one for undefined; undefined when there is none. */
+  membrane(membrane_id: string | undefined): DecidingMembrane | undefined;
+  /** Whether the policies and membranes are still these, whatever has raised the epoch. Exact under the head's lock only. */
+  isInForce(query: Query): Promise<boolean>;
+  /** Documents pushed for these subjects. */
+  storedContext(subjects: readonly ContextSubject[]): Promise<readonly StoredContext[]>;
+}
+
+/** The states of all organizations in use on this node. */
+export interface OrgStates {
+  /** The state in memory, else a fresh one. Rejects when the organization does not exist. */
+  get(org_id: string): Promise<OrgState>;
+  /** Drops a state that a commit found stale, unless a newer one has replaced it already. */
+  forget(org_id: string, state: OrgState): void;
+  /** True, and the state is dropped, when policies or membranes changed since it was read. */
+  isOutdated(org_id: string, state: OrgState): Promise<boolean>;
+}
+
+const organizationsMax = 2_000;
+/** A state is read again after this long even when nothing seems to have changed; it bounds memory, not correctness. */
+const maxAge_ms = 10 * 60_000;
+/** Of membranes and policies, of all organizations together; one counts for half of it at most, so that it is kept. */
+const state_bytes_max = 128 * 1_048_576;
+/** About what a policy takes when it is compiled, for each character of its document. */
+const compiled_bytes = 60;
+/** About what a set with policies of one organization takes besides, and each rule in it: those of packs are compiled for all. */
+const set_bytes = 32_768;
+const placed_bytes = 1_024;
+/** Of stored documents, of all organizations together: values take several times the room of their text. */
+const documents_bytes_max = 32 * 1_048_576;
+/** What a subject without a document counts as, and each document besides its text. */
+const entry_bytes = 256;
+/** An organization with more stored documents than this is asked subject by subject. */
+const listedSubjectsMax = 10_000;
+
+/** Compiles (and keeps) the policy set of a membrane's packs and the organization's own policies. */
+type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => Promise<PolicySet>;
+
+/** Stored documents, and subjects known to have none (null). */
+type Documents = LRUCache<string, { readonly document: StoredContext | null }>;
+
+/** The part of them that one state may use: what was read for another is older or newer. */
+interface Kept {
+  readonly documents: Documents;
+  readonly prefix: string;
+}
+
+/** An organization's own policies in force, under what they are made of. */
+interface OwnPolicies {
+  readonly key: string;
+  readonly sources: readonly PolicySource[];
+  /** Of their documents as JSON. */
+  readonly chars: number;
+}
+
+/** Membranes with what was compiled for them, as of a policy epoch and the last change that it stands for. */
+interface Rules {
+  readonly policy_epoch: number;
+  readonly settings_audit_id: string | null;
+  readonly own: OwnPolicies;
+  readonly membranes: readonly Membrane[];
+  /** By id; the default one under "" too. */
+  readonly deciding: ReadonlyMap<string, DecidingMembrane>;
+  readonly bytes: number;
+}
+
+const no_policies: OwnPolicies = { key: "[]", sources: [], chars: 0 };
+
+/** Creates the cache. `bytes_max`: tests only. */
+export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: number = state_bytes_max): OrgStates {
+  const countedFor = (bytes: number) => Math.min(bytes, Math.floor(bytes_max / 2));
+  // Also for the next state of the same policy epoch: facts are pushed more often than rules are changed.
+  const rules = new LRUCache<string, Rules>({
+    ...{ max: organizationsMax, maxSize: bytes_max, ttl: maxAge_ms },
+    sizeCalculation: ({ bytes }) => countedFor(bytes),
+  });
+  const documents: Documents = new LRUCache({
+    maxSize: documents_bytes_max,
+    sizeCalculation: ({ document }) => entry_bytes + (document?.bytes ?? 0),
+  });
+  let states_read = 0;
+  const terms = { max: organizationsMax, ttl: maxAge_ms, maxSize: bytes_max };
+  const states = new LRUCache<string, Promise<OrgState>>(terms);
+  const resolved = new WeakMap<OrgState, Promise<OrgState>>();
+
+  function load(org_id: string): Promise<OrgState> {
+    const reading = readOrgState(db, org_id, policySetOf, rules, { documents, prefix: `${states_read++} ` });
+    const loading = reading.then(({ state }) => state);
+    states.set(org_id, loading, { size: entry_bytes });
+    reading.then(
+      ({ state, bytes }) => {
+        resolved.set(state, loading);
+        if (states.get(org_id) !== loading) return;
+        states.delete(org_id); // what is set again as it is keeps its size
+        states.set(org_id, loading, { size: countedFor(bytes) });
+      },
+      () => states.get(org_id) === loading && states.delete(org_id),
+    );
+    return loading;
+  }
+
+  const forget = (org_id: string, state: OrgState): void => {
+    if (states.get(org_id) === resolved.get(state)) states.delete(org_id);
+  };
+  return {
+    get: (org_id) => states.get(org_id) ?? load(org_id),
+    forget,
+    async isOutdated(org_id, state) {
+      const outdated = await readAgain(db, org_id, async (query) => {
+        const now = await readStateEpochs(query, org_id);
+        if (now.policy_epoch !== state.policy_epoch) return true;
+        // Facts were pushed, most likely; but see `Epochs`.
+        return now.context_epoch !== state.context_epoch && !(await state.isInForce(query));
+      });
+      if (outdated) forget(org_id, state);
+      return outdated;
+    },
+  };
+}
+
+async function readOrgState(
+  db: Db,
+  org_id: string,
+  policySetOf: PolicySetOf,
+  known: LRUCache<string, Rules>,
+  kept: Kept,
+): Promise<{ readonly state: OrgState; readonly bytes: number }> {
+  const kept_rules = known.get(org_id);
+  const { read, ...head } = await readAgain(db, org_id, async (query) => {
+    // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
+    const head = await readDecidingHead(query, org_id, listedSubjectsMax);
+    if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+    if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
+      return { ...head, read: null };
+    const membranes = await readMembranes(query, org_id);
+    return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
+  });
+  const rules = read === null ? (kept_rules as Rules) : await compileRules(head, read.membranes, read.own, policySetOf);
+  if (rules !== kept_rules) known.set(org_id, rules);
+  const { membranes, own, deciding } = rules;
+  const { subjects, settings_audit_id: _, ...deciding_head } = head;
+  const state: OrgState = {
+    ...deciding_head,
+    membrane: (id) => deciding.get(id ?? ""),
+    isInForce: async (query) =>
+      JSON.stringify(await readPoliciesInForce(query, org_id)) === own.key &&
+      JSON.stringify(await readMembranes(query, org_id)) === JSON.stringify(membranes),
+    storedContext: contextReader(db, org_id, subjects, kept),
+  };
+  return { state, bytes: rules.bytes };
+}
+
+async function compileRules(
+  { policy_epoch, settings_audit_id }: Pick<Rules, "policy_epoch" | "settings_audit_id">,
+  membranes: readonly Membrane[],
+  own: OwnPolicies,
+  policySetOf: PolicySetOf,
+): Promise<Rules> {
+  const deciding = new Map<string, DecidingMembrane>();
+  for (const membrane of membranes) {
+    const each = { membrane, policySet: await policySetOf(membrane, own.sources) };
+    deciding.set(membrane.membrane_id, each);
+    if (membrane.is_default) deciding.set("", each);
+  }
+  const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet));
+  const bytes = membranes.reduce(addCatalogue, entry_bytes) + setsBytes(own, sets);
+  return { policy_epoch, settings_audit_id, own, membranes, deciding, bytes };
+}
+
+/** About what sets hold for this organization alone; those of packs are everybody's. */
+function setsBytes(own: OwnPolicies, sets: ReadonlySet<PolicySet>): number {
+  if (own.sources.length === 0) return 0;
+  let bytes = 0;
+  for (const { live, shadow } of sets) {
+    bytes += set_bytes + (live.placed.length + shadow.placed.length) * placed_bytes + own.chars * compiled_bytes;
+  }
+  return bytes;
+}
+
+/** About what a membrane holds; only its catalogue can be large. */
+function addCatalogue(sum: number, { action_catalogue }: Membrane): number {
+  let bytes = sum + entry_bytes;
+  for (const { verb, data_classes } of action_catalogue) {
+    bytes += entry_bytes + verb.length;
+    for (const each of data_classes) bytes += each.length;
+  }
+  return bytes;
+}
+
+/** Versions never change, so their documents are read again only when others are in force than before. */
+async function readOwnPolicies(query: Query, org_id: string, kept: OwnPolicies | undefined): Promise<OwnPolicies> {
+  const inForce = await readPoliciesInForce(query, org_id);
+  if (inForce.length === 0) return no_policies;
+  if (kept?.key === JSON.stringify(inForce)) return kept;
+  const sources = await readDocumentsInForce(query, org_id);
+  const chars = sources.reduce((sum, { document }) => sum + JSON.stringify(document).length, 0);
+  return { key: JSON.stringify(sources.map(({ document: _, ...each }) => each)), sources, chars };
+}
+
+/**
+ * Keeps what was read, absence included, for as long as the state lives and there is room. `subjects` are those that have a
+ * document: most intents name a target that has none, and a look at the database for each was half of what a decision cost.
+ * Null: too many to list. Who asks while a document is read shares the read: after each push, hundreds of decisions under way
+ * ask for the same, and the next state waited behind a transaction for each of them (0.6 s, measured).
+ */
+function contextReader(
+  db: Db,
+  org_id: string,
+  subjects: ReadonlySet<string> | null,
+  { documents, prefix }: Kept,
+): OrgState["storedContext"] {
+  const reading = new Map<string, Promise<StoredContext | null>>();
+
+  function read(missing: readonly ContextSubject[]): Promise<StoredContext | null>[] {
+    const rows = readAgain(db, org_id, (query) => readStoredContext(query, org_id, missing)).then(
+      (found) => new Map(found.map((row) => [`${row.scope} ${row.subject}`, row])),
+    );
+    return missing.map((subject) => {
+      const key = keyOf(subject);
+      const one = rows
+        .then((byKey) => {
+          const document = byKey.get(key) ?? null;
+          documents.set(prefix + key, { document });
+          return document;
+        })
+        .finally(() => reading.delete(key));
+      reading.set(key, one);
+      return one;
+    });
+  }
+
+  return async (asked) => {
+    const found: StoredContext[] = [];
+    const awaited: Promise<StoredContext | null>[] = [];
+    const missing: ContextSubject[] = [];
+    if (subjects?.size === 0) return found;
+    for (const subject of asked) {
+      const key = keyOf(subject);
+      if (subjects?.has(key) === false) continue;
+      const entry = documents.get(prefix + key);
+      const shared = reading.get(key);
+      if (entry !== undefined) {
+        if (entry.document !== null) found.push(entry.document);
+      } else if (shared !== undefined) awaited.push(shared);
+      else missing.push(subject);
+    }
+    if (missing.length > 0) awaited.push(...read(missing));
+    if (awaited.length === 0) return found;
+    for (const document of await Promise.all(awaited)) if (document !== null) found.push(document);
+    return found;
+  };
+}
+
+function keyOf(subject: ContextSubject): string {
+  return `${subject.scope} ${subjectKey(subject)}`;
+}

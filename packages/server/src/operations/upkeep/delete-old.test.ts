@@ -1,0 +1,311 @@
+/** What is deleted for its age, at each edge of it, and what never is. Source: decision 0021. */
+import { formatTimestampUs } from "@countersign/core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { createIds } from "../../edge/ids.ts";
+import { openClient } from "../../store/database/connection.ts";
+import { deleteOldDeliveries, type PageEnd, readAgeLimit } from "../../store/upkeep/old-rows.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
+import { silentLog } from "../../testing/nodes/silent-log.ts";
+import { webhookOrganization } from "../../testing/nodes/webhook-node.ts";
+import { startAging } from "../../worker/aging.ts";
+import { type Aging, type AgingTerms, deleteOld } from "./delete-old.ts";
+
+const { db, connection } = await testDatabase();
+const second = 1_000_000;
+const day = 86_400 * second;
+const now_us = Date.parse("2024-11-21T12:00:00Z") * 1000;
+const limit_us = now_us - 30 * day;
+const limit = { before: formatTimestampUs(limit_us), before_ms: limit_us / 1000 };
+const start: PageEnd = { org_id: "", id: "" };
+const idAt = (kind: "delivery" | "invitation" | "intake", at_us: number) =>
+  createIds({ now_us: () => at_us }).next(kind);
+
+beforeEach(async () => {
+  await db.query("delete from deliveries");
+});
+
+type Status = "pending" | "delivered" | "failed" | "cancelled";
+
+async function delivery(
+  org_id: string,
+  status: Status,
+  settled_us: number,
+  made_us = settled_us,
+  original: string | null = null,
+): Promise<string> {
+  const delivery_id = idAt("delivery", made_us);
+  await db.query(
+    `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at,
+       created_at, settled_at, original_delivery_id)
+     values ($1, $2, 'wh_1', 'evt_1', 'decision.blocked', '{}', $3, 1, '[]', $4::timestamptz, $4::timestamptz,
+       case when $3 <> 'pending' then $4::timestamptz end, $5)`,
+    [org_id, delivery_id, status, formatTimestampUs(settled_us), original],
+  );
+  return delivery_id;
+}
+
+const left = async () => {
+  const rows = await db.query<{ id: string }>("select delivery_id as id from deliveries order by org_id, delivery_id");
+  return rows.map((row) => row.id);
+};
+
+describe("settled deliveries", () => {
+  test("go when they are older than the limit; at it to the microsecond and younger they stay", async () => {
+    const ages = [-second, -1, 0, 1, second];
+    const deliveries: string[] = [];
+    for (const age of ages)
+      deliveries.push(await delivery("org_1", age % 2 === 0 ? "delivered" : "cancelled", limit_us + age));
+    expect(await deleteOldDeliveries(db, limit, start, 100)).toMatchObject({ mine: true, deleted: 2, end: null });
+    expect(await left()).toEqual(deliveries.slice(2).sort());
+  });
+
+  test("failed and pending ones are kept however old, and what was sent again of failed ones", async () => {
+    const ancient = limit_us - 3_000 * day;
+    const failed = await delivery("org_1", "failed", ancient);
+    const kept = [failed, await delivery("org_1", "pending", ancient + second)];
+    await delivery("org_1", "delivered", ancient + 2 * second);
+    for (const [n, status] of (["delivered", "cancelled"] as const).entries())
+      kept.push(await delivery("org_1", status, ancient, ancient + (3 + n) * second, failed));
+    expect(await deleteOldDeliveries(db, limit, start, 5)).toMatchObject({ deleted: 1 });
+    expect(await left()).toEqual(kept);
+  });
+
+  test("pages go on where the last one ended, over organizations, past what is kept", async () => {
+    const kept: string[] = [];
+    for (const org_id of ["org_1", "org_2", "org_3"]) {
+      for (let n = 0; n < 5; n += 1) {
+        const made = await delivery(org_id, n === 2 ? "failed" : "delivered", limit_us - (10 - n) * day);
+        if (n === 2) kept.push(made);
+      }
+      kept.push(await delivery(org_id, "delivered", limit_us + day));
+    }
+    const deleted: number[] = [];
+    for (let from: PageEnd | null = start; from !== null; ) {
+      const page = await deleteOldDeliveries(db, limit, from, 3);
+      expect(page.mine).toBe(true);
+      deleted.push(page.deleted);
+      from = page.end;
+    }
+    expect(deleted).toEqual([2, 3, 2, 3, 2, 0]);
+    expect(await left()).toEqual(kept);
+  });
+
+  test("one that was made on a clock a day ahead of the database's is not overlooked", async () => {
+    await delivery("org_1", "delivered", limit_us - second, limit_us + day - 2 * second);
+    expect(await deleteOldDeliveries(db, limit, start, 10)).toMatchObject({ deleted: 1 });
+  });
+
+  test("a page finds another node at it, touches nothing and says so; afterwards it is its turn", async () => {
+    await delivery("org_1", "delivered", limit_us - second);
+    const other = await openClient(connection, "countersign test");
+    await other.query("begin; select pg_advisory_xact_lock(4207210021)");
+    expect(await deleteOldDeliveries(db, limit, start, 10)).toEqual({ mine: false, deleted: 0, end: null });
+    await other.query("rollback");
+    await other.end();
+    expect(await deleteOldDeliveries(db, limit, start, 10)).toEqual({ mine: true, deleted: 1, end: null });
+  });
+
+  test("are measured by the database's clock", async () => {
+    const [{ at } = { at: "" }] = await db.query<{ at: string }>("select clock_timestamp() - interval '30 days' as at");
+    const read = await db.system((query) => readAgeLimit(query, 720));
+    const [{ between } = {}] = await db.query<{ between: boolean }>(
+      "select $1::timestamptz >= $2::timestamptz and $1::timestamptz <= clock_timestamp() - interval '30 days' as between",
+      [read.before, at],
+    );
+    expect(between).toBe(true);
+    expect(Math.floor(Date.parse(`${read.before.slice(0, 23)}Z`))).toBe(read.before_ms);
+  });
+});
+
+describe("a pass", () => {
+  /** The pass at `now_us` by the node's clock; the database's own is the real one. */
+  async function pass(more: Partial<AgingTerms> = {}) {
+    const deleted: Partial<Record<Aging, number>> = {};
+    const terms = { deliveries_kept_days: 30, rows_max: 500, pages_max: 200, stopped: () => false, ...more };
+    const count = (what: Aging, rows: number) => {
+      deleted[what] = (deleted[what] ?? 0) + rows;
+    };
+    await deleteOld({ db, clock: { now_us: () => now_us } }, { deleted: count, ...terms });
+    return deleted;
+  }
+
+  test("ends what the node's clock measures at its edge: answers, sessions, links, invitations, unused intakes", async () => {
+    for (const age of [-second, 0, second]) {
+      const name = `at ${age}`;
+      const at = (edge_us: number) => formatTimestampUs(edge_us + age);
+      const hash = Buffer.alloc(32, 128 + age / second);
+      await db.query(
+        "insert into idempotency_keys (org_id, operation, idempotency_key, request_sha256, created_at) values ('o', 'x', $1, '', $2::timestamptz)",
+        [name, at(now_us - 25 * 3_600 * second)],
+      );
+      await db.query(
+        `insert into sessions (org_id, session_id, user_id, token_sha256, mfa_pending, created_at, last_seen_at, expires_at)
+         values ('o', $1, 'u', $2, false, $3::timestamptz, $3::timestamptz, $4::timestamptz)`,
+        [name, hash, formatTimestampUs(now_us), at(now_us)],
+      );
+      await db.query("insert into session_index (token_sha256, org_id, session_id) values ($1, 'o', $2)", [hash, name]);
+      await db.query(
+        "insert into person_tokens (token_sha256, kind, subject, expires_at) values ($1, 'signup', json_build_object('name', $2::text), $3::timestamptz)",
+        [hash, name, at(now_us)],
+      );
+      await db.query(
+        `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at)
+         values ('o', $1, 'a@b.c', 'agent', $2, 'u', $3::timestamptz, $3::timestamptz)`,
+        [name, hash, at(now_us)],
+      );
+      for (const org_id of [null, "org_1"])
+        await db.query("insert into onboarding_intakes values ($1, $2, '{}', '{}', $3::timestamptz)", [
+          `${name} ${org_id}`,
+          org_id,
+          at(limit_us),
+        ]);
+    }
+    const kept = async (table: string, name: string) =>
+      (await db.query<{ name: string }>(`select ${name} as name from ${table} order by 1`)).map((row) => row.name);
+    const deleted = await pass();
+    expect(deleted).toEqual({ idempotency_key: 1, session: 2, token: 2, invitation: 2, intake: 1 });
+    expect(await kept("idempotency_keys", "idempotency_key")).toEqual(["at 0", "at 1000000"]);
+    // Over at their last instant, as the gate has it.
+    expect(await kept("sessions", "session_id")).toEqual(["at 1000000"]);
+    expect(await kept("session_index", "session_id")).toEqual(["at 1000000"]);
+    expect(await kept("person_tokens", "subject ->> 'name'")).toEqual(["at 1000000"]);
+    expect(await kept("invitations", "invitation_id")).toEqual(["at 1000000"]);
+    expect(await kept("onboarding_intakes where org_id is null", "intake_id")).toEqual([
+      "at 0 null",
+      "at 1000000 null",
+    ]);
+    expect(await kept("onboarding_intakes where org_id is not null", "intake_id")).toHaveLength(3);
+    expect(await pass()).toEqual({});
+  });
+
+  test("takes no more pages of a kind than it may, and the next one goes on", async () => {
+    const ancient = limit_us - 300 * day;
+    for (let n = 0; n < 7; n += 1) await delivery("org_1", "delivered", ancient + n * second);
+    expect(await pass({ rows_max: 2, pages_max: 2 })).toEqual({ delivery: 4 });
+    expect(await pass({ rows_max: 2, pages_max: 2 })).toEqual({ delivery: 3 });
+    expect(await left()).toEqual([]);
+  });
+
+  test("looks at no more rows than it may, however many are kept, and the next one goes on behind them", async () => {
+    const failed: string[] = [];
+    for (let n = 0; n < 7; n += 1) failed.push(await delivery("org_1", "failed", limit_us - 300 * day + n * second));
+    await delivery("org_2", "delivered", limit_us - day);
+    const counts = [0, 0, 0];
+    const terms = { deliveries_kept_days: 30, rows_max: 2, pages_max: 2, stopped: () => false };
+    let from = start;
+    for (const turn of counts.keys()) {
+      const deleted = () => {
+        counts[turn] = 1;
+      };
+      from = await deleteOld({ db, clock: { now_us: () => now_us } }, { ...terms, deleted }, from);
+    }
+    expect(counts).toEqual([0, 1, 0]);
+    expect(from).toEqual(start);
+    expect(await left()).toEqual(failed);
+  });
+
+  test("ends between two pages when the node stops", async () => {
+    for (let n = 0; n < 4; n += 1) await delivery("org_1", "delivered", limit_us - 300 * day + n * second);
+    let pages = 0;
+    const countPage = () => {
+      pages += 1;
+    };
+    const deleted = await pass({ rows_max: 1, stopped: () => pages >= 2, deleted: () => countPage() });
+    expect(deleted).toEqual({});
+    expect(pages).toBe(2);
+    expect(await left()).toHaveLength(2);
+  });
+
+  test("of many nodes at once deletes each row once and nothing else", async () => {
+    for (let n = 0; n < 40; n += 1) await delivery(`org_${n % 4}`, "delivered", limit_us - 300 * day + n * second);
+    const young = await delivery("org_9", "delivered", now_us + 3_000 * day);
+    const counts = await Promise.all(Array.from({ length: 4 }, () => pass({ rows_max: 5 })));
+    const rest = await pass();
+    expect([...counts, rest].reduce((sum, { delivery: rows = 0 }) => sum + rows, 0)).toBe(40);
+    expect(await left()).toEqual([young]);
+  });
+});
+
+test("the worker makes a pass a minute, tells of it, and a failed one does not end it", async () => {
+  const waits: number[] = [];
+  let turn: (() => void) | undefined;
+  const timers = {
+    after: (wait_ms: number, run: () => void) => {
+      waits.push(wait_ms);
+      turn = run;
+      return () => {
+        turn = undefined;
+      };
+    },
+  };
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
+  const deleted: string[] = [];
+  let broken = true;
+  const clock = {
+    now_us: () => {
+      if (broken) throw new Error("no clock");
+      return now_us;
+    },
+  };
+  await delivery("org_1", "delivered", limit_us - 300 * day);
+  const tell = (what: string, rows: number) => void deleted.push(`${what} ${rows}`);
+  const aging = startAging({ db, clock, timers, log }, { deliveries_kept_days: 30, deleted: tell });
+  turn?.();
+  await expect.poll(() => waits.length).toBe(2);
+  expect(errors).toEqual(["deleting what is old failed"]);
+  broken = false;
+  turn?.();
+  await expect.poll(() => waits.length).toBe(3);
+  expect(deleted).toEqual(["delivery 1"]);
+  await aging.stop();
+  expect(turn).toBeUndefined();
+  expect(waits).toEqual([60_000, 60_000, 60_000]);
+});
+
+test("years later an organization has lost nothing but what is named, and its failed deliveries can be sent again", async () => {
+  const database = await testDatabase();
+  const node = await serviceNode(database);
+  const org = await webhookOrganization(database, node.url);
+  const webhook = await org.register("https://receiver.example.com/hook");
+  const intent_id = await org.submit();
+  const failed = createIds({ now_us: () => limit_us - 900 * day }).next("delivery");
+  await database.db.query(
+    `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at, created_at, settled_at)
+     values ($1, $2, $3, 'evt_gone', 'decision.approved', $4, 'failed', 3, '[]', now(), now() - interval '5 years', now() - interval '5 years')`,
+    [
+      ...[org.org_id, failed, webhook.id],
+      JSON.stringify({ data: {}, event_type: "decision.approved", webhook_id: webhook.id }),
+    ],
+  );
+  const tables = await database.db.query<{ name: string }>(
+    "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE' order by 1",
+  );
+  const counts = async () => {
+    const rows: Record<string, number> = {};
+    for (const { name } of tables) {
+      const [{ n } = { n: -1 }] = await database.db.query<{ n: number }>(`select count(*)::integer as n from ${name}`);
+      rows[name] = n;
+    }
+    return rows;
+  };
+  const may_shrink = new Set(["idempotency_keys", "sessions", "session_index", "person_tokens", "invitations"]);
+  for (const name of ["onboarding_intakes", "events", "deliveries"]) may_shrink.add(name);
+  const before = await counts();
+  const clock = { now_us: () => Date.now() * 1000 + 3_650 * day };
+  const terms = { deliveries_kept_days: 1, rows_max: 10, pages_max: 100, stopped: () => false };
+  await deleteOld({ db: database.db, clock }, { ...terms, deleted: () => undefined });
+  for (const [name, rows] of Object.entries(await counts()))
+    if (!may_shrink.has(name)) expect([name, rows]).toEqual([name, Math.max(rows, before[name] as number)]);
+  expect((await org.audit(intent_id)).audit.length).toBeGreaterThan(0);
+  expect(await org.failed()).toMatchObject([{ delivery_id: failed }]);
+  const again = await org.api("POST", `/deliveries/${failed}/retry`);
+  expect(again.status).toBe(202);
+  expect(again.json.delivery).toMatchObject({ original_delivery_id: failed });
+  node.metrics.deleted("delivery", 5);
+  node.metrics.deleted("delivery", 2);
+  const metrics = await call(node.url, "GET", "/metrics");
+  expect(metrics.text).toContain('countersign_rows_deleted_total{what="delivery"} 7');
+});

@@ -1,0 +1,20 @@
+import type { Db, Log, Timers } from "../../ports.ts";
+import { type Backlog, countBacklog } from "../../store/upkeep/backlog.ts";
+import { oneLook } from "../shared/one-look.ts";
+
+/** Metrics are looked at most of all when the database does not answer: they do not wait for it longer than this. */
+const wait_ms = 1_000;
+
+/** Counts the backlog, one count at a time. Null: it could not be counted, or not in time. */
+export function createBacklogWatch(
+  db: Pick<Db, "queued">,
+  timers: Timers,
+  log: Pick<Log, "warn">,
+): () => Promise<Backlog | null> {
+  return oneLook(timers, { wait_ms }, () =>
+    countBacklog(db).catch((error: unknown) => {
+      log.warn({ err: error }, "what waits to leave the service could not be counted");
+      return null;
+    }),
+  );
+}

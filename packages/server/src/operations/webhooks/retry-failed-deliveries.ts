@@ -1,0 +1,55 @@
+import type { Delivery } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+import { withHead } from "../../store/organizations/heads.ts";
+import { lockDeliveries, readDelivery, retryIsPending } from "../../store/webhooks/deliveries.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { Outdated, untilCurrent } from "../shared/until-current.ts";
+import { listFailedDeliveries } from "./list-failed-deliveries.ts";
+import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts";
+
+/**
+ * Sends a page of the failed deliveries again, each as `retryDelivery` does: those that nobody sent again, or whose last retry
+ * was cancelled, and whose webhook is active. So a walk over all pages sends each event once to each webhook, also where
+ * a page is asked for twice. Faults: invalid_request (cursor).
+ */
+export async function retryFailedDeliveries(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
+  caller: Pick<Caller, "org_id" | "actor">,
+  page: Parameters<typeof listFailedDeliveries>[2],
+): Promise<{ deliveries: Delivery[]; next_cursor: string | null }> {
+  const { org_id } = caller;
+  const { deliveries: listed, next_cursor } = await listFailedDeliveries(runtime, caller, page);
+  const last = listed.filter(isLast);
+  const retried = async (query: Query): Promise<Delivery[]> => {
+    await lockDeliveries(query, org_id, last.map(startOf));
+    const active = new Map<string, boolean>();
+    const retries: Delivery[] = [];
+    // One after another: a body may have megabytes.
+    for (const { delivery_id, webhook_id } of last) {
+      if (!active.has(webhook_id)) active.set(webhook_id, await isActive(query, org_id, webhook_id));
+      const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
+      // Somebody else may have sent it again before the lock was ours.
+      if (failed === undefined || !isLast(failed)) continue;
+      // Of a node whose clock is behind it stands before one that was cancelled.
+      if (await retryIsPending(query, org_id, startOf(failed))) continue;
+      retries.push(await insertRetry(runtime, query, org_id, failed));
+    }
+    if (retries.length === 0) return retries;
+    await withHead(query, org_id, async () => {
+      for (const webhook_id of new Set(retries.map((retry) => retry.webhook_id)))
+        if (!(await isActive(query, org_id, webhook_id))) throw new Outdated("webhooks");
+      return { audit: retries.map((retry) => retriedRow(runtime, caller, retry)) };
+    });
+    return retries;
+  };
+  const deliveries = await untilCurrent(() => runtime.db.tenant(org_id, retried));
+  for (const webhook_id of new Set(deliveries.map((retry) => retry.webhook_id)))
+    runtime.deliveries.poke({ org_id, webhook_id });
+  return { deliveries, next_cursor };
+}
+
+/** Whether nothing of its chain came after it, but for what was cancelled. */
+function isLast({ latest_retry }: Delivery): boolean {
+  return latest_retry === null || latest_retry.status === "cancelled";
+}

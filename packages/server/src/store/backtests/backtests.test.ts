@@ -1,0 +1,62 @@
+/** What decisions were made by, told from a long audit trail. */
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database/database.ts";
+import { type Plan, planOf } from "../../testing/database/plan.ts";
+import { testOrganization } from "../../testing/nodes/http-node.ts";
+import { readSettings } from "./backtests.ts";
+
+const { db, analyze } = await testDatabase();
+const changes = 400;
+/** A decision follows these changes, made by as many of them; 5,000 were made before. */
+const decided_after = [3, 100, 101];
+const decided_before = 5_000;
+const decided = [...Array.from({ length: decided_before }, (_, n) => -n - 1), ...decided_after];
+let org_id: string;
+let policy_epoch: number;
+
+beforeAll(async () => {
+  ({ org_id } = await testOrganization(db));
+  [{ policy_epoch }] = (await db.query("select policy_epoch from org_heads where org_id = $1", [org_id])) as [
+    { policy_epoch: number },
+  ];
+  await db.query("delete from audit where org_id = $1", [org_id]);
+  await db.query(
+    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
+     select $1, n * 2, 'aud_' || n, 'policy_activated', 'system', now(), json_build_object('n', n), '' from generate_series(1, $2::integer) as n`,
+    [org_id, changes],
+  );
+  await db.query(
+    `insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
+     select $1, n * 2 + 1, 'aud_d' || n, 'int_' || n, 'decided', 'system', now(), '{}', '' from unnest($2::integer[]) as n`,
+    [org_id, decided],
+  );
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
+       decision, created_at)
+     select $1, 'int_' || n, 'dec', 'mem', 'agent', 'live', 'approve', 'final', '', '{}', '{}',
+       json_build_object('policy_set', json_build_object('version', -n)), now() from unnest($2::integer[]) as n`,
+    [org_id, decided],
+  );
+  await analyze("audit, intents");
+});
+
+/** The rows that all steps of a statement gave or left out. */
+function rowsOf(plan: Plan): number {
+  const own = (plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)) * plan["Actual Loops"];
+  return (plan.Plans ?? []).reduce((sum, each) => sum + rowsOf(each), own);
+}
+
+test("each change is of the epoch of the first decision after it, or of now", async () => {
+  const settings = await db.tenant(org_id, (query) => readSettings(query, org_id));
+  expect(settings.policy_epoch).toBe(policy_epoch);
+  expect(settings.changes.map(({ data }) => data.n)).toEqual(Array.from({ length: changes }, (_, n) => n + 1));
+  const epochs = settings.changes.map(({ from_epoch }) => from_epoch);
+  const of = (count: number, epoch: number): number[] => Array(count).fill(epoch);
+  expect(epochs).toEqual([...of(3, -3), ...of(97, -100), ...of(1, -101), ...of(changes - 101, policy_epoch)]);
+});
+
+test("the rows between two changes are looked through once", async () => {
+  const read = rowsOf(await planOf(db, org_id, (query) => readSettings(query, org_id)));
+  expect(read).toBeGreaterThan(changes);
+  expect(read).toBeLessThan(20 * changes);
+});

@@ -1,0 +1,192 @@
+import pg from "pg";
+import { afterEach, describe, expect, it, onTestFinished, test } from "vitest";
+import { createClock } from "../../edge/clock.ts";
+import { createIds } from "../../edge/ids.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { decisionRows } from "../../testing/database/decision-rows.ts";
+import { started, temporaryDir } from "../../testing/database/embedded.ts";
+import { openNetwork } from "../../testing/network/network.ts";
+import { openClient } from "../database/connection.ts";
+import { createHead } from "../organizations/heads.ts";
+import { encode, orderOf } from "./commit-records.ts";
+import { connectCommit, shareFlush } from "./commit-writer-connection.ts";
+
+const { connection, db } = await testDatabase();
+const ids = createIds(createClock());
+
+describe("the barrier", () => {
+  it("answers nobody by a flush that began before the call, and all that came during it by the next one", async () => {
+    const flushes: (() => void)[] = [];
+    const durable = shareFlush(() => new Promise<void>((resolve) => flushes.push(resolve)));
+    const answered: string[] = [];
+    const call = (name: string) => durable().then(() => answered.push(name));
+    const first = call("first");
+    await expect.poll(() => flushes.length).toBe(1);
+    const others = Promise.all([call("second"), call("third")]);
+    flushes[0]?.();
+    await first;
+    expect(answered).toEqual(["first"]);
+    await expect.poll(() => flushes.length).toBe(2);
+    flushes[1]?.();
+    await others;
+    expect([answered, flushes.length]).toEqual([["first", "second", "third"], 2]);
+  });
+
+  it("a flush that fails is nobody's refusal: whoever waits does not know the outcome, and the next flush is a new one", async () => {
+    let n = 0;
+    const refusal = Object.assign(new Error("division by zero"), { code: "22012", severity: "ERROR" });
+    const durable = shareFlush(() => (++n === 1 ? Promise.reject(refusal) : Promise.resolve()));
+    const failed = await durable().catch((error: unknown) => error);
+    expect(failed).toMatchObject({ message: "the log could not be flushed", cause: refusal });
+    expect(failed).not.toHaveProperty("code");
+    await durable();
+    expect(n).toBe(2);
+  });
+});
+
+test("no commit is sent where its session and the barrier's are on different servers, as a failover can leave them", async () => {
+  const old = await started({ data_dir: await temporaryDir() });
+  const promoted = await started({ data_dir: await temporaryDir() });
+  const network = await openNetwork(old.connection, promoted.connection);
+  onTestFinished(() => network.close());
+  await expect(connectCommit(network.connection)()).rejects.toThrow("two servers");
+  expect(network.asked()).toBe(2);
+});
+
+test.each(["first", "second"])("no session is left behind where the %s could not be opened", async (refused) => {
+  const { query } = pg.Client.prototype;
+  onTestFinished(() => {
+    pg.Client.prototype.query = query;
+  });
+  pg.Client.prototype.query = function (this: pg.Client, text: string) {
+    // Of the two, the first one's plans are chosen.
+    if (text.includes("plan_cache_mode") === (refused === "first")) return Promise.reject(new Error("refused"));
+    return (query as (asked: unknown) => Promise<unknown>).call(this, text);
+  } as never;
+  await expect(connectCommit(connection)()).rejects.toThrow("refused");
+  pg.Client.prototype.query = query;
+  await expect
+    .poll(() =>
+      db.query("select from pg_stat_activity where datname = current_database() and application_name like '%writer'"),
+    )
+    .toEqual([]);
+});
+
+describe("a commit reaches the disk", () => {
+  const { query } = pg.Client.prototype;
+  afterEach(() => {
+    pg.Client.prototype.query = query;
+  });
+
+  /** Sessions that commit, and what they say from now on, in order; what `refuses` begins with fails. */
+  async function listened(refuses = "nothing at all", quick_flush_ms = 0) {
+    const org_id = ids.next("organization");
+    await db.tenant(org_id, (each) => createHead(each, org_id, "2026-11"));
+    const session = await connectCommit(connection, { quick_flush_ms })();
+    const said: string[] = [];
+    pg.Client.prototype.query = function (this: pg.Client, asked: string | { readonly name: string }) {
+      const words = typeof asked === "string" ? asked : asked.name.replace(/-((plain|uniform)-)?decisions/, "");
+      if (words.startsWith(refuses)) return Promise.reject(new Error("refused"));
+      said.push(words);
+      return (query as (asked: unknown) => Promise<unknown>).call(this, asked);
+    } as never;
+    const rows = () => decisionRows(ids, org_id);
+    return {
+      rows,
+      commit: (again = false, each = rows()) => session.commit(orderOf([encode(each)], again)),
+      commitRows: (count: number) =>
+        session.commit(
+          orderOf(
+            Array.from({ length: count }, () => encode(rows())),
+            false,
+          ),
+        ),
+      said: () => said.splice(0),
+      close: () => session.close(),
+    };
+  }
+
+  it("by itself while statements come one at a time, by the barrier while they come side by side", async () => {
+    const { commit, said, close } = await listened();
+    await commit();
+    expect(said()).toEqual(["commit", "flush-log"]);
+    await commit();
+    expect(said()).toEqual(["set synchronous_commit = on", "commit"]);
+    await commit();
+    expect(said()).toEqual(["commit"]);
+    await Promise.all([commit(), commit(), commit()]);
+    const [first, second, third, fourth, ...others] = said();
+    expect([first, second, third, fourth]).toEqual(["commit", "set synchronous_commit = off", "commit", "commit"]);
+    expect(new Set(others)).toEqual(new Set(["flush-log"]));
+    await commit();
+    await commit();
+    expect(said()).toEqual(["commit", "flush-log", "set synchronous_commit = on", "commit"]);
+    close();
+  });
+
+  it("by itself on a quick disk while statements are small on average, by the barrier while they are not", async () => {
+    const { commit, commitRows, said, close } = await listened(undefined, Number.POSITIVE_INFINITY);
+    await commit();
+    expect(said()).toEqual(["set synchronous_commit = on", "commit"]);
+    await Promise.all([commit(), commit(), commit()]);
+    expect(said()).toEqual(["commit", "commit", "commit"]);
+    for (let n = 0; n < 3; n++) await Promise.all([commitRows(64), commitRows(64)]);
+    expect(said()).toContain("set synchronous_commit = off");
+    await Promise.all([commitRows(64), commitRows(64)]);
+    expect(new Set(said())).toEqual(new Set(["commit", "flush-log"]));
+    for (let n = 0; n < 8; n++) await Promise.all([commit(), commit()]);
+    expect(said()).toContain("set synchronous_commit = on");
+    await Promise.all([commit(), commit()]);
+    expect(said()).toEqual(["commit", "commit"]);
+    close();
+  });
+
+  it.each([
+    ["off", "on"],
+    ["remote_apply", "remote_apply"],
+  ])("also where the database has synchronous_commit = %s", async (chosen, ours) => {
+    const operator = await openClient(connection, "operator");
+    const { name } = (await operator.query("select quote_ident(current_database()) as name")).rows[0];
+    await operator.query(`alter database ${name} set synchronous_commit = ${chosen}`);
+    onTestFinished(async () => {
+      await operator.query(`alter database ${name} reset synchronous_commit`);
+      await operator.end();
+    });
+    const { commit, said, close } = await listened();
+    await commit();
+    await commit();
+    expect(said()).toEqual(["commit", "flush-log", `set synchronous_commit = ${ours}`, "commit"]);
+    close();
+  });
+
+  it("by the barrier too where the answer rests on what others have committed", async () => {
+    const { commit, said, close, rows } = await listened();
+    const committed = rows();
+    await commit(false, committed);
+    await commit();
+    said();
+    expect(await commit(true, committed)).toHaveLength(1);
+    expect(said()).toEqual(["commit", "flush-log"]);
+    close();
+  });
+
+  it("by itself, told nothing, where the server has no function for the barrier", async () => {
+    pg.Client.prototype.query = function (this: pg.Client, asked: { readonly name?: string }, ...values: unknown[]) {
+      if (asked.name === "flush-log")
+        return Promise.reject(Object.assign(new Error("no such function"), { code: "42883", severity: "ERROR" }));
+      return (query as (...all: unknown[]) => Promise<unknown>).call(this, asked, ...values);
+    } as never;
+    const { commit, said, close } = await listened();
+    await Promise.all([commit(), commit()]);
+    expect(said()).toEqual(["commit", "commit"]);
+    close();
+  });
+
+  it("or is not known to have, where the session was not told how", async () => {
+    const { commit, close } = await listened("set synchronous_commit = on");
+    await commit();
+    await expect(commit()).rejects.toThrow("refused");
+    await expect(commit()).rejects.toThrow("refused"); // these sessions are of no more use
+    close();
+  });
+});

@@ -1,0 +1,78 @@
+/** SQL for pushed context: one document for the organization, one for each agent, one for each target. Source: api.md §5. */
+
+import type { ContextDocument } from "@countersign/contract";
+import { canonicalJson, sha256Hex } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+
+/** Whose facts a stored document holds. */
+export type ContextSubject =
+  | { readonly scope: "org" }
+  | { readonly scope: "agent"; readonly agent_id: string }
+  | { readonly scope: "target"; readonly type: string; readonly identifier: string };
+
+/** A stored document; `received_at` is the as-of time of every category that states none. */
+export interface StoredContext {
+  readonly scope: "org" | "agent" | "target";
+  readonly subject: string;
+  readonly document: ContextDocument;
+  readonly received_at: string;
+  /** Of the document's text. */
+  readonly bytes: number;
+}
+
+/** An index entry of PostgreSQL holds 2,704 bytes, and a target may have 4 KiB of name. */
+const plainTarget_bytes_max = 1_024;
+
+/** The text that names a subject within its scope: a target by `[type,identifier]`, or by a digest of that where it is long. */
+export function subjectKey(subject: ContextSubject): string {
+  switch (subject.scope) {
+    case "org":
+      return "";
+    case "agent":
+      return subject.agent_id;
+    case "target": {
+      const name = canonicalJson([subject.type, subject.identifier]);
+      return Buffer.byteLength(name) <= plainTarget_bytes_max ? name : `sha256:${sha256Hex(name)}`;
+    }
+  }
+}
+
+/** The stored documents of these subjects, in no order; subjects without one are absent. */
+export async function readStoredContext(
+  query: Query,
+  org_id: string,
+  subjects: readonly ContextSubject[],
+): Promise<StoredContext[]> {
+  return query<StoredContext>(
+    `select scope, subject, document, received_at, octet_length(document::text) as bytes from stored_context
+     where org_id = $1 and (scope, subject) in (select * from unnest($2::text[], $3::text[]))`,
+    [org_id, subjects.map((each) => each.scope), subjects.map(subjectKey)],
+  );
+}
+
+/** Stores a document in place of the subject's earlier one. */
+export async function writeStoredContext(
+  query: Query,
+  org_id: string,
+  subject: ContextSubject,
+  document: ContextDocument,
+  received_at: string,
+  updated_by: string | null,
+): Promise<void> {
+  await query(
+    `insert into stored_context (org_id, scope, subject, document, received_at, updated_by)
+     values ($1, $2, $3, $4::json, $5::timestamptz, $6)
+     on conflict (org_id, scope, subject) do update
+       set document = excluded.document, received_at = excluded.received_at, updated_by = excluded.updated_by`,
+    [org_id, subject.scope, subjectKey(subject), JSON.stringify(document), received_at, updated_by],
+  );
+}
+
+/** Removes the subject's document; false when there was none. */
+export async function deleteStoredContext(query: Query, org_id: string, subject: ContextSubject): Promise<boolean> {
+  const rows = await query(
+    "delete from stored_context where org_id = $1 and scope = $2 and subject = $3 returning 1 as one",
+    [org_id, subject.scope, subjectKey(subject)],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,273 @@
+/** Brings a database to this program's schema: numbered forward-only SQL files, each applied exactly once. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import type pg from "pg";
+import { migrations_dir } from "../../paths.ts";
+import type { Log } from "../../ports.ts";
+import { type ConnectionOptions, isConflict, openClient, sqlState } from "./connection.ts";
+import { app_role } from "./db.ts";
+import { StartRefused } from "./start-refused.ts";
+
+/** One file of migrations/. `sha256` is over its text with LF line ends, in hex. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  readonly sha256: string;
+  /** The first line starts with `-- breaking`: programs that do not know this migration must not run on it. */
+  readonly breaking: boolean;
+}
+
+/** The files `NNNN-name.sql` of a directory in order; throws when the numbers are not 1, 2, 3 … without a gap. */
+export async function readMigrations(dir: string = migrations_dir): Promise<Migration[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name, index) => {
+      const version = Number(/^(\d{4})-[a-z0-9-]+\.sql$/.exec(name)?.[1] ?? "0");
+      if (version !== index + 1)
+        throw new Error(`migrations/${name}: expected number ${String(index + 1).padStart(4, "0")}`);
+      const text = (await readFile(`${dir}/${name}`, "utf8")).replaceAll("\r\n", "\n");
+      const sha256 = createHash("sha256").update(text).digest("hex");
+      return { version, name: name.slice(0, -".sql".length), text, sha256, breaking: text.startsWith("-- breaking") };
+    }),
+  );
+}
+
+/**
+ * Applies what is missing and answers with the schema's version. Safe from any number of processes at once.
+ *
+ * Every migration runs in its own transaction that holds the row of version 0 (`for update`; a row works where advisory
+ * and table locks do not: behind poolers, on YugabyteDB). Throws `StartRefused` when the server is older than
+ * PostgreSQL 15, when an applied file was changed since, or when a newer program left a breaking schema.
+ */
+export async function migrate(connection: ConnectionOptions, log: Log, files?: readonly Migration[]): Promise<number> {
+  const migrations = files ?? (await readMigrations());
+  const client = await openClient(connection, "countersign migrate");
+  try {
+    await refuseOldServer(client);
+    await createLedger(client);
+    while (await applyNext(client, migrations, log));
+    return migrations.length;
+  } catch (error) {
+    throw await refusal(error, client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function refuseOldServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    "select current_setting('server_version') as text, current_setting('server_version_num')::int as number",
+  );
+  if (rows[0].number < 150_000) {
+    throw new StartRefused(
+      `the database server is PostgreSQL ${rows[0].text}, but 15 or newer is needed: upgrade it, or unset DATABASE_URL to use the embedded one`,
+    );
+  }
+}
+
+async function createLedger(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    "select to_regclass('schema_migrations') is not null as exists, current_setting('server_encoding') as encoding",
+  );
+  if (rows[0].exists) return;
+  if (rows[0].encoding !== "UTF8") {
+    throw new StartRefused(
+      `the database is encoded in ${rows[0].encoding}, which cannot hold every text: make one with encoding 'UTF8' (template template0)`,
+    );
+  }
+  try {
+    await client.query(`create table if not exists schema_migrations (
+        version    integer primary key,
+        name       text not null,
+        sha256     text not null,
+        breaking   boolean not null,
+        applied_at timestamptz not null
+      );
+      insert into schema_migrations values (0, 'lock', '', false, clock_timestamp()) on conflict do nothing`);
+  } catch (error) {
+    // "if not exists" still collides when two create it at the same moment (pg_type, pg_class); then it exists.
+    if (!["23505", "42P07", "42710"].includes(sqlState(error) ?? "")) throw error;
+    await createLedger(client);
+  }
+}
+
+/** What takes longer is told, so that nobody takes it for standing still: an index over ten million rows needs a minute. */
+const told_after_ms = 2_000;
+/** Nothing where the migration is the one that makes the table. */
+const decisions_wait = `do $$ begin
+  if to_regclass('org_heads') is not null then lock table org_heads in exclusive mode; end if;
+end $$`;
+
+/** Runs of a migration before its deadlock is given to the caller. */
+const runs_max = 10;
+
+/**
+ * Applies the first missing migration under the lock; false when there is none. One that changes two tables in another order
+ * than the decisions of nodes at work is given up by the server (deadlock); then it begins with the table that every
+ * decision begins with, and they wait for it.
+ */
+async function applyNext(client: pg.Client, migrations: readonly Migration[], log: Log): Promise<boolean> {
+  for (let run = 1; ; run += 1) {
+    try {
+      return await applyOnce(client, migrations, log, run > 1);
+    } catch (error) {
+      if (!isConflict(error) || run >= runs_max) throw error;
+      log.warn({ err: error }, "a migration got in the way of other nodes' work and was undone: it is run again");
+      await pause(run * 100);
+    }
+  }
+}
+
+async function applyOnce(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  log: Log,
+  alone: boolean,
+): Promise<boolean> {
+  await client.query("begin; set local app.org = '*'; set local idle_in_transaction_session_timeout = 0");
+  try {
+    await lockLedger(client, log);
+    const applied = await client.query<Applied>(
+      "select version, name, sha256, breaking from schema_migrations where version > 0 order by version",
+    );
+    refuseForeignSchema(applied.rows, migrations, log);
+    const next = migrations[applied.rows.length];
+    if (next !== undefined) {
+      if (alone) await client.query(decisions_wait);
+      await tellWhile(client.query(next.text), () =>
+        log.warn(
+          { migration: next.name },
+          "a migration takes its time: cut off, it would begin anew at the next start",
+        ),
+      );
+      await client.query("insert into schema_migrations values ($1::int, $2, $3, $4, clock_timestamp())", [
+        next.version,
+        next.name,
+        next.sha256,
+        next.breaking,
+      ]);
+      log.info({ migration: next.name }, "migration applied");
+    }
+    await client.query(grants);
+    await client.query("commit");
+    return next !== undefined && next.version < migrations.length;
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+async function tellWhile(work: Promise<unknown>, tell: () => void): Promise<void> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const telling = (async () => {
+    for (;;) {
+      await pause(told_after_ms, undefined, { signal });
+      tell();
+    }
+  })();
+  telling.catch(() => undefined);
+  try {
+    await work;
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Waits for its turn as long as it takes, and says so. */
+async function lockLedger(client: pg.Client, log: Log): Promise<void> {
+  for (;;) {
+    try {
+      await client.query(`savepoint waiting; set local lock_timeout = ${told_after_ms}`);
+      await client.query("select from schema_migrations where version = 0 for update");
+      await client.query("set local lock_timeout = 0");
+      return;
+    } catch (error) {
+      if (sqlState(error) !== "55P03") throw error;
+      await client.query("rollback to waiting; release waiting");
+      log.warn({}, "another session holds the lock of this database's migrations: waiting until it has finished");
+    }
+  }
+}
+
+type Applied = Pick<Migration, "version" | "name" | "sha256" | "breaking">;
+
+function refuseForeignSchema(applied: readonly Applied[], known: readonly Migration[], log: Log): void {
+  for (const row of applied.slice(0, known.length)) {
+    const file = known[row.version - 1];
+    if (file?.sha256 === row.sha256) continue;
+    throw new StartRefused(
+      `migration ${row.name} was applied to this database with other contents than this program's ${file?.name}: use the program that made the database, or another database`,
+    );
+  }
+  const newer = applied.slice(known.length);
+  const breaking = newer.find((row) => row.breaking);
+  if (breaking !== undefined) {
+    throw new StartRefused(
+      `a newer Countersign changed this database in a way that this version cannot work with (migration ${breaking.name}): start that version or newer, or restore a dump taken before`,
+    );
+  }
+  if (newer.length > 0)
+    log.warn({ migrations: newer.map((row) => row.name) }, "the database is newer than this program, compatibly");
+}
+
+/** What may be in the way of whoever runs the service, by SQLSTATE. */
+const advices = new Map([
+  [
+    "42501",
+    `let the role of DATABASE_URL own the database, or grant it CREATE and USAGE on the schema; one with BYPASSRLS needs CREATEROLE, or the role ${app_role} granted`,
+  ],
+  ["3F000", "let the search_path of the role of DATABASE_URL name a schema that exists"],
+  ["25006", "end the standby or default_transaction_read_only, or name the primary in DATABASE_URL"],
+  ["53100", "make room on the disk of the database server"],
+]);
+
+/** One line where the server refuses for a reason outside the program. */
+async function refusal(error: unknown, client: pg.Client): Promise<unknown> {
+  const state = sqlState(error) ?? "";
+  const owner = state === "42501" ? await strangersOwner(client).catch(() => null) : null;
+  const advice =
+    owner === null
+      ? advices.get(state)
+      : `its tables belong to the role ${owner}, as after a restore by that role: restore the dump as the role of DATABASE_URL (pg_restore --no-owner --no-privileges), or make that role the tables' owner`;
+  if (advice === undefined) return error;
+  return new StartRefused(
+    `the database's schema cannot be made or brought up to date (${(error as Error).message}): ${advice}`,
+  );
+}
+
+/** Who owns the tables, where the role that we are has none of that one's rights; else null. */
+async function strangersOwner(client: pg.Client): Promise<string | null> {
+  const { rows } = await client.query<{ owner: string }>(
+    `select pg_get_userbyid(relowner) as owner from pg_class
+     where oid = to_regclass('schema_migrations') and not pg_has_role(current_user, relowner, 'usage')`,
+  );
+  return rows[0]?.owner ?? null;
+}
+
+/**
+ * Where the connecting user would bypass row-level security, its sessions step down to `app_role`, which needs its rights. A
+ * user who is no superuser must be a member to step down, and whoever makes a role may make themselves one.
+ */
+const grants = `do $$ declare is_super boolean; bypasses boolean; begin
+  select rolsuper, rolbypassrls into is_super, bypasses from pg_roles where rolname = current_user;
+  if not (is_super or bypasses) then return; end if;
+  if to_regrole('${app_role}') is null then
+    begin
+      create role ${app_role} nologin;
+    exception when duplicate_object or unique_violation then null;
+    end;
+  end if;
+  if not is_super then
+    begin
+      execute format('grant ${app_role} to %I', current_user);
+    exception when insufficient_privilege then -- Somebody else made the role, and has to have granted it.
+      set local role ${app_role};
+      set local role none;
+    end;
+  end if;
+  execute format('grant usage on schema %I to ${app_role}', current_schema());
+  execute format('grant select, insert, update, delete on all tables in schema %I to ${app_role}', current_schema());
+end $$`;

@@ -1,0 +1,60 @@
+/** SQL for what a decision rests on besides membranes, policies and stored documents. Source: architecture.md §4. */
+import type { Query } from "../../ports.ts";
+import { settingsTypes } from "../audit/audit.ts";
+import type { ContextSourceRow } from "../context/context-source.ts";
+import { newestHead } from "../rows/newest-head.ts";
+
+/** One organization in one snapshot: what is said beside an epoch is as of that epoch. */
+export interface DecidingHead {
+  readonly policy_epoch: number;
+  readonly context_epoch: number;
+  /** The trail's last row about membranes and policies in force, or null: with the policy epoch it tells rules apart, see `Epochs`. */
+  readonly settings_audit_id: string | null;
+  /** Event types that an active webhook of the whole organization hears. */
+  readonly heard: ReadonlySet<string>;
+  /** Some override may be good. */
+  readonly overrides: boolean;
+  /** The endpoint to ask for facts, or null. */
+  readonly source: ContextSourceRow | null;
+  /** `<scope> <subject>` of every stored document; null when there are more than asked for. */
+  readonly subjects: ReadonlySet<string> | null;
+}
+
+type Row = Omit<DecidingHead, "source" | "subjects" | "heard"> &
+  ContextSourceRow & {
+    readonly has_source: boolean;
+    readonly subjects: readonly string[] | null;
+    readonly heard: readonly string[] | null;
+  };
+
+/**
+ * Without the head's lock; undefined: there is no such organization. One statement, because while facts are pushed it is read
+ * before every decision, and each round trip more is time for the next push to outdate it.
+ */
+export async function readDecidingHead(
+  query: Query,
+  org_id: string,
+  subjects_max: number,
+): Promise<DecidingHead | undefined> {
+  const [row] = await query<Row>(
+    `select h.policy_epoch, h.context_epoch,
+       (select json_agg(distinct t.event_type) from webhooks w cross join lateral json_array_elements_text(w.event_types) t(event_type)
+        where h.webhooks > 0 and w.org_id = $1 and w.active and w.escalation_id is null) as heard,
+       (select audit_id from audit where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
+       exists (select from overrides where org_id = $1 and status = 'active') as overrides,
+       s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
+       (select json_agg(name) from (
+          select scope || ' ' || subject as name from stored_context where org_id = $1 limit $2::integer + 1) as listed) as subjects
+     from ${newestHead("$1")} h left join context_sources s on s.org_id = h.org_id`,
+    [org_id, subjects_max],
+  );
+  if (row === undefined) return undefined;
+  const { has_source, url, timeout_ms, secret_sealed, created_at, subjects, heard, ...head } = row;
+  const listed = subjects ?? [];
+  return {
+    ...head,
+    heard: new Set(heard),
+    source: has_source ? { url, timeout_ms, secret_sealed, created_at } : null,
+    subjects: listed.length > subjects_max ? null : new Set(listed),
+  };
+}

@@ -1,0 +1,157 @@
+/** Which of an organization's keys a statement counts, locks and finds. Source: api.md §3. */
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { createClock } from "../../edge/clock.ts";
+import { createIds } from "../../edge/ids.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { mostRows, planOf } from "../../testing/database/plan.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
+import { testOrganization } from "../../testing/nodes/http-node.ts";
+import { organizationOfKey } from "./key-organization.ts";
+import {
+  countOtherAdmins,
+  insertKey,
+  isRotationOf,
+  keyStands,
+  lockKey,
+  markRevoked,
+  type NewKey,
+  noteKeyUses,
+  readRotations,
+  setKeyLimits,
+} from "./keys.ts";
+
+const { db, analyze } = await testDatabase();
+const ids = createIds(createClock());
+const at = (minute: number) => `2026-11-21T03:${String(minute).padStart(2, "0")}:00.000000Z`;
+
+/** A key of the organization, of a chain of its own; gives its id. */
+async function key(org_id: string, wanted: Partial<NewKey> = {}): Promise<string> {
+  const key_id = ids.next("api_key");
+  await db.system((query) =>
+    insertKey(query, {
+      ...{ org_id, key_id, key_sha256: createHash("sha256").update(key_id).digest(), lineage_id: key_id, name: null },
+      ...{ environment: "live", scope: "org", role: "admin", agent_id: null, rate_limits: null, created_by: null },
+      ...{ created_at: at(0), expires_at: at(30), lifetime_seconds: 1_800, rotated_from: null, ...wanted },
+    }),
+  );
+  return key_id;
+}
+
+/** An organization with one key that nobody asks about, of a chain of its own. */
+async function organization() {
+  const { org_id } = await testOrganization(db);
+  // It comes with a key of its own.
+  await db.query("update api_keys set revoked_at = created_at where org_id = $1", [org_id]);
+  return org_id;
+}
+
+test("another admin key is one of this organization and all of it, neither revoked nor expired", async () => {
+  const [org_id, other] = [await organization(), await organization()];
+  const own = await key(org_id);
+  const count = (minute = 10) => db.system((query) => countOtherAdmins(query, org_id, own, at(minute)));
+  await key(other);
+  await key(org_id, { role: "operator" });
+  await key(org_id, { scope: "agent", agent_id: "a" });
+  const revoked = await key(org_id);
+  await db.system((query) => markRevoked(query, org_id, revoked, at(5)));
+  expect(await count()).toBe(0);
+  await key(org_id, { expires_at: at(20) });
+  expect([await count(19), await count(20)]).toEqual([1, 0]);
+  await key(org_id);
+  expect([await count(19), await count(20)]).toEqual([2, 1]);
+});
+
+test("a key is of a chain of rotations when it is one of those named, and of that chain", async () => {
+  const [org_id, other] = [await organization(), await organization()];
+  const first = await key(org_id);
+  const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
+  const stranger = await key(org_id);
+  const of = (named: readonly string[], lineage_id: string | null, organization = org_id) =>
+    db.tenant(organization, (query) => isRotationOf(query, organization, named, lineage_id));
+  expect([await of([first], first), await of([stranger, rotated], first)]).toEqual([true, true]);
+  expect([await of([stranger], first), await of([], first), await of(["reviewer"], first)]).toEqual([
+    ...[false, false, false],
+  ]);
+  expect([await of([rotated], rotated), await of([first], null), await of([first], first, other)]).toEqual([
+    ...[false, false, false],
+  ]);
+});
+
+test("a key is found in its own organization only, and that of a key among all", async () => {
+  const [org_id, other] = [await organization(), await organization()];
+  const [own, theirs] = [await key(org_id), await key(other)];
+  await db.system(async (query) => {
+    expect(await lockKey(query, org_id, own)).toMatchObject({ key_id: own, revoked_at: null });
+    expect(await lockKey(query, org_id, theirs)).toBeUndefined();
+    expect([await keyStands(query, org_id, own), await keyStands(query, org_id, theirs)]).toEqual([true, false]);
+    expect(await markRevoked(query, org_id, theirs, at(1))).toBe(false);
+    expect([await organizationOfKey(query, own), await organizationOfKey(query, theirs)]).toEqual([org_id, other]);
+    expect(await organizationOfKey(query, "key_unknown")).toBeUndefined();
+  });
+  expect(await db.system((query) => markRevoked(query, org_id, own, at(1)))).toBe(true);
+  expect(await db.system((query) => markRevoked(query, org_id, own, at(2)))).toBe(false);
+  expect(await db.system((query) => lockKey(query, org_id, own))).toMatchObject({ revoked_at: at(1) });
+  expect(await db.system((query) => keyStands(query, org_id, own))).toBe(false);
+});
+
+test("a key that is locked is nobody else's to change until the transaction ends", async () => {
+  const org_id = await organization();
+  const own = await key(org_id);
+  await db.system(async (query) => {
+    await lockKey(query, org_id, own);
+    const locked = db.system((other) => other("select from api_keys where key_id = $1 for update nowait", [own]));
+    await expect(locked).rejects.toThrow(/could not obtain lock/);
+  });
+});
+
+test("the keys of a chain of rotations are found among thousands of others", async () => {
+  const org_id = await organization();
+  const first = await key(org_id);
+  const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
+  await db.query(
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds)
+     select $1, 'key_' || n, '', 'key_' || n % 100, 'live', 'org', 'agent', now(), now(), 1 from generate_series(1, 10000) as n`,
+    [org_id],
+  );
+  await analyze("api_keys");
+  expect(mostRows(await planOf(db, org_id, (query) => readRotations(query, org_id, first)))).toBeLessThan(10);
+  expect(await db.tenant(org_id, (query) => readRotations(query, org_id, first))).toEqual([rotated, first]);
+  expect(mostRows(await planOf(db, org_id, (query) => readRotations(query, org_id, "key_7")))).toBeLessThan(110);
+});
+
+test.each([
+  ["another node notes theirs", "first"],
+  ["another node notes theirs", "rotated"],
+  ["their limits are set", "first"],
+  ["their limits are set", "rotated"],
+] as const)(
+  "when keys were last used is noted while %s, the %s key held: neither waits in a circle",
+  async (other, held) => {
+    const org_id = await organization();
+    const first = await key(org_id);
+    const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
+    const noting = (...used: string[]) => db.named(noteKeyUses, [used.map(() => org_id), used, used.map(() => at(7))]);
+    let runs = 0;
+    const setting = () =>
+      db.system((query) => {
+        runs += 1;
+        return setKeyLimits(query, org_id, rotated, { intents: 7 });
+      });
+    const theirs = other === "their limits are set" ? setting : () => noting(first, rotated);
+    const hold = "select from api_keys where key_id = $1 for update";
+    for (const begun of [
+      [() => noting(rotated, first), theirs],
+      [theirs, () => noting(rotated, first)],
+    ])
+      await meanwhile(db, (query) => query(hold, [held === "first" ? first : rotated]), begun);
+    expect(runs).toBe(theirs === setting ? 2 : 0);
+    const limits = theirs === setting ? { intents: 7 } : null;
+    expect(await db.query("select last_used_at, rate_limits from api_keys where lineage_id = $1", [first])).toEqual([
+      ...[
+        { last_used_at: at(7), rate_limits: limits },
+        { last_used_at: at(7), rate_limits: limits },
+      ],
+    ]);
+  },
+);

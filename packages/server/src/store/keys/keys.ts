@@ -1,0 +1,239 @@
+/** SQL for API keys. A key's text is never here, only its SHA-256. Source: contract §2.2, api.md §3. */
+import type { ApiKey, RateCategory, Role } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+import { clock_ahead_seconds_max } from "../rows/clock-steps.ts";
+import { microseconds } from "../rows/microseconds.ts";
+import { newestHead } from "../rows/newest-head.ts";
+
+/** A key as the gate reads it, with the epoch of its organization from the same snapshot. */
+export interface PresentedKey {
+  readonly key_sha256: Buffer;
+  readonly org_id: string;
+  readonly key_id: string;
+  readonly lineage_id: string;
+  readonly environment: "live" | "shadow" | "test";
+  readonly scope: "org" | "agent";
+  readonly role: Role;
+  readonly agent_id: string | null;
+  readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>> | null;
+  readonly expires_us: number;
+  readonly revoked_us: number | null;
+  readonly auth_epoch: number;
+}
+
+/**
+ * The gate's one query: keys by the SHA-256 of what was presented ($1: bytea[]). Key and epoch come from one snapshot: a
+ * revocation that committed before it is seen, one that commits later raises the epoch above the one read here.
+ */
+export const readPresentedKeys = {
+  name: "read_presented_keys",
+  text: `select k.key_sha256, k.org_id, k.key_id, k.lineage_id, k.environment, k.scope, k.role, k.agent_id, k.rate_limits,
+      ${microseconds("k.expires_at")} as expires_us, ${microseconds("k.revoked_at")} as revoked_us, h.auth_epoch
+    from key_index i
+    join api_keys k on k.org_id = i.org_id and k.key_id = i.key_id
+    cross join lateral ${newestHead("i.org_id", "auth_epoch")} h
+    where i.key_sha256 = any($1::bytea[])`,
+  reads_only: true,
+} as const;
+
+/** Whether open mode has ended, and the epoch of the organization it acts for (null: there is none yet). */
+export const readOpenMode = {
+  name: "read_open_mode",
+  text: `select i.key_ever_created, ${newestHead("$1", "auth_epoch")} as auth_epoch from instance i`,
+  reads_only: true,
+} as const;
+
+/** Whether a key was ever created: open mode has ended then. */
+export async function openModeEnded(query: Query): Promise<boolean> {
+  const rows = await query("select from instance where key_ever_created");
+  return rows.length > 0;
+}
+
+/** A new key; times in RFC 3339. */
+export interface NewKey {
+  readonly org_id: string;
+  readonly key_id: string;
+  readonly key_sha256: Buffer;
+  readonly lineage_id: string;
+  readonly name: string | null;
+  readonly environment: string;
+  readonly scope: string;
+  readonly role: string;
+  readonly agent_id: string | null;
+  readonly rate_limits: object | null;
+  readonly created_by: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly lifetime_seconds: number;
+  readonly rotated_from: string | null;
+}
+
+/** Writes a key and ends open mode for good. Runs in the transaction of its caller, which raises the epoch. */
+export async function insertKey(query: Query, key: NewKey): Promise<void> {
+  await query(
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, name, environment, scope, role, agent_id, rate_limits,
+       created_by, created_at, expires_at, lifetime_seconds, rotated_from)
+     values ($1, $2, $3::bytea, $4, $5, $6, $7, $8, $9, $10::json, $11, $12::timestamptz, $13::timestamptz, $14::bigint, $15)`,
+    [
+      key.org_id,
+      key.key_id,
+      key.key_sha256,
+      key.lineage_id,
+      key.name,
+      key.environment,
+      key.scope,
+      key.role,
+      key.agent_id,
+      key.rate_limits === null ? null : JSON.stringify(key.rate_limits),
+      key.created_by,
+      key.created_at,
+      key.expires_at,
+      key.lifetime_seconds,
+      key.rotated_from,
+    ],
+  );
+  await query("insert into key_index (key_sha256, org_id, key_id) values ($1::bytea, $2, $3)", [
+    key.key_sha256,
+    key.org_id,
+    key.key_id,
+  ]);
+  // The condition keeps later creations from queueing on this one row.
+  await query("update instance set key_ever_created = true where not key_ever_created");
+}
+
+const listed = `key_id, name, environment, scope, role, agent_id, created_at, expires_at, last_used_at, revoked_at, rotated_from`;
+
+/** Up to `limit` keys, newest first, below `before` (a key_id) when given. Revoked and expired ones are listed too. */
+export function listKeys(query: Query, org_id: string, limit: number, before: string | null): Promise<ApiKey[]> {
+  return query<ApiKey>(
+    `select ${listed} from api_keys where org_id = $1 and ($3::text is null or key_id < $3)
+     order by key_id desc limit $2::integer`,
+    [org_id, limit, before],
+  );
+}
+
+/** What rotation and revocation need to know of a key. */
+export interface KeyRow extends ApiKey {
+  readonly lineage_id: string;
+  readonly rate_limits: object | null;
+  readonly created_by: string | null;
+  readonly lifetime_seconds: number;
+}
+
+/** One key, locked against every other change of it until the transaction ends; undefined: not in this organization. */
+export async function lockKey(query: Query, org_id: string, key_id: string): Promise<KeyRow | undefined> {
+  const rows = await query<KeyRow>(
+    `select ${listed}, lineage_id, rate_limits, created_by, lifetime_seconds
+     from api_keys where org_id = $1 and key_id = $2 for update`,
+    [org_id, key_id],
+  );
+  return rows[0];
+}
+
+/**
+ * Whether a key is there and not revoked. Under the head's lock it stays so: no lock of its own, since the times of last use
+ * are written for many keys at once, and would wait in a circle with a revocation that locked two.
+ */
+export async function keyStands(query: Query, org_id: string, key_id: string): Promise<boolean> {
+  const rows = await query("select from api_keys where org_id = $1 and key_id = $2 and revoked_at is null", [
+    org_id,
+    key_id,
+  ]);
+  return rows.length > 0;
+}
+
+/** Marks a key as revoked. False when it was already, or does not exist. */
+export async function markRevoked(query: Query, org_id: string, key_id: string, at: string): Promise<boolean> {
+  const rows = await query(
+    `update api_keys set revoked_at = $3::timestamptz where org_id = $1 and key_id = $2 and revoked_at is null returning key_id`,
+    [org_id, key_id, at],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Sets the agreement of a key and of its whole chain of rotations, which share one window. Null: the instance's limits. False:
+ * not in this organization. Locks the keys in the order of their ids, as `noteKeyUses` does.
+ */
+export async function setKeyLimits(
+  query: Query,
+  org_id: string,
+  key_id: string,
+  rate_limits: object | null,
+): Promise<boolean> {
+  const rows = await query(
+    `with chain as materialized (
+       select key_id from api_keys where org_id = $1
+         and lineage_id = (select lineage_id from api_keys where org_id = $1 and key_id = $2) order by key_id for update)
+     update api_keys k set rate_limits = $3::json from chain c where k.org_id = $1 and k.key_id = c.key_id returning k.key_id`,
+    [org_id, key_id, rate_limits === null ? null : JSON.stringify(rate_limits)],
+  );
+  return rows.length > 0;
+}
+
+/** Whether one of these keys is of a chain of rotations. */
+export async function isRotationOf(
+  query: Query,
+  org_id: string,
+  key_ids: readonly string[],
+  lineage_id: string | null,
+): Promise<boolean> {
+  const rows = await query(
+    "select from api_keys where org_id = $1 and key_id = any($2::text[]) and lineage_id = $3 limit 1",
+    [org_id, key_ids, lineage_id],
+  );
+  return rows.length > 0;
+}
+
+/** The newest hundred keys of the chain of rotations that a key is of; none when it is no key of the organization. */
+export async function readRotations(query: Query, org_id: string, key_id: string): Promise<string[]> {
+  const rows = await query<{ key_id: string }>(
+    `select key_id from api_keys where org_id = $1
+       and lineage_id = (select lineage_id from api_keys where org_id = $1 and key_id = $2)
+     order by key_id desc limit 100`,
+    [org_id, key_id],
+  );
+  return rows.map((row) => row.key_id);
+}
+
+/** Valid admin keys other than `key_id` at `at`: whether somebody else could create a key. */
+export async function countOtherAdmins(query: Query, org_id: string, key_id: string, at: string): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    `select count(*) as count from api_keys where org_id = $1 and key_id <> $2 and role = 'admin' and scope = 'org'
+       and revoked_at is null and expires_at > $3::timestamptz`,
+    [org_id, key_id, at],
+  );
+  return row?.count ?? 0;
+}
+
+/**
+ * Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win, but those more than a
+ * day ahead, which a clock that was ahead has noted; of the minute in which a key was made, that moment is noted. Nodes note the same keys in orders of their own, so they are locked in that of their ids.
+ */
+export const noteKeyUses = {
+  name: "note_key_uses",
+  text: `with used as materialized (
+      select k.org_id, k.key_id, greatest(u.used_at, k.created_at) as used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as u(org_id, key_id, used_at)
+      join api_keys k on k.org_id = u.org_id and k.key_id = u.key_id
+      where k.last_used_at is null or k.last_used_at < u.used_at or k.last_used_at > greatest(u.used_at, k.created_at) + interval '${clock_ahead_seconds_max} seconds' order by k.org_id, k.key_id for update of k)
+    update api_keys k set last_used_at = u.used_at from used u where k.org_id = u.org_id and k.key_id = u.key_id`,
+} as const;
+
+/**
+ * A chain of rotations (or a person, by its user_id), who made it, who made that one, and so on, in no order. It ends:
+ * whoever makes a key was there before it.
+ */
+export async function readMakers(query: Query, org_id: string, lineage_id: string): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    `with recursive makers (id) as (
+       select $2::text
+       union
+       select coalesce(c.lineage_id, k.created_by) from makers m
+       join api_keys k on k.org_id = $1 and k.key_id = m.id
+       left join api_keys c on c.org_id = $1 and c.key_id = k.created_by
+       where k.created_by is not null)
+     select id from makers`,
+    [org_id, lineage_id],
+  );
+  return rows.map(({ id }) => id);
+}

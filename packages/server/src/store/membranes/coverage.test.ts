@@ -1,0 +1,78 @@
+/** What coverage reads of intents: the newest, and no more of large ones than can be read soon. */
+import { expect, test } from "vitest";
+import { testDatabase } from "../../testing/database/database.ts";
+import { explained, mostRows, type Plan } from "../../testing/database/plan.ts";
+import { firstIdAt } from "../rows/first-id-at.ts";
+import { readDeclaredActions } from "./coverage.ts";
+import { readAlongIndexes } from "./overview.ts";
+
+const { db, analyze } = await testDatabase();
+const from = "2026-11-18T12:00:00.000000Z";
+
+/** `count` intents a second apart, the newest last, each with so many random hex digits in its payload. */
+async function asked(org_id: string, count: number, md5s = 0): Promise<void> {
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
+       decision, created_at)
+     select $1, id, 'dec', 'mem', 'agent', 'live', case when n % 2 = 0 then 'block' else 'approve' end, 'final', '',
+       json_build_object('submitted', json_build_object('action', json_build_object('verb', 'v' || n % 3), 'payload', words)), '{}', '{}',
+       $3::timestamptz + n * interval '1 second'
+     from unnest($2::text[]) with ordinality as t(id, n),
+       lateral (select string_agg(md5(n || ' ' || m), '') as words from generate_series(1, $4::integer) as m) w`,
+    [
+      org_id,
+      Array.from({ length: count }, (_, n) => firstIdAt("intent", Date.parse(from) + (n + 1) * 1_000).padEnd(30, "0")),
+      from,
+      md5s,
+    ],
+  );
+}
+const read = (org_id: string, since = from) =>
+  db.tenant(org_id, (query) => readDeclaredActions(query, org_id, "mem", since));
+const sum = (rows: readonly { readonly count: number }[]) => rows.reduce((all, { count }) => all + count, 0);
+
+test("intents of a kind are counted together, with those that were held", async () => {
+  await asked("org_few", 6);
+  const rows = await read("org_few");
+  expect(rows.sort((a, b) => String(a.declared?.verb).localeCompare(String(b.declared?.verb)))).toEqual(
+    ["v0", "v1", "v2"].map((verb) => ({ declared: { verb, type: null, data_classes: null }, count: 2, held: 1 })),
+  );
+  expect(sum(await read("org_few", "2026-11-18T12:00:05.000000Z"))).toBe(2);
+});
+
+test.each([
+  [4_999, 4_999, 0],
+  [5_000, 5_000, 0],
+  [5_001, 5_000, 1],
+  [5_200, 5_000, 1],
+])("of %i intents the newest %i are looked at, and %i says that there are more", async (count, looked, more) => {
+  const org_id = `org_${count}`;
+  await asked(org_id, count);
+  const rows = await read(org_id);
+  expect(sum(rows.filter(({ declared }) => declared !== null))).toBe(looked);
+  expect(sum(rows.filter(({ declared }) => declared === null))).toBe(more);
+});
+
+test("of large intents as many are looked at as take 8 MiB, and one at least", async () => {
+  // 384 KB each as text; random hex digits take as much room in the table.
+  await asked("org_large", 40, 12_000);
+  const rows = await read("org_large");
+  const looked = sum(rows.filter(({ declared }) => declared !== null));
+  expect(looked).toBeGreaterThan(15);
+  expect(looked).toBeLessThan(40);
+  expect(sum(rows)).toBe(40);
+});
+
+test("of a membrane nothing is read that was decided before it was made", async () => {
+  const org_id = "org_long";
+  await asked(org_id, 5_000);
+  await analyze("intents");
+  const membrane_id = firstIdAt("membrane", Date.parse(from) + 4_900_000).padEnd(30, "0");
+  const plans: Plan[] = [];
+  await db.tenant(org_id, async (query) => {
+    await readAlongIndexes(query);
+    await readDeclaredActions(explained(query, plans), org_id, membrane_id, from);
+  });
+  // The clocks of several nodes may differ by ten minutes.
+  expect(Math.max(...plans.map(mostRows))).toBeLessThan(800);
+});

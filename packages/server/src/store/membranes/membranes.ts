@@ -1,0 +1,101 @@
+/** SQL for membranes. Source: api.md §10. */
+import type { Membrane } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
+
+const columns = `membrane_id, name, status, is_default, default_verdict,
+  json_build_object('escalate_at', escalate_at, 'block_at', block_at) as thresholds,
+  packs, action_catalogue, facts_max_age, escalation, created_at`;
+
+/** All membranes of the organization, to decide with. At most 100 exist, of up to a MiB each. */
+export function readMembranes(query: Query, org_id: string): Promise<Membrane[]> {
+  return query<Membrane>(`select ${columns} from membranes where org_id = $1 order by is_default desc, membrane_id`, [
+    org_id,
+  ]);
+}
+
+/** Up to `limit` membranes, newest first, older than `before`; fewer where their catalogues are large. */
+export function listMembranes(
+  query: Query,
+  org_id: string,
+  before: string | null,
+  limit: number,
+): Promise<BoundedPage<Membrane>> {
+  return readBounded<Membrane>(
+    query,
+    {
+      columns,
+      bytes: "octet_length(action_catalogue::text)",
+      from: "from membranes where org_id = $1 and ($2::text is null or membrane_id < $2)",
+      order: "membrane_id desc",
+      limit: "$3::integer",
+    },
+    [org_id, before, limit],
+  );
+}
+
+/** How many membranes the organization has, and which other than this one has the name. */
+export async function readMembraneName(
+  query: Query,
+  org_id: string,
+  name: string,
+  membrane_id: string,
+): Promise<{ readonly count: number; readonly holder: string | null }> {
+  const [row] = await query<{ count: number; holder: string | null }>(
+    `select count(*)::integer as count, max(membrane_id) filter (where name = $2 and membrane_id <> $3) as holder
+     from membranes where org_id = $1`,
+    [org_id, name, membrane_id],
+  );
+  return row ?? { count: 0, holder: null };
+}
+
+/** One membrane, or undefined. Changes hold the lock of the organization's head, which orders them. */
+export async function readMembrane(query: Query, org_id: string, membrane_id: string): Promise<Membrane | undefined> {
+  const rows = await query<Membrane>(`select ${columns} from membranes where org_id = $1 and membrane_id = $2`, [
+    org_id,
+    membrane_id,
+  ]);
+  return rows[0];
+}
+
+/** Writes a new membrane. */
+export async function insertMembrane(query: Query, org_id: string, membrane: Membrane): Promise<void> {
+  await query(
+    `insert into membranes (org_id, membrane_id, name, status, is_default, default_verdict, escalate_at, block_at,
+       packs, action_catalogue, facts_max_age, escalation, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7::double precision, $8::double precision, $9::json, $10::json, $11::json, $12::json,
+       $13::timestamptz, $13::timestamptz)`,
+    [
+      org_id,
+      membrane.membrane_id,
+      membrane.name,
+      membrane.status,
+      membrane.is_default,
+      ...settingsOf(membrane),
+      membrane.created_at,
+    ],
+  );
+}
+
+/** Writes every changeable field of an existing membrane. */
+export async function updateMembrane(query: Query, org_id: string, membrane: Membrane, at: string): Promise<void> {
+  await query(
+    `update membranes set name = $3, status = $4, default_verdict = $5, escalate_at = $6::double precision,
+       block_at = $7::double precision, packs = $8::json, action_catalogue = $9::json, facts_max_age = $10::json,
+       escalation = $11::json, updated_at = $12::timestamptz
+     where org_id = $1 and membrane_id = $2`,
+    [org_id, membrane.membrane_id, membrane.name, membrane.status, ...settingsOf(membrane), at],
+  );
+}
+
+function settingsOf(membrane: Membrane): unknown[] {
+  return [
+    membrane.default_verdict,
+    membrane.thresholds.escalate_at,
+    membrane.thresholds.block_at,
+    JSON.stringify(membrane.packs),
+    JSON.stringify(membrane.action_catalogue),
+    JSON.stringify(membrane.facts_max_age),
+    JSON.stringify(membrane.escalation),
+  ];
+}

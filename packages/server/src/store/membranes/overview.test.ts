@@ -1,0 +1,181 @@
+/** What the overview reads of decisions, which may be some hundred KB each. */
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database/database.ts";
+import { firstIdAt } from "../rows/first-id-at.ts";
+import { countDecisions, type OverviewWindow, readQueue, topAgents, topPolicies } from "./overview.ts";
+
+const { db } = await testDatabase();
+const org_id = "org_00000000000000000000000001";
+const decisions = 120;
+const from = "2026-11-18T12:00:00.000000Z";
+const window: OverviewWindow = {
+  from,
+  to: "2026-11-18T13:00:00.000000Z",
+  bucket_seconds: 3_600,
+  membrane_id: null,
+  mode: null,
+};
+
+beforeAll(async () => {
+  const head = JSON.stringify({ decision_id: "dec", verdict: "block", risk_score: 0.25 }).slice(0, -1);
+  // Hex digits at random: they take as much room in the table as here.
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
+       decision, created_at)
+     select $1, $2 || lpad(n::text, 6, '0'), 'dec', 'mem', 'agent', 'live', 'block', 'final', '', '{}', '{}',
+       ($3 || ',"reasons":[{"policy_id":"pol","policy":"long","effect":"block","message":"' || words || '"}]}')::json, $4
+     from generate_series(1, $5::integer) as n,
+       lateral (select string_agg(md5(n || ' ' || m), '') as words from generate_series(1, 12000) as m) w`,
+    [org_id, firstIdAt("intent", Date.parse(from)).padEnd(24, "0"), head, from, decisions],
+  );
+});
+
+test("every decision is counted, and the risk read of as many large ones as can be read soon", async () => {
+  const counted = await db.tenant(org_id, (query) => countDecisions(query, org_id, window));
+  expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(decisions);
+  expect(counted.map(({ bin }) => bin)).toEqual(expect.arrayContaining([2, null]));
+});
+
+test("policies are counted in as many of the newest held decisions as can be read soon", async () => {
+  const policies = await db.tenant(org_id, (query) => topPolicies(query, org_id, window));
+  expect(policies).toMatchObject([{ policy: "long", effect: "block" }]);
+  expect(policies[0]?.count).toBeGreaterThan(10);
+  expect(policies[0]?.count).toBeLessThan(decisions);
+});
+
+let numbers = 0;
+
+/** A small decision of the organization. */
+async function decided(
+  organization: string,
+  at: string,
+  {
+    verdict = "block",
+    agent_id = "a",
+    membrane_id = "mem",
+    mode = "live",
+    risk_score = 0.5,
+    policy = "p",
+    effect = "block",
+  } = {},
+): Promise<void> {
+  const decision = { risk_score, reasons: [{ policy_id: "pol", policy, effect }] };
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
+       decision, created_at)
+     values ($1, $2, 'dec', $3, $4, $5, $6, 'final', '', '{}', '{}', $7::json, $8::timestamptz)`,
+    [
+      ...[organization, `${firstIdAt("intent", Date.parse(at)).slice(0, 24)}${String(++numbers).padStart(6, "0")}`],
+      ...[membrane_id, agent_id, mode, verdict, JSON.stringify(decision), at],
+    ],
+  );
+}
+
+const [first, last] = ["2026-11-18T12:00:00.000000Z", "2026-11-18T12:59:59.999999Z"];
+
+test("of small decisions the risk is read however many large ones came after them", async () => {
+  numbers = -1; // Before those from the start.
+  await decided(org_id, from, { risk_score: 0.9 });
+  const counted = await db.tenant(org_id, (query) => countDecisions(query, org_id, window));
+  expect(counted).toContainEqual({ bucket: 0, mode: "live", verdict: "block", bin: 9, count: 1 });
+});
+
+test("a window holds its beginning and not its end, and what is asked for of one organization", async () => {
+  const [own, other] = ["org_00000000000000000000000002", "org_00000000000000000000000003"];
+  for (const at of [first, last, "2026-11-18T11:59:59.999999Z", "2026-11-18T13:00:00.000000Z"]) await decided(own, at);
+  await decided(own, "2026-11-18T12:30:00.000000Z", { mode: "shadow", membrane_id: "mem_2" });
+  await decided(other, first);
+  const count = (wanted: Partial<OverviewWindow> = {}) =>
+    db.system((query) => countDecisions(query, own, { ...window, bucket_seconds: 1_800, ...wanted }));
+  const about = { verdict: "block", bin: 5, count: 1 };
+  expect(await count({ mode: "live" })).toEqual([
+    { bucket: 0, mode: "live", ...about },
+    { bucket: 1, mode: "live", ...about },
+  ]);
+  expect(await count({ membrane_id: "mem_2" })).toEqual([{ bucket: 1, mode: "shadow", ...about }]);
+  expect((await count()).map(({ bucket }) => bucket)).toEqual([0, 1, 1]);
+});
+
+test("the risk is told in steps of a tenth, the highest with the last of them", async () => {
+  const own = "org_00000000000000000000000004";
+  // The last but two is what sums of tenths come to.
+  const scores = [0, 0.1, 0.29, 0.3, 0.7, 0.7999999999999999, 0.99, 1];
+  for (const risk_score of scores) await decided(own, first, { risk_score });
+  const counted = await db.system((query) => countDecisions(query, own, window));
+  expect(counted.map(({ bin, count }) => [bin, count]).sort()).toEqual([
+    ...[
+      [0, 1],
+      [1, 1],
+      [2, 1],
+      [3, 1],
+      [7, 1],
+      [8, 1],
+      [9, 2],
+    ],
+  ]);
+});
+
+test("the ten busiest agents and policies are told, those that are as busy by name", async () => {
+  const own = "org_00000000000000000000000005";
+  const names = Array.from("lkjihgfedcba");
+  for (const name of names) await decided(own, first, { agent_id: name, policy: name });
+  for (const verdict of ["approve", "escalate", "escalate"])
+    await decided(own, last, { agent_id: "c", policy: "c", verdict });
+  await decided(own, first, { agent_id: "b", policy: "b" });
+  const agents = await db.system((query) => topAgents(query, own, window));
+  expect(agents.map(({ agent_id, count, held }) => [agent_id, count, held])).toEqual([
+    ["c", 4, 3],
+    ["b", 2, 2],
+    ...Array.from("adefghij", (name) => [name, 1, 1]),
+  ]);
+  const policies = await db.system((query) => topPolicies(query, own, window));
+  expect(policies.map(({ policy, count }) => [policy, count])).toEqual([
+    ["c", 3],
+    ["b", 2],
+    ...Array.from("adefghij", (name) => [name, 1]),
+  ]);
+});
+
+test("of policies those are told that stop or change something, each thing for itself, and none of a plain approval", async () => {
+  const own = "org_00000000000000000000000008";
+  const told = { policy: "a" };
+  await decided(own, first, { ...told, verdict: "approve", effect: "none" });
+  await decided(own, first, { ...told, verdict: "block", effect: "none" });
+  for (const effect of ["approve_modified", "escalate", "escalate"])
+    await decided(own, first, { ...told, verdict: effect, effect });
+  const policies = await db.system((query) => topPolicies(query, own, window));
+  expect(policies.map(({ effect, count }) => [effect, count])).toEqual([
+    ["escalate", 2],
+    ["approve_modified", 1],
+  ]);
+});
+
+test("the queue has what waits for people now, and which has waited for longest and which times out first", async () => {
+  const [own, other] = ["org_00000000000000000000000006", "org_00000000000000000000000007"];
+  expect(await db.system((query) => readQueue(query, own))).toEqual({
+    pending: 0,
+    oldest_at: null,
+    next_expires_at: null,
+  });
+  const escalation = (organization: string, n: number, status: string, mode: string, at: string, expires_at: string) =>
+    db.query(
+      `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at)
+       values ($1, $2, $2, $2, 'a', $3, $4, '{}', $5::timestamptz, $6::timestamptz)`,
+      [organization, `esc_${n}`, status, mode, at, expires_at],
+    );
+  const [late, later, latest] = [
+    "2026-11-18T14:00:00.000000Z",
+    "2026-11-18T15:00:00.000000Z",
+    "2026-11-18T16:00:00.000000Z",
+  ];
+  await escalation(own, 1, "pending", "live", last, latest);
+  await escalation(own, 2, "pending", "live", late, later);
+  await escalation(own, 3, "pending", "test", first, late);
+  await escalation(own, 4, "decided", "live", first, late);
+  await escalation(other, 5, "pending", "live", first, late);
+  expect(await db.system((query) => readQueue(query, own))).toEqual({
+    pending: 2,
+    oldest_at: last,
+    next_expires_at: later,
+  });
+});

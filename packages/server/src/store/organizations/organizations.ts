@@ -1,0 +1,109 @@
+/** SQL for organizations and the intakes that precede them. */
+import type { Intake, IntakeInput } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+import { newestHead } from "../rows/newest-head.ts";
+
+/** An organization as it is created or listed. */
+export interface Organization {
+  readonly org_id: string;
+  readonly name: string;
+  /** Null: open mode's, and those made on the command line without one. */
+  readonly email: string | null;
+  readonly description: string;
+  readonly plan_id: string;
+  /** Null: unlimited. */
+  readonly included_actions: number | null;
+  readonly created_at: string;
+}
+
+/** Writes a new organization; false when its id exists already. Its head row is written by `createHead`. */
+export async function insertOrganization(query: Query, organization: Organization): Promise<boolean> {
+  const rows = await query(
+    `insert into organizations (org_id, name, email, description, plan_id, included_actions, created_at)
+     values ($1, $2, $3, $4, $5, $6::bigint, $7::timestamptz) on conflict (org_id) do nothing returning true as inserted`,
+    [
+      organization.org_id,
+      organization.name,
+      organization.email,
+      organization.description,
+      organization.plan_id,
+      organization.included_actions,
+      organization.created_at,
+    ],
+  );
+  return rows.length > 0;
+}
+
+/** An organization with its limit and this month's use, for the operator of the instance. */
+export interface ListedOrganization extends Organization {
+  readonly hard_limit: number | null;
+  readonly usage_period: string;
+  readonly usage_used: number;
+}
+
+/** All organizations, oldest first. System scope. */
+export function listOrganizations(query: Query): Promise<ListedOrganization[]> {
+  return query<ListedOrganization>(
+    `select o.org_id, o.name, o.email, o.description, o.plan_id, o.included_actions, o.created_at,
+       h.hard_limit, h.usage_period, h.usage_used
+     from organizations o cross join lateral ${newestHead("o.org_id")} h order by o.created_at, o.org_id`,
+  );
+}
+
+/**
+ * How many organizations of keys and people are not there; nothing deletes one, so the database was restored from a dump without
+ * them: `pg_dump --enable-row-security` leaves out, without a word, what row-level security hides. System scope. `names_max`: so
+ * many keys and people are looked at, null for all.
+ */
+export async function countLostOrganizations(query: Query, names_max: number | null): Promise<number> {
+  const [row] = await query<{ lost: number }>(
+    `select count(*)::integer as lost
+     from ((select org_id from key_index limit $1) union (select org_id from person_index limit $1)) named
+     where not exists (select from organizations o where o.org_id = named.org_id)`,
+    [names_max],
+  );
+  return row?.lost ?? 0;
+}
+
+/** The name of an organization that exists. */
+export async function readOrganizationName(query: Query, org_id: string): Promise<string> {
+  const [row] = await query<{ name: string }>("select name from organizations where org_id = $1", [org_id]);
+  if (row === undefined) throw new Error(`organization ${org_id} does not exist`);
+  return row.name;
+}
+
+/** Sets plan and included actions; false when there is no such organization. The hard limit is the head's. */
+export async function setPlan(
+  query: Query,
+  org_id: string,
+  plan_id: string,
+  included_actions: number | null,
+): Promise<boolean> {
+  const rows = await query(
+    "update organizations set plan_id = $2, included_actions = $3::bigint where org_id = $1 returning true as changed",
+    [org_id, plan_id, included_actions],
+  );
+  return rows.length > 0;
+}
+
+/** Keeps an intake until a quickstart takes it up. */
+export async function insertIntake(
+  query: Query,
+  request: IntakeInput,
+  answer: Intake,
+  created_at: string,
+): Promise<void> {
+  await query(
+    "insert into onboarding_intakes (intake_id, request, response, created_at) values ($1, $2::json, $3::json, $4::timestamptz)",
+    [answer.intake_id, JSON.stringify(request), JSON.stringify(answer), created_at],
+  );
+}
+
+/** Gives an intake to an organization, once; undefined when there is no such intake or another organization has it. */
+export async function takeIntake(query: Query, intake_id: string, org_id: string): Promise<Intake | undefined> {
+  const [row] = await query<{ response: Intake }>(
+    "update onboarding_intakes set org_id = $2 where intake_id = $1 and org_id is null returning response",
+    [intake_id, org_id],
+  );
+  return row?.response;
+}

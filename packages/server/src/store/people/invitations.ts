@@ -1,0 +1,75 @@
+/** SQL for invitations that were not taken up yet. */
+import type { Invitation, Role } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+
+/** An invitation as it is kept. */
+export interface KeptInvitation extends Invitation {
+  readonly role: Role;
+  /** Hex. */
+  readonly token_sha256: string;
+}
+
+const columns = "invitation_id, email, role, created_at, expires_at, encode(token_sha256, 'hex') as token_sha256";
+
+/** Writes an invitation. */
+export async function insertInvitation(
+  query: Query,
+  org_id: string,
+  invitation: KeptInvitation,
+  invited_by: string,
+): Promise<void> {
+  const { invitation_id, email, role, token_sha256, created_at, expires_at } = invitation;
+  await query(
+    `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at)
+     values ($1, $2, $3, $4, decode($5, 'hex'), $6, $7::timestamptz, $8::timestamptz)`,
+    [org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at],
+  );
+}
+
+/** Open invitations, newest first, below `before` (an invitation_id) when given. */
+export function listInvitations(
+  query: Query,
+  org_id: string,
+  now: string,
+  limit: number,
+  before: string | null,
+): Promise<KeptInvitation[]> {
+  return query<KeptInvitation>(
+    `select ${columns} from invitations
+     where org_id = $1 and expires_at > $2::timestamptz and ($3::text is null or invitation_id < $3)
+     order by invitation_id desc limit $4::integer`,
+    [org_id, now, before, limit],
+  );
+}
+
+/** How many open invitations there are. */
+export async function countInvitations(query: Query, org_id: string, now: string): Promise<number> {
+  const [row] = await query<{ n: number }>(
+    "select count(*)::integer as n from invitations where org_id = $1 and expires_at > $2::timestamptz",
+    [org_id, now],
+  );
+  return row?.n ?? 0;
+}
+
+/**
+ * Deletes the invitation with this id, all for this address (lower case), all of one sender (key_id or user_id), or all of a
+ * chain of rotated keys (lineage_id); gives what was deleted.
+ */
+export function deleteInvitations(
+  query: Query,
+  org_id: string,
+  which: {
+    readonly invitation_id?: string;
+    readonly email?: string;
+    readonly invited_by?: string;
+    readonly sent_by_chain?: string;
+  },
+): Promise<KeptInvitation[]> {
+  return query<KeptInvitation>(
+    `delete from invitations where org_id = $1 and ($2::text is null or invitation_id = $2) and ($3::text is null or lower(email collate "C") = $3)
+       and ($4::text is null or invited_by = $4)
+       and ($5::text is null or invited_by in (select key_id from api_keys where org_id = $1 and lineage_id = $5))
+     returning ${columns}`,
+    [org_id, which.invitation_id ?? null, which.email ?? null, which.invited_by ?? null, which.sent_by_chain ?? null],
+  );
+}

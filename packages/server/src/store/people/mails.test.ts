@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { testDatabase } from "../../testing/database/database.ts";
+import { testPeople } from "../../testing/people/person.ts";
+import {
+  claimMails,
+  deleteMail,
+  insertMail,
+  markUntold,
+  postponeMail,
+  putOffMail,
+  readNotified,
+  takeUntold,
+} from "./mails.ts";
+import { updatePerson } from "./people.ts";
+
+const { db } = await testDatabase();
+
+test("kinds that somebody waits for are claimed before others, in their order, and among equals the longest due", async () => {
+  const kinds = [...Array<string>(12).fill("escalations"), "signup", "escalations", "password", "signup"];
+  for (const [n, kind] of kinds.entries()) {
+    const mail = {
+      mail_id: `mail_${String(n).padStart(2, "0")}`,
+      kind,
+      sealed: "",
+      created_at: "2026-01-01T00:00:00Z",
+    };
+    await insertMail(db.query, mail);
+  }
+  const claim = async (limit: number) => {
+    const mails = await claimMails(db.query, 120, limit, ["password", "signup"]);
+    return mails.map(({ mail_id }) => mail_id).sort();
+  };
+  expect(await claim(1)).toEqual(["mail_14"]);
+  expect(await claim(3)).toEqual(["mail_00", "mail_12", "mail_15"]);
+  expect(await claim(20)).toHaveLength(12);
+  expect(await claim(1)).toEqual([]);
+});
+
+test("a mail is taken by one node only, with its earlier attempts, and comes again when its lease or its wait is over", async () => {
+  await db.query("delete from mails");
+  await db.system(async (query) => {
+    for (const mail_id of ["m1", "m2", "m3"])
+      await insertMail(query, { mail_id, kind: "password", sealed: "s", created_at: "2026-11-21T00:00:00.000000Z" });
+  });
+  const claim = async (limit = 9) =>
+    (await db.system((query) => claimMails(query, 60, limit, []))).map(({ mail_id, attempts }) => [mail_id, attempts]);
+  await db.system(async (query) => {
+    await query("select from mails where mail_id = 'm1' for update");
+    expect((await claim()).sort()).toEqual([
+      ["m2", 0],
+      ["m3", 0],
+    ]);
+  });
+  expect(await claim()).toEqual([["m1", 0]]);
+  expect(await claim()).toEqual([]);
+  const due = () => db.query("update mails set due_at = now() - interval '1 second'");
+  await due();
+  expect(await claim(2)).toHaveLength(2);
+  await due();
+  // Having been taken counts where it is tried again later, and not where it was only put off.
+  await db.query("update mails set attempts = 1");
+  await claim();
+  await db.system(async (query) => {
+    await postponeMail(query, "m1", 3_600);
+    await putOffMail(query, "m2", 3_600);
+  });
+  expect(await claim()).toEqual([]);
+  const waits = await db.query<{ mail_id: string; attempts: number; minutes: number }>(
+    "select mail_id, attempts, round(extract(epoch from due_at - now()) / 60)::integer as minutes from mails order by 1",
+  );
+  expect(waits).toEqual([
+    { mail_id: "m1", attempts: 2, minutes: 60 },
+    { mail_id: "m2", attempts: 1, minutes: 60 },
+    { mail_id: "m3", attempts: 2, minutes: 1 },
+  ]);
+  await db.system((query) => deleteMail(query, "m1"));
+  expect(await db.query("select from mails")).toHaveLength(2);
+});
+
+test("a mail that was written by a clock that is ahead is not older than it is", async () => {
+  await db.query("delete from mails");
+  const created_at = "2999-01-01T00:00:00.000000Z";
+  await db.system((query) => insertMail(query, { mail_id: "ahead", kind: "password", sealed: "s", created_at }));
+  expect(await db.system((query) => claimMails(query, 60, 1, []))).toMatchObject([{ age_seconds: 0 }]);
+});
+
+test("a mail that was put off while the clock was ahead goes once it is set right, and no other before its time", async () => {
+  await db.query("delete from mails");
+  for (const mail_id of ["ahead", "soon"])
+    await db.system((query) =>
+      insertMail(query, { mail_id, kind: "password", sealed: "s", created_at: "2026-11-21T00:00:00Z" }),
+    );
+  await db.query(
+    `update mails set due_at = now() + case mail_id when 'ahead' then interval '1 day' else interval '6 hours' end`,
+  );
+  const claim = () => db.system((query) => claimMails(query, 60, 9, []));
+  expect([await claim(), await claim()]).toMatchObject([[{ mail_id: "ahead" }], []]);
+});
+
+test("reviewers are told once of what waits for them: of nothing that is closed, and of no test", async () => {
+  const escalation = (org_id: string, escalation_id: string, status = "pending", mode = "live") =>
+    db.query(
+      `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at)
+       values ($1, $2, $2, $2, 'a', $3, $4, '{}', now(), now())`,
+      [org_id, escalation_id, status, mode],
+    );
+  await escalation("org_1", "esc_1");
+  await escalation("org_1", "esc_2");
+  await escalation("org_2", "esc_1");
+  await escalation("org_1", "esc_3", "decided");
+  await escalation("org_1", "esc_4", "pending", "test");
+  const take = async (limit = 9) =>
+    (await db.system((query) => takeUntold(query, limit))).map((each) => `${each.org_id} ${each.escalation_id}`).sort();
+  await db.system(async (query) => {
+    await query("select from escalations where org_id = 'org_1' and escalation_id = 'esc_1' for update");
+    expect(await take(1)).toEqual(["org_1 esc_2"]);
+  });
+  expect([await take(), await take()]).toEqual([["org_1 esc_1", "org_2 esc_1"], []]);
+  for (const escalation_id of ["esc_1", "esc_3"]) await db.system((query) => markUntold(query, "org_1", escalation_id));
+  expect([await take(), await take()]).toEqual([["org_1 esc_1"], []]);
+});
+
+test("those may be told who are of the organization and did not switch it off", async () => {
+  const [own, quiet] = await testPeople(db);
+  await db.system((query) => updatePerson(query, own.org_id, quiet.user_id, { notify: false }));
+  expect(await db.tenant(own.org_id, (query) => readNotified(query, own.org_id))).toEqual([
+    { user_id: own.user_id, email: own.email, role: "reviewer" },
+  ]);
+});

@@ -1,0 +1,121 @@
+/**
+ * SQL for mails on their way. What they say is sealed, because they carry links that sign people in. When they are due is told
+ * by the database's clock alone: by those of the nodes one that is ahead would send what another one is sending.
+ */
+import type { Reviewer, Role } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+
+/** A mail to write. */
+export interface NewMail {
+  readonly mail_id: string;
+  readonly kind: string;
+  readonly sealed: string;
+  readonly created_at: string;
+}
+
+/** A mail whose turn it is. */
+export interface DueMail {
+  readonly mail_id: string;
+  readonly kind: string;
+  readonly sealed: string;
+  /** Earlier attempts. */
+  readonly attempts: number;
+  /** Since it was written. */
+  readonly age_seconds: number;
+}
+
+/** Writes a mail in the transaction that makes it true. System scope. */
+export async function insertMail(query: Query, { mail_id, kind, sealed, created_at }: NewMail): Promise<void> {
+  await query(
+    "insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, $4::timestamptz, now())",
+    [mail_id, kind, sealed, created_at],
+  );
+}
+
+/** No mail is put off for so long: one that is due later was by a clock that was ahead, and would wait until it had come so far again. */
+const put_off_hours_max = 7;
+
+/**
+ * Takes up to `limit` mails that are due and puts them off for the lease: should this node die, another sends them then. Kinds
+ * named in `first` go before all others, in that order: one organization's burst of another kind holds up nobody's link.
+ */
+export function claimMails(
+  query: Query,
+  lease_seconds: number,
+  limit: number,
+  first: readonly string[],
+): Promise<DueMail[]> {
+  return query<DueMail>(
+    `update mails set due_at = now() + make_interval(secs => $1::integer), attempts = attempts + 1
+     where mail_id in (
+       select mail_id from mails where due_at <= now() or due_at > now() + interval '${put_off_hours_max} hours'
+       order by array_position($3::text[], kind), due_at limit $2::integer for update skip locked)
+     returning mail_id, kind, sealed, attempts - 1 as attempts,
+       greatest(0, extract(epoch from now() - created_at))::integer as age_seconds`,
+    [lease_seconds, limit, first],
+  );
+}
+
+/** The mail was sent, or given up. */
+export async function deleteMail(query: Query, mail_id: string): Promise<void> {
+  await query("delete from mails where mail_id = $1", [mail_id]);
+}
+
+/** The mail is to be tried again after so long. */
+export async function postponeMail(query: Query, mail_id: string, wait_seconds: number): Promise<void> {
+  await query("update mails set due_at = now() + make_interval(secs => $2::integer) where mail_id = $1", [
+    mail_id,
+    wait_seconds,
+  ]);
+}
+
+/** The mail is left alone for so long; having been taken does not count as an attempt. */
+export async function putOffMail(query: Query, mail_id: string, wait_seconds: number): Promise<void> {
+  await query(
+    "update mails set due_at = now() + make_interval(secs => $2::integer), attempts = attempts - 1 where mail_id = $1",
+    [mail_id, wait_seconds],
+  );
+}
+
+/** An escalation that the reviewers were not told of. */
+export interface UntoldEscalation {
+  readonly org_id: string;
+  readonly escalation_id: string;
+  /** Whose action waits; null: open mode's. */
+  readonly lineage_id: string | null;
+  /** The escalation record of api.md §6. */
+  readonly record: {
+    readonly agent_id: string;
+    readonly action: { readonly type: string };
+    readonly reviewers: readonly Reviewer[];
+    readonly expires_at: string;
+  };
+}
+
+/** Takes up to `limit` untold escalations and marks them as told, for one node only. System scope. */
+export function takeUntold(query: Query, limit: number): Promise<UntoldEscalation[]> {
+  return query<UntoldEscalation>(
+    `update escalations e set notified = true
+     from (select org_id, escalation_id from escalations where not notified and status = 'pending' and mode = 'live'
+           order by org_id, escalation_id limit $1::integer for update skip locked) u
+     where e.org_id = u.org_id and e.escalation_id = u.escalation_id
+     returning e.org_id, e.escalation_id, e.lineage_id, e.record`,
+    [limit],
+  );
+}
+
+/** The reviewers of an escalation, who are others now, are to be told of it. */
+export async function markUntold(query: Query, org_id: string, escalation_id: string): Promise<void> {
+  await query("update escalations set notified = false where org_id = $1 and escalation_id = $2", [
+    org_id,
+    escalation_id,
+  ]);
+}
+
+/** Who may be told of an organization's escalations by mail. */
+export function readNotified(
+  query: Query,
+  org_id: string,
+): Promise<{ readonly user_id: string; readonly email: string; readonly role: Role }[]> {
+  return query("select user_id, email, role from people where org_id = $1 and notify limit 1000", [org_id]);
+}

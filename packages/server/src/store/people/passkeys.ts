@@ -1,0 +1,91 @@
+/** SQL for passkeys: public keys by which people sign in. */
+import type { Passkey } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+import type { KnownPasskey } from "../../sign-in-ports.ts";
+
+/** A passkey with its person. */
+export interface StoredPasskey extends KnownPasskey {
+  readonly org_id: string;
+  readonly user_id: string;
+}
+
+/** A passkey to write. */
+export interface NewPasskey extends StoredPasskey {
+  readonly name: string;
+  readonly created_at: string;
+}
+
+/** The passkey with this id, in whatever organization. System scope. */
+export async function findPasskey(query: Query, passkey_id: string): Promise<StoredPasskey | undefined> {
+  const [passkey] = await query<StoredPasskey>(
+    `select p.org_id, p.passkey_id, p.user_id, p.public_key, p.counter, p.transports
+     from passkey_index i join passkeys p on p.org_id = i.org_id and p.passkey_id = i.passkey_id
+     where i.passkey_id = $1`,
+    [passkey_id],
+  );
+  return passkey;
+}
+
+/** A person's passkeys, newest first. */
+export function listPasskeys(
+  query: Query,
+  org_id: string,
+  user_id: string,
+): Promise<(Passkey & Pick<KnownPasskey, "transports">)[]> {
+  return query(
+    `select passkey_id, name, transports, created_at, last_used_at from passkeys
+     where org_id = $1 and user_id = $2 order by created_at desc, passkey_id collate "C" desc`,
+    [org_id, user_id],
+  );
+}
+
+/** Writes a passkey; false when one with its id exists, whoever's it is. System scope. */
+export async function insertPasskey(query: Query, passkey: NewPasskey): Promise<boolean> {
+  const { org_id, passkey_id, user_id, name, public_key, counter, transports, created_at } = passkey;
+  const mine = await query(
+    `insert into passkey_index (passkey_id, org_id, user_id) values ($1, $2, $3)
+     on conflict (passkey_id) do nothing returning true as mine`,
+    [passkey_id, org_id, user_id],
+  );
+  if (mine.length === 0) return false;
+  await query(
+    `insert into passkeys (org_id, passkey_id, user_id, name, public_key, counter, transports, created_at)
+     values ($1, $2, $3, $4, $5, $6::bigint, $7::json, $8::timestamptz)`,
+    [org_id, passkey_id, user_id, name, public_key, counter, JSON.stringify(transports), created_at],
+  );
+  return true;
+}
+
+/**
+ * Notes a use, for one of several at once only; false: the passkey is gone, or it was used with this count or a later one
+ * (authenticators that do not count stay at 0).
+ */
+export async function notePasskeyUse(
+  query: Query,
+  { org_id, passkey_id }: Pick<StoredPasskey, "org_id" | "passkey_id">,
+  counter: number,
+  at: string,
+): Promise<boolean> {
+  const rows = await query(
+    `update passkeys set counter = $3::bigint, last_used_at = $4::timestamptz
+     where org_id = $1 and passkey_id = $2 and (counter < $3::bigint or (counter = 0 and $3::bigint = 0)) returning true as used`,
+    [org_id, passkey_id, counter, at],
+  );
+  return rows.length > 0;
+}
+
+/** Deletes one of a person's passkeys; false: there is none such. System scope. */
+export async function deletePasskey(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  passkey_id: string,
+): Promise<boolean> {
+  const rows = await query(
+    "delete from passkeys where org_id = $1 and user_id = $2 and passkey_id = $3 returning true as deleted",
+    [org_id, user_id, passkey_id],
+  );
+  if (rows.length === 0) return false;
+  await query("delete from passkey_index where passkey_id = $1 and org_id = $2", [passkey_id, org_id]);
+  return true;
+}

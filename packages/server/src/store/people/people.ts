@@ -1,0 +1,244 @@
+/** SQL for people: accounts with a role in one organization. Passwords and seeds are here only hashed and sealed. */
+import type { Role, User } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+import { clock_ahead_seconds_max } from "../rows/clock-steps.ts";
+
+/** A person with what its secrets are checked against. */
+export interface Person {
+  readonly org_id: string;
+  readonly user_id: string;
+  readonly email: string;
+  readonly role: Role;
+  /** Argon2id in PHC form; null: signs in without a password. */
+  readonly password_hash: string | null;
+  readonly totp_sealed: string | null;
+  /** The second factor is asked for. */
+  readonly mfa_enabled: boolean;
+  readonly notify: boolean;
+  readonly created_at: string;
+  readonly last_seen_at: string | null;
+}
+
+const columns = `org_id, user_id, email, role, password_hash, totp_sealed, totp_confirmed_at is not null as mfa_enabled, notify,
+  created_at, last_seen_at`;
+
+/** What answers show of a person. */
+export function shownUser({ user_id, email, role, mfa_enabled, notify, created_at, last_seen_at }: Person): User {
+  return { user_id, email, role, mfa_enabled, notify, created_at, last_seen_at };
+}
+
+/** By which addresses are told apart: one person may write hers in any case. Of ASCII only, so that no other letter becomes one. */
+export function emailKey(email: string): string {
+  return email.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
+}
+
+/** Who has this address, in whatever organization: one statement, whether or not somebody has it. System scope. */
+export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
+  const [person] = await query<Person>(
+    `select ${columns} from people where (org_id, user_id) = (select org_id, user_id from person_index where email = $1)`,
+    [emailKey(email)],
+  );
+  return person;
+}
+
+/** One person of the organization. */
+export function readPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
+  return personWhere(query, org_id, user_id, "");
+}
+
+/**
+ * The same, its row held until the transaction ends. Whoever locks more locks the person first, then the organization's
+ * head, then what hangs on them (sessions, passkeys, links): in another order two at once wait until PostgreSQL finds the
+ * deadlock, and with the head in it so does the whole organization.
+ */
+export function lockPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
+  return personWhere(query, org_id, user_id, "for update");
+}
+
+async function personWhere(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  lock: "" | "for update",
+): Promise<Person | undefined> {
+  const [person] = await query<Person>(`select ${columns} from people where org_id = $1 and user_id = $2 ${lock}`, [
+    org_id,
+    user_id,
+  ]);
+  return person;
+}
+
+/** Writes a new person; false when somebody has the address already. System scope. */
+export async function insertPerson(
+  query: Query,
+  person: Pick<Person, "org_id" | "user_id" | "email" | "role" | "password_hash" | "created_at">,
+): Promise<boolean> {
+  const { org_id, user_id, email, role, password_hash, created_at } = person;
+  const taken = await query(
+    "insert into person_index (email, org_id, user_id) values ($1, $2, $3) on conflict (email) do nothing returning true as mine",
+    [emailKey(email), org_id, user_id],
+  );
+  if (taken.length === 0) return false;
+  await query(
+    `insert into people (org_id, user_id, email, role, password_hash, created_at)
+     values ($1, $2, $3, $4, $5, $6::timestamptz)`,
+    [org_id, user_id, email, role, password_hash, created_at],
+  );
+  return true;
+}
+
+/** Up to `limit` people, newest first, below `before` (a user_id) when given. */
+export function listPeople(
+  query: Query,
+  org_id: string,
+  role: Role | null,
+  limit: number,
+  before: string | null,
+): Promise<Person[]> {
+  return query<Person>(
+    `select ${columns} from people
+     where org_id = $1 and ($2::text is null or role = $2) and ($3::text is null or user_id < $3)
+     order by user_id desc limit $4::integer`,
+    [org_id, role, before, limit],
+  );
+}
+
+/** Somebody who is named to review. */
+export interface NamedReviewer {
+  readonly id: string;
+  /** The user_id, or the first key of its chain of rotations. */
+  readonly lineage_id: string;
+  readonly role: Role;
+  /** Of a key: it, or one that it was rotated to, is neither revoked nor expired. */
+  readonly valid: boolean;
+}
+
+/** Those of `ids` that are people (user_id) or keys (key_id) of the organization. */
+export function readNamedReviewers(query: Query, org_id: string, ids: readonly string[]): Promise<NamedReviewer[]> {
+  return query<NamedReviewer>(
+    `select user_id as id, user_id as lineage_id, role, true as valid from people
+     where org_id = $1 and user_id = any($2::text[])
+     union all
+     select key_id, lineage_id, role, exists (
+       select from api_keys k where k.org_id = n.org_id and k.lineage_id = n.lineage_id
+         and k.revoked_at is null and k.expires_at > clock_timestamp())
+     from api_keys n where org_id = $1 and key_id = any($2::text[])`,
+    [org_id, ids],
+  );
+}
+
+/** How many people the organization has. */
+export async function countPeople(query: Query, org_id: string): Promise<number> {
+  const [row] = await query<{ n: number }>("select count(*)::integer as n from people where org_id = $1", [org_id]);
+  return row?.n ?? 0;
+}
+
+/** Whether another person of the organization is admin. */
+export async function hasOtherAdmin(query: Query, org_id: string, user_id: string): Promise<boolean> {
+  const rows = await query("select from people where org_id = $1 and role = 'admin' and user_id <> $2 limit 1", [
+    org_id,
+    user_id,
+  ]);
+  return rows.length > 0;
+}
+
+/** Sets what is given. */
+export async function updatePerson(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  change: { readonly role?: Role; readonly password_hash?: string; readonly notify?: boolean },
+): Promise<void> {
+  await query(
+    `update people set role = coalesce($3, role), password_hash = coalesce($4, password_hash),
+       notify = coalesce($5::boolean, notify)
+     where org_id = $1 and user_id = $2`,
+    [org_id, user_id, change.role ?? null, change.password_hash ?? null, change.notify ?? null],
+  );
+}
+
+/** Removes a person with everything that signs it in. System scope, because of the indexes. */
+export async function deletePerson(query: Query, org_id: string, user_id: string): Promise<void> {
+  for (const table of ["people", "recovery_codes", "person_index", "passkeys", "passkey_index"]) {
+    await query(`delete from ${table} where org_id = $1 and user_id = $2`, [org_id, user_id]);
+  }
+}
+
+/** Notes that whoever has this address was removed from the organization. `at` in RFC 3339. */
+export async function noteRemoved(query: Query, org_id: string, email: string, at: string): Promise<void> {
+  await query(
+    `insert into removed_addresses (org_id, email, removed_at) values ($1, $2, $3::timestamptz)
+     on conflict (org_id, email) do update set removed_at = excluded.removed_at`,
+    [org_id, emailKey(email), at],
+  );
+}
+
+/** Whether a person with this address was removed from the organization, and not invited back since. */
+export async function wasRemoved(query: Query, org_id: string, email: string): Promise<boolean> {
+  const rows = await query("select from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
+  return rows.length > 0;
+}
+
+/** Lets an address that was removed back in. */
+export async function forgetRemoved(query: Query, org_id: string, email: string): Promise<void> {
+  await query("delete from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
+}
+
+/** Keeps a seed that is not confirmed yet. */
+export async function writeTotpSeed(query: Query, org_id: string, user_id: string, sealed: string): Promise<void> {
+  await query(
+    `update people set totp_sealed = $3, totp_confirmed_at = null, totp_last_step = null where org_id = $1 and user_id = $2`,
+    [org_id, user_id, sealed],
+  );
+}
+
+/** Switches the second factor on (`at`) or off (null). */
+export async function confirmTotpSeed(query: Query, org_id: string, user_id: string, at: string | null): Promise<void> {
+  await query(
+    `update people set totp_confirmed_at = $3::timestamptz, totp_sealed = case when $3 is null then null else totp_sealed end
+     where org_id = $1 and user_id = $2`,
+    [org_id, user_id, at],
+  );
+}
+
+/** How long a TOTP step is. */
+export const totp_step_seconds = 30;
+const totp_steps_ahead_max = clock_ahead_seconds_max / totp_step_seconds;
+
+/**
+ * Uses up a TOTP step, on any number of nodes at once for one caller only; false: it or a later one was used before. One that is
+ * ahead by more than a day was used while the clock was, as was the authenticator's: it would refuse every code until it has come.
+ */
+export async function useTotpStep(query: Query, org_id: string, user_id: string, step: number): Promise<boolean> {
+  const rows = await query(
+    `update people set totp_last_step = $3::bigint
+     where org_id = $1 and user_id = $2 and (totp_last_step is null or totp_last_step < $3::bigint
+       or totp_last_step > $3::bigint + ${totp_steps_ahead_max}) returning true as mine`,
+    [org_id, user_id, step],
+  );
+  return rows.length > 0;
+}
+
+/** Replaces the recovery codes by those with these hashes (hex). */
+export async function writeRecoveryCodes(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  hashes: readonly string[],
+): Promise<void> {
+  await query("delete from recovery_codes where org_id = $1 and user_id = $2", [org_id, user_id]);
+  await query(
+    `insert into recovery_codes (org_id, user_id, code_sha256)
+     select $1, $2, decode(hash, 'hex') from json_array_elements_text($3::json) as hash`,
+    [org_id, user_id, JSON.stringify(hashes)],
+  );
+}
+
+/** Uses up a recovery code; false: there is none such. */
+export async function useRecoveryCode(query: Query, org_id: string, user_id: string, hash: string): Promise<boolean> {
+  const rows = await query(
+    `delete from recovery_codes where org_id = $1 and user_id = $2 and code_sha256 = decode($3, 'hex') returning true as mine`,
+    [org_id, user_id, hash],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,240 @@
+/** Which sessions a statement reads, counts and ends, where a person has several and others have some, too. Source: api.md §9. */
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { createClock } from "../../edge/clock.ts";
+import { createIds } from "../../edge/ids.ts";
+import type { Query } from "../../ports.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { meanwhile } from "../../testing/meanwhile.ts";
+import { testPeople } from "../../testing/people/person.ts";
+import { withHead } from "../organizations/heads.ts";
+import {
+  countMfaFailure,
+  deleteOldSessions,
+  deleteSessions,
+  endLogin,
+  insertSession,
+  listSessions,
+  noteSeen,
+  readMfaFailures,
+  readSession,
+  readSessionBegin,
+  sessionStands,
+} from "./sessions.ts";
+
+const { db } = await testDatabase();
+const ids = createIds(createClock());
+const at = (minute: number) => `2026-11-21T03:${String(minute).padStart(2, "0")}:00.000000Z`;
+const hash = (session_id: string) => createHash("sha256").update(session_id).digest("hex");
+
+interface Begun {
+  readonly mfa_pending?: boolean;
+  readonly failures?: number;
+  readonly begun?: number;
+  readonly expires?: number;
+}
+
+/** A session; gives its id. Its token is its id. */
+async function session(
+  { org_id, user_id }: { org_id: string; user_id: string },
+  { mfa_pending = false, failures = 0, begun = 0, expires = 50 }: Begun = {},
+): Promise<string> {
+  const session_id = ids.next("session");
+  await db.system(async (query) => {
+    await insertSession(query, {
+      ...{ org_id, session_id, user_id, token_sha256: hash(session_id), mfa_pending, client_ip: null },
+      ...{ user_agent: null, created_at: at(begun), expires_at: at(expires) },
+    });
+    for (let n = 1; n <= failures; n += 1) expect(await countMfaFailure(query, org_id, session_id)).toBe(n);
+  });
+  return session_id;
+}
+
+const present = (session_id: string) => db.system((query) => readSession(query, hash(session_id)));
+const stored = async (user_id: string) =>
+  (
+    await db.query<{ session_id: string }>("select session_id from sessions where user_id = $1 order by 1", [user_id])
+  ).map((each) => each.session_id);
+
+const people = () => testPeople(db);
+
+test("a session is read with its own person and the epoch of its own organization", async () => {
+  const all = await people();
+  const [own, , elsewhere] = all;
+  const roles = ["reviewer", "operator", "admin"];
+  for (const [n, { user_id }] of all.entries())
+    await db.query("update people set role = $2 where user_id = $1", [user_id, roles[n]]);
+  await db.system((query) => withHead(query, elsewhere.org_id, { raise: ["auth"], audit: [] }));
+  const sessions = [await session(all[0]), await session(all[1]), await session(all[2])];
+  const epochs = await db.query<{ org_id: string; auth_epoch: number }>("select org_id, auth_epoch from org_heads");
+  const epoch = (org_id: string) => epochs.find((each) => each.org_id === org_id)?.auth_epoch;
+  expect(epoch(own.org_id)).not.toBe(epoch(elsewhere.org_id));
+  for (const [n, { org_id, user_id }] of all.entries())
+    expect(await present(sessions[n] as string)).toMatchObject({
+      ...{ org_id, user_id, session_id: sessions[n], role: roles[n], auth_epoch: epoch(org_id) },
+    });
+});
+
+test("wrong second factors count for whose login it was, while it could go on, and not those given within a session", async () => {
+  const [own, colleague] = await people();
+  await session(own, { mfa_pending: true, failures: 2, expires: 20 });
+  await session(own, { mfa_pending: true, failures: 3, expires: 30 });
+  await session(own, { mfa_pending: true, expires: 40 });
+  await session(own, { failures: 4 });
+  // Of a clock that was ahead; what differs by minutes counts.
+  await session(own, { mfa_pending: true, failures: 5, begun: 36, expires: 46 });
+  await session(colleague, { mfa_pending: true, failures: 1, expires: 45 });
+  const failures = (now: string) => db.system((query) => readMfaFailures(query, own.org_id, own.user_id, now));
+  const us = (time: string) => Date.parse(time) * 1_000;
+  expect(await failures(at(10))).toEqual({ failures: 5, until_us: us(at(30)) });
+  expect(await failures(at(20))).toEqual({ failures: 3, until_us: us(at(30)) });
+  expect(await failures(at(30))).toEqual({ failures: 0, until_us: us(at(30)) });
+  expect(await failures(at(31))).toEqual({ failures: 5, until_us: us(at(46)) });
+});
+
+test("a login that is ended leaves its failures, its person's session, and everybody else's login", async () => {
+  const [own, colleague] = await people();
+  const [ended, other, signed_in, theirs] = [
+    ...[await session(own, { mfa_pending: true, failures: 1 }), await session(own, { mfa_pending: true })],
+    ...[await session(own), await session(colleague, { mfa_pending: true })],
+  ] as [string, string, string, string];
+  await db.system(async (query) => {
+    for (const session_id of [ended, signed_in]) await endLogin(query, own.org_id, session_id);
+  });
+  expect(await present(ended)).toBeUndefined();
+  for (const session_id of [other, signed_in, theirs]) expect(await present(session_id)).toBeDefined();
+  expect(await stored(own.user_id)).toEqual([ended, other, signed_in].sort());
+});
+
+test("ending one session or all of a person ends nobody else's, and keeps logins with wrong second factors only", async () => {
+  const [own, colleague, elsewhere] = await people();
+  const theirs = [await session(colleague), await session(colleague, { mfa_pending: true }), await session(elsewhere)];
+  const guessed = await session(own, { mfa_pending: true, failures: 1 });
+  const [waiting, mistaken, first, second] = [
+    ...[await session(own, { mfa_pending: true }), await session(own, { failures: 2 })],
+    ...[await session(own), await session(own)],
+  ] as [string, string, string, string];
+  const end = (only?: string) =>
+    db.system((query) => deleteSessions(query, own.org_id, own.user_id, only === undefined ? {} : { only }));
+  expect(await end(theirs[0])).toBe(0);
+  expect(await end(first)).toBe(1);
+  expect(await present(first)).toBeUndefined();
+  expect(await stored(own.user_id)).toEqual([guessed, waiting, mistaken, second].sort());
+  for (const session_id of [guessed, waiting, mistaken, second, ...theirs])
+    expect(await present(session_id)).toBeDefined();
+  expect(await end()).toBe(4);
+  for (const session_id of [guessed, waiting, mistaken, second]) expect(await present(session_id)).toBeUndefined();
+  expect(await stored(own.user_id)).toEqual([guessed]);
+  for (const session_id of theirs) expect(await present(session_id)).toBeDefined();
+});
+
+test("a person's list has its own sessions that are neither over nor idle nor waiting, newest first, page by page", async () => {
+  const [own, colleague] = await people();
+  await session(colleague, { begun: 20 });
+  await session(own, { begun: 20, mfa_pending: true });
+  const late = await session(own, { begun: 20, expires: 30 });
+  const idle = await session(own, { begun: 5 });
+  const open = [await session(own, { begun: 20 }), await session(own, { begun: 21 })].reverse();
+  const list = async (now: string, seen_after: string, limit = 9, before: string | null = null) => {
+    const { org_id, user_id } = own;
+    const found = await db.tenant(org_id, (query) =>
+      listSessions(query, org_id, user_id, { now, seen_after }, limit, before),
+    );
+    return found.map(({ session_id }) => session_id);
+  };
+  expect(await list(at(29), at(5))).toEqual([...open, late]);
+  expect(await list(at(30), at(4))).toEqual([...open, idle]);
+  expect(await list(at(29), at(5), 2)).toEqual(open);
+  expect(await list(at(29), at(5), 2, open[0])).toEqual([open[1], late]);
+});
+
+test("what is noted or asked of a session is of this one and its person", async () => {
+  const [own, colleague] = await people();
+  const [seen, other, theirs] = [
+    ...[await session(own, { begun: 1 }), await session(own, { begun: 2 }), await session(colleague, { begun: 3 })],
+  ] as [string, string, string];
+  await db.system((query) => noteSeen(query, { ...own, session_id: seen }, at(9)));
+  const times = (text: string, values: string[]) => db.query(text, [values]);
+  expect(
+    await times("select user_id, last_seen_at from people where user_id = any($1) order by 1", [
+      ...[own.user_id, colleague.user_id],
+    ]),
+  ).toEqual([
+    { user_id: own.user_id, last_seen_at: at(9) },
+    { user_id: colleague.user_id, last_seen_at: null },
+  ]);
+  expect(
+    await times("select last_seen_at from sessions where session_id = any($1) order by session_id", [
+      seen,
+      other,
+      theirs,
+    ]),
+  ).toEqual([at(9), at(2), at(3)].map((last_seen_at) => ({ last_seen_at })));
+  await db.tenant(own.org_id, async (query) => {
+    expect(await readSessionBegin(query, own.org_id, other)).toBe(Date.parse(at(2)) * 1_000);
+    expect(await readSessionBegin(query, own.org_id, "ses_unknown")).toBeUndefined();
+    expect([await sessionStands(query, own.org_id, seen), await sessionStands(query, own.org_id, "ses_none")]).toEqual([
+      ...[true, false],
+    ]);
+  });
+});
+
+test("what is over or was not seen for too long goes, with its cookie, and nothing else", async () => {
+  for (const table of ["sessions", "session_index"]) await db.query(`delete from ${table}`);
+  const [own] = await people();
+  const [open, over, idle] = [
+    ...[await session(own, { begun: 20 }), await session(own, { begun: 20, expires: 30 })],
+    await session(own, { begun: 10 }),
+  ] as [string, string, string];
+  const remove = (now: string, seen_before: string) => db.system((query) => deleteOldSessions(query, now, seen_before));
+  expect(await remove(at(29), at(9))).toBe(0);
+  expect(await remove(at(30), at(9))).toBe(1);
+  expect([await present(over), await stored(own.user_id)]).toEqual([undefined, [open, idle].sort()]);
+  expect(await remove(at(30), at(10))).toBe(1);
+  expect([await present(idle), await stored(own.user_id)]).toEqual([undefined, [open]]);
+  expect(await present(open)).toBeDefined();
+  // A login that ended has no cookie any more, and counts all the same: at none the pass would end.
+  const login = await session(own, { mfa_pending: true, failures: 1, begun: 20, expires: 30 });
+  await db.system((query) => endLogin(query, own.org_id, login));
+  expect([await remove(at(30), at(10)), await stored(own.user_id)]).toEqual([1, [open]]);
+});
+
+describe("what is over goes while its person's sessions are ended, and neither waits in a circle", () => {
+  test.each(
+    ["sessions", "session_index"].flatMap((held) => [
+      [held, "cleaning"],
+      [held, "ending"],
+    ]),
+  )("with its row of %s held, %s first", async (held, first) => {
+    for (const table of ["sessions", "session_index"]) await db.query(`delete from ${table}`);
+    const [own] = await people();
+    const over = await session(own, { begun: 20, expires: 30 });
+    const open = await session(own, { begun: 20 });
+    let runs = 0;
+    const counted = (work: (query: Query) => Promise<unknown>) => () =>
+      db.system((query) => {
+        runs += 1;
+        return work(query);
+      });
+    const ending = counted((query) => deleteSessions(query, own.org_id, own.user_id));
+    const cleaning = counted((query) => deleteOldSessions(query, at(30), at(9)));
+    const hold = `select from ${held} where token_sha256 = decode($1, 'hex') for update`;
+    await meanwhile(
+      db,
+      (query) => query(hold, [hash(over)]),
+      first === "cleaning" ? [cleaning, ending] : [ending, cleaning],
+    );
+    expect(runs).toBe(2);
+    for (const session_id of [over, open]) expect(await present(session_id)).toBeUndefined();
+    expect(await stored(own.user_id)).toEqual([]);
+  });
+
+  test("a session that is seen at that moment stays", async () => {
+    const [own] = await people();
+    const idle = await session(own, { begun: 9 });
+    await meanwhile(db, (query) => noteSeen(query, { ...own, session_id: idle }, at(10)), [
+      () => db.system((query) => deleteOldSessions(query, at(30), at(9))),
+    ]);
+    expect(await present(idle)).toBeDefined();
+  });
+});

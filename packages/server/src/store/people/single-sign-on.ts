@@ -1,0 +1,106 @@
+/** SQL for organizations' own OpenID providers, and for whom they have vouched. */
+import type { SingleSignOnInput } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+
+/** How an organization's people sign in. */
+export interface StoredSingleSignOn {
+  readonly org_id: string;
+  readonly issuer: string;
+  readonly client_id: string;
+  /** Of the client. */
+  readonly secret_sealed: string;
+  /** Lower case. */
+  readonly email_domains: readonly string[];
+  readonly default_role: SingleSignOnInput["default_role"];
+  readonly updated_at: string;
+}
+
+/** The organization's provider, or undefined. */
+export async function readSingleSignOn(query: Query, org_id: string): Promise<StoredSingleSignOn | undefined> {
+  const [row] = await query<StoredSingleSignOn>(
+    `select org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at from single_sign_on
+     where org_id = $1`,
+    [org_id],
+  );
+  return row;
+}
+
+/** Stores a provider in place of the earlier one. System scope. */
+export async function writeSingleSignOn(query: Query, row: StoredSingleSignOn): Promise<void> {
+  const { org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at } = row;
+  const domains = JSON.stringify(email_domains);
+  await query(
+    `insert into single_sign_on (org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at)
+     values ($1, $2, $3, $4, $5::json, $6, $7::timestamptz)
+     on conflict (org_id) do update set issuer = excluded.issuer, client_id = excluded.client_id,
+       secret_sealed = excluded.secret_sealed, email_domains = excluded.email_domains,
+       default_role = excluded.default_role, updated_at = excluded.updated_at`,
+    [org_id, issuer, client_id, secret_sealed, domains, default_role, updated_at],
+  );
+  await query("delete from sso_domains where org_id = $1", [org_id]);
+  await query("insert into sso_domains (domain, org_id) select d, $1 from json_array_elements_text($2::json) as d", [
+    org_id,
+    domains,
+  ]);
+}
+
+/** Removes the provider; false: there was none. System scope. */
+export async function deleteSingleSignOn(query: Query, org_id: string): Promise<boolean> {
+  await query("delete from sso_domains where org_id = $1", [org_id]);
+  const rows = await query("delete from single_sign_on where org_id = $1 returning true as deleted", [org_id]);
+  return rows.length > 0;
+}
+
+/** Organizations to whose provider a domain's people may go; two at most. System scope. */
+export async function organizationsOfDomain(query: Query, domain: string): Promise<string[]> {
+  const rows = await query<{ org_id: string }>("select org_id from sso_domains where domain = $1 limit 2", [domain]);
+  return rows.map(({ org_id }) => org_id);
+}
+
+/** Whether an admin has confirmed by mail that an address in this domain is theirs: a password is only set with a mailed link. */
+export async function hasProvenAdmin(query: Query, org_id: string, domain: string): Promise<boolean> {
+  const rows = await query(
+    `select from people where org_id = $1 and role = 'admin' and password_hash is not null
+       and lower(split_part(email, '@', 2) collate "C") = $2 limit 1`,
+    [org_id, domain],
+  );
+  return rows.length > 0;
+}
+
+/** The person for whom a provider vouches under this subject, also one that is gone. */
+export async function readIdentity(
+  query: Query,
+  org_id: string,
+  issuer: string,
+  subject: string,
+): Promise<string | undefined> {
+  const [row] = await query<{ user_id: string }>(
+    "select user_id from sso_identities where org_id = $1 and issuer = $2 and subject = $3",
+    [org_id, issuer, subject],
+  );
+  return row?.user_id;
+}
+
+/** Whether a provider has vouched for a person under any subject. */
+export async function hasIdentity(query: Query, org_id: string, issuer: string, user_id: string): Promise<boolean> {
+  const rows = await query("select from sso_identities where org_id = $1 and issuer = $2 and user_id = $3", [
+    org_id,
+    issuer,
+    user_id,
+  ]);
+  return rows.length > 0;
+}
+
+/** Notes that a provider vouches for a person under this subject. */
+export async function writeIdentity(
+  query: Query,
+  identity: { readonly org_id: string; readonly issuer: string; readonly subject: string; readonly user_id: string },
+  at: string,
+): Promise<void> {
+  const { org_id, issuer, subject, user_id } = identity;
+  await query(
+    `insert into sso_identities (org_id, issuer, subject, user_id, created_at) values ($1, $2, $3, $4, $5::timestamptz)
+     on conflict (org_id, issuer, subject) do update set user_id = excluded.user_id, created_at = excluded.created_at`,
+    [org_id, issuer, subject, user_id, at],
+  );
+}

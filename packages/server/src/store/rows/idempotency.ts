@@ -1,0 +1,91 @@
+/** Idempotency keys of every creating operation but the submission of intents, which the commit statement guards itself. */
+import { Fault } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+
+/** One caller's promise that a request is one request however often it is sent. */
+export interface IdempotentRequest {
+  readonly org_id: string;
+  /** Which operation the key belongs to: the same key on two operations is two keys. */
+  readonly operation: string;
+  readonly idempotency_key: string;
+  /** 64 lower-case hex digits over everything that shapes the answer. */
+  readonly request_sha256: string;
+  /** RFC 3339 UTC. */
+  readonly created_at: string;
+}
+
+/** The answer that was given first, and whether it was given before. */
+export interface OnceAnswer<T> {
+  readonly response: T;
+  readonly replayed: boolean;
+}
+
+/** Whether a request with this key was answered. */
+export async function readIdempotencyKey(
+  query: Query,
+  { org_id, operation, idempotency_key }: Pick<IdempotentRequest, "org_id" | "operation" | "idempotency_key">,
+): Promise<boolean> {
+  const rows = await query(
+    "select from idempotency_keys where org_id = $1 and operation = $2 and idempotency_key = $3",
+    [org_id, operation, idempotency_key],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Runs `work` for the first request with this key and answers every later one with the first answer. Belongs into the
+ * transaction of `work`, before it changes anything: a second request with the key waits here until the first commits
+ * (then it replays) or fails (then it is the first). Take it before the organization's head is locked.
+ * `response` is kept as JSON; seal what is secret in it. Faults: idempotency_conflict for the same key with another request.
+ * Source: api.md §2.
+ */
+export async function once<T>(
+  query: Query,
+  request: IdempotentRequest,
+  work: () => Promise<T>,
+): Promise<OnceAnswer<T>> {
+  const key = [request.org_id, request.operation, request.idempotency_key];
+  for (;;) {
+    const inserted = await query(
+      `insert into idempotency_keys (org_id, operation, idempotency_key, request_sha256, created_at)
+       values ($1, $2, $3, decode($4, 'hex'), $5::timestamptz) on conflict (org_id, operation, idempotency_key) do nothing
+       returning true as inserted`,
+      [...key, request.request_sha256, request.created_at],
+    );
+    if (inserted.length > 0) {
+      const response = await work();
+      await query(
+        "update idempotency_keys set response = $4::json where org_id = $1 and operation = $2 and idempotency_key = $3",
+        [...key, JSON.stringify(response)],
+      );
+      return { response, replayed: false };
+    }
+    const [first] = await query<{ request_sha256: string; response: string }>(
+      `select encode(request_sha256, 'hex') as request_sha256, response::text as response from idempotency_keys
+       where org_id = $1 and operation = $2 and idempotency_key = $3`,
+      key,
+    );
+    // Deleted for its age between the two statements: then this request is the first again.
+    if (first === undefined) continue;
+    if (first.request_sha256 !== request.request_sha256) throw new Fault("idempotency_conflict");
+    return { response: JSON.parse(first.response) as T, replayed: true };
+  }
+}
+
+const delete_rows = 5_000;
+
+/**
+ * Deletes keys made more than `kept_hours` before `now` (RFC 3339), at most 5,000 in one go, oldest first; answers how many. A
+ * clock that is ahead of the database's deletes nothing early: the action behind a key would be taken twice. System scope.
+ */
+export async function deleteOldIdempotencyKeys(query: Query, now: string, kept_hours: number): Promise<number> {
+  const rows = await query(
+    `delete from idempotency_keys where (org_id, operation, idempotency_key) in (
+       select org_id, operation, idempotency_key from idempotency_keys
+       where created_at < least($1::timestamptz, now()) - make_interval(hours => $2::integer)
+       order by created_at limit ${delete_rows})
+     returning true as deleted`,
+    [now, kept_hours],
+  );
+  return rows.length;
+}

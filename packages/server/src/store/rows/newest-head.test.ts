@@ -1,0 +1,104 @@
+/** While somebody sees the database as it was, the newest version of a head is found without the older ones. Source: decision 0025. */
+import { createHash } from "node:crypto";
+import { afterAll, expect, test } from "vitest";
+import { createClock } from "../../edge/clock.ts";
+import { createIds } from "../../edge/ids.ts";
+import type { Query } from "../../ports.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { decisionRows } from "../../testing/database/decision-rows.ts";
+import { explain, explained, mostPages, type Plan, planOfQueued } from "../../testing/database/plan.ts";
+import { testOrganization } from "../../testing/nodes/http-node.ts";
+import { auditRow } from "../audit/audit.ts";
+import { encode, orderOf } from "../commit/commit-records.ts";
+import { commitStatements, openMonthStatement } from "../commit/commit-statement.ts";
+import { connectCommit } from "../commit/commit-writer-connection.ts";
+import { readDecidingHead } from "../intents/deciding-head.ts";
+import { readOpenMode, readPresentedKeys } from "../keys/keys.ts";
+import { readStateEpochs, withHead } from "../organizations/heads.ts";
+import { listOrganizations } from "../organizations/organizations.ts";
+import { readUsage } from "../organizations/usage.ts";
+import { insertDelivery } from "../webhooks/deliveries.ts";
+import { settle } from "../webhooks/delivery-queue.ts";
+
+const { connection, db } = await testDatabase();
+const ids = createIds(createClock());
+const organization = await testOrganization(db);
+const { org_id } = organization;
+const { api_key } = await organization.key();
+const at = "2026-11-21T00:00:00.000000Z";
+const delivery_id = ids.next("delivery");
+const delivery = {
+  org_id,
+  delivery_id,
+  webhook_id: "wh_1",
+  created_at: at,
+  body: "{}",
+  original_delivery_id: delivery_id,
+};
+const about = { event_id: ids.next("event"), event_type: "quota.exceeded", intent_id: null, escalation_id: null };
+await db.system((query) => insertDelivery(query, { ...delivery, ...about }));
+const versions = 5_000;
+/** Old versions fill more than a hundred pages; the way down an index has some four. */
+const pages_max = 12;
+
+const texts = Object.entries(commitStatements).map(([make, { name, text }]) => [
+  make,
+  { name, text: `${explain} ${text}` },
+]);
+const session = await connectCommit(connection, { statements: Object.fromEntries(texts) })();
+afterAll(() => session.close());
+
+async function plansOf(run: (query: Query) => Promise<unknown>): Promise<Plan[]> {
+  const plans: Plan[] = [];
+  await db.system((query) => run(explained(query, plans)));
+  return plans;
+}
+
+async function committed(statement: keyof typeof commitStatements): Promise<Plan[]> {
+  const [line] = await session.commit({ ...orderOf([encode(decisionRows(ids, org_id))], false), statement });
+  const told = (line?.[0] ?? []) as unknown as { readonly Plan: Plan }[];
+  return told.map(({ Plan }) => Plan);
+}
+
+const ways: Record<string, () => Promise<Plan[]>> = {
+  "a commit of one organization": () => committed("uniform"),
+  "a commit of decisions": () => committed("plain"),
+  "a commit of anything": () => committed("full"),
+  "a new month": () => plansOf((query) => query(openMonthStatement, [org_id, "2999-01"])),
+  "a change under the lock": () => plansOf((query) => withHead(query, org_id, { raise: ["policy"], audit: [] })),
+  "a settlement": async () => {
+    const audit = auditRow(ids, { intent_id: null, at, actor: "system", type: "delivered", data: {} });
+    const settlement = { delivery_id, attempts: 0, status: "delivered", outcomes: [], wait_ms: 0, audit } as const;
+    return [await planOfQueued(db, (queue) => settle(queue, org_id, [settlement]))];
+  },
+  "what a decision rests on": () => plansOf((query) => readDecidingHead(query, org_id, 10)),
+  "the epochs": () => plansOf((query) => readStateEpochs(query, org_id)),
+  "the usage": () => plansOf((query) => readUsage(query, org_id, "2026-11")),
+  "the organizations": () => plansOf(listOrganizations),
+  "a key": () => plansOf((query) => query(readPresentedKeys.text, [[createHash("sha256").update(api_key).digest()]])),
+  "open mode": () => plansOf((query) => query(readOpenMode.text, [org_id])),
+};
+
+test("however many versions of it are kept", async () => {
+  await db.system(async (old) => {
+    await old("set transaction isolation level repeatable read");
+    await old("select from org_heads");
+    await db.query(`do $$ begin
+      for n in 1..${versions} loop
+        perform set_config('synchronous_commit', 'off', true);
+        update org_heads set audit_seq = n where org_id = '${org_id}' and audit_seq >= n - 1;
+        commit;
+      end loop;
+    end $$`);
+    const took: Record<string, number> = {};
+    for (const [way, plans] of Object.entries(ways))
+      took[way] = Math.max(...(await plans()).map((plan) => mostPages("org_heads", plan)));
+    for (const [way, pages] of Object.entries(took)) {
+      expect(pages, way).toBeGreaterThan(0);
+      expect(pages, way).toBeLessThan(pages_max);
+    }
+    // They were there: whoever looks for the organization alone walks them all.
+    const [walked] = await plansOf((query) => query("select from org_heads where org_id = $1", [org_id]));
+    expect(mostPages("org_heads", walked as Plan)).toBeGreaterThan(pages_max * 2);
+  });
+});

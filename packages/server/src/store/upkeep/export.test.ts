@@ -1,0 +1,291 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline, Readable, Writable } from "node:stream";
+import { createGunzip, gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { emptyDatabase, testDatabase } from "../../testing/database/database.ts";
+import { waitingFor } from "../../testing/meanwhile.ts";
+import { silentLog } from "../../testing/nodes/silent-log.ts";
+import { type ConnectionOptions, openClient } from "../database/connection.ts";
+import { type Database, openDb } from "../database/db.ts";
+import { migrate, readMigrations } from "../database/migrate.ts";
+import { StartRefused } from "../database/start-refused.ts";
+import { exportDump, restoreDump } from "./export.ts";
+
+const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e\u2028\u2029".repeat(3)}`;
+/** Not in every installation of Node and npm; the test says so where it is missing. */
+const psql = "psql";
+let source: Database;
+let from: ConnectionOptions;
+
+beforeAll(async () => {
+  ({ db: source, connection: from } = await testDatabase());
+  await source.query("update instance set key_ever_created = true");
+  await source.query(
+    "insert into organizations values ('org_a', $1, null, '', 'unlimited', 9007199254740993, '2026-11-21 01:02:03.000004+00')",
+    [nasty],
+  );
+  await source.query(
+    "insert into organizations values ('org_b', 'B', 'b@example.com', $1, 'unlimited', null, '1999-12-31 23:59:59.999999+00')",
+    ["\\"],
+  );
+  await source.query(
+    `insert into audit select 'org_a', n, 'aud_' || n, null, 'submitted', 'key_1', now(), '{"a" :  1.0,"b":"\\\\u00e9"}', decode(lpad(to_hex(n), 8, '0'), 'hex')
+     from generate_series(1, 2500) n`,
+  );
+  await source.query("insert into removed_addresses values ('org_a', $1, now())", [nasty]);
+  await source.query("insert into onboarding_intakes values ('ink_1', null, to_json($1::text), '{}', now())", [
+    "x".repeat(3 << 20),
+  ]);
+});
+
+/** Everything that is written, in pieces as they came. */
+function collector(onPiece: () => Promise<void> = async () => undefined) {
+  const pieces: string[] = [];
+  const output = new Writable({
+    decodeStrings: false,
+    write: (piece: string, _encoding, done) => {
+      pieces.push(piece);
+      onPiece().then(() => done(), done);
+    },
+  });
+  return { output, pieces };
+}
+
+async function contents(db: Database): Promise<Record<string, unknown>> {
+  const tables = await db.query<{ name: string }>(
+    "select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'schema_migrations' order by 1",
+  );
+  const all: Record<string, unknown> = {};
+  for (const { name } of tables)
+    all[name] = (await db.query(`select t::text as row from ${name} t order by 1`)).map((row) => row["row"]);
+  return all;
+}
+
+function opened(connection: ConnectionOptions): Database {
+  const db = openDb(connection, silentLog);
+  onTestFinished(() => db.close());
+  return db;
+}
+
+async function dump(): Promise<string> {
+  const { output, pieces } = collector();
+  await exportDump(from, output);
+  return pieces.join("");
+}
+
+describe("a dump", () => {
+  test("restored into an empty database gives every row of every table back, to the byte", async () => {
+    const text = await dump();
+    const target = await emptyDatabase();
+    await restoreDump(target, Readable.from([text]), silentLog);
+    expect(await contents(opened(target))).toEqual(await contents(source));
+  });
+
+  test("of a schema with another name holds every row, and goes back into one", async () => {
+    const text = await dump();
+    const elsewhere = async () => {
+      const connection = await emptyDatabase();
+      const owner = await openClient(connection, "owner");
+      await owner.query("create schema ours");
+      await owner.query(
+        "do $$ begin execute format('alter database %I set search_path = ours', current_database()); end $$",
+      );
+      await owner.end();
+      return connection;
+    };
+    const first = await elsewhere();
+    await restoreDump(first, Readable.from([text]), silentLog);
+    const { output, pieces } = collector();
+    await exportDump(first, output);
+    const rowsOf = (dumped: string) => dumped.split("\n").slice(1, -2).join("\n");
+    expect(rowsOf(pieces.join(""))).toBe(rowsOf(text));
+    const second = await elsewhere();
+    await restoreDump(second, Readable.from(pieces), silentLog);
+    expect(await opened(second).query("select count(*)::integer as n from ours.audit")).toEqual([{ n: 2500 }]);
+  });
+
+  test("restored has statistics of its tables, so that its lists are read along their indexes from the first request on", async () => {
+    const target = await emptyDatabase();
+    await restoreDump(target, Readable.from([await dump()]), silentLog);
+    const known = await opened(target).query<{ rows: number }>(
+      "select reltuples::integer as rows from pg_class where oid in ('audit'::regclass, 'intents'::regclass) order by relname",
+    );
+    expect(known).toEqual([{ rows: 2500 }, { rows: 0 }]);
+  });
+
+  test("is restored by psql, too", async ({ skip }) => {
+    try {
+      execFileSync(psql, ["--version"]);
+    } catch {
+      skip("psql is not installed");
+    }
+    const dir = await mkdtemp(join(tmpdir(), "dump-"));
+    onTestFinished(() => rm(dir, { recursive: true }));
+    await writeFile(join(dir, "dump.sql"), await dump());
+    const target = await emptyDatabase();
+    await migrate(target, silentLog);
+    const where =
+      "host" in target
+        ? ["-h", target.host, "-U", target.user, "-d", target.database]
+        : ["-d", target.connectionString];
+    execFileSync(psql, [...where, "-q", "-v", "ON_ERROR_STOP=1", "-f", join(dir, "dump.sql")]);
+    expect(await contents(opened(target))).toEqual(await contents(source));
+  });
+
+  test("is of one moment: what is committed while it is being written is not in it", async () => {
+    let written = false;
+    const { output, pieces } = collector(async () => {
+      if (!written) await source.query("insert into usage_periods values ('org_a', '2026-11', 5)");
+      written = true;
+    });
+    await exportDump(from, output);
+    await source.query("delete from usage_periods");
+    expect(pieces.join("")).toContain("-- usage_periods");
+    expect(pieces.join("")).not.toContain('insert into "usage_periods"');
+  });
+
+  test("is written in pieces of about a megabyte, however many rows there are, and counts the rows", async () => {
+    const { output, pieces } = collector();
+    expect(await exportDump(from, output)).toEqual({ rows: 2 + 1 + 2500 + 1 + 1 });
+    const long = pieces.filter((piece) => piece.length > 2 << 20);
+    expect(long).toHaveLength(1);
+    expect(long[0]).toMatch(/^insert into "onboarding_intakes"/);
+  });
+
+  test("waits for the database as long as it takes", async () => {
+    const owner = await openClient(from, "owner");
+    onTestFinished(() => owner.end());
+    await owner.query("begin; lock table audit in access exclusive mode");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const dumped = exportDump(from, collector().output);
+    await expect.poll(async () => (await owner.query(waitingFor("audit"))).rowCount).toBe(1);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    await owner.query("rollback");
+    expect((await dumped).rows).toBeGreaterThan(2500);
+  });
+
+  test("ends when its reader goes away, with that reader's error", async () => {
+    const output = new Writable({ write: (_piece, _encoding, done) => done(new Error("EPIPE")) });
+    await expect(exportDump(from, output)).rejects.toThrow("EPIPE");
+    expect(await source.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("ends with the output's error where that looks like a lost session's, and keeps no session", async () => {
+    const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE", syscall: "write" });
+    const output = () => new Writable({ write: (_text, _encoding, done) => void setImmediate(done, broken) });
+    for (let round = 0; round < 3; round += 1) await expect(exportDump(from, output())).rejects.toBe(broken);
+    expect(
+      await source.query(
+        "select count(*)::integer as left from pg_stat_activity where application_name = 'countersign export' and datname = current_database()",
+      ),
+    ).toEqual([{ left: 0 }]);
+  });
+});
+
+describe("restoring", () => {
+  test("says so when the file cannot be read to its end, however it is packed", async () => {
+    const packed = gzipSync(await dump());
+    const target = await emptyDatabase();
+    for (const kept of [packed.length - 1, packed.length >> 1]) {
+      const input = createGunzip();
+      pipeline(Readable.from([packed.subarray(0, kept)]), input, () => undefined);
+      await expect(restoreDump(target, input, silentLog)).rejects.toThrow(/cannot be read to its end .*: nothing was/);
+    }
+  });
+
+  const rowsOf = (db: Database) => db.query("select count(*) as n from organizations");
+
+  test("refuses a database that holds rows, and changes nothing in it", async () => {
+    const { connection, db } = await testDatabase();
+    await db.query("insert into organizations values ('org_c', 'C', null, '', 'unlimited', null, now())");
+    const refused = restoreDump(connection, Readable.from([await dump()]), silentLog);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow("the database is not empty");
+    expect(await rowsOf(db)).toEqual([{ n: 1 }]);
+  });
+
+  test("refuses a dump that is cut off anywhere, and keeps nothing of it", async () => {
+    const text = await dump();
+    const { connection, db } = await testDatabase();
+    for (const length of [
+      text.length - 2,
+      text.lastIndexOf("-- end of dump"),
+      text.length - 30,
+      Math.floor(text.length / 2),
+      700,
+    ]) {
+      await expect(restoreDump(connection, Readable.from([text.slice(0, length)]), silentLog)).rejects.toThrow(
+        "this dump is cut off",
+      );
+    }
+    expect(await rowsOf(db)).toEqual([{ n: 0 }]);
+  });
+
+  test("refuses a dump that was changed or damaged on its way, and keeps nothing of it", async () => {
+    const text = await dump();
+    const { connection, db } = await testDatabase();
+    const lines = text.split("\n");
+    const lost = lines.findIndex((line) => line.includes("'aud_9'"));
+    const damaged = [
+      text.replace("unlimited", "unlimitee"),
+      text.replaceAll("é", "\ufffd"),
+      lines.toSpliced(lost, 1).join("\n"),
+      text.replace("begin;\n", ""),
+    ];
+    for (const each of damaged)
+      await expect(restoreDump(connection, Readable.from([each]), silentLog)).rejects.toThrow(
+        "this dump was changed or damaged since it was written: nothing was restored",
+      );
+    expect(await rowsOf(db)).toEqual([{ n: 0 }]);
+  });
+
+  test("takes a dump from before there were sums, and one whose lines end as on Windows", async () => {
+    const text = await dump();
+    for (const each of [text.replace(/, sha256 .*/, ""), text.replaceAll("\n", "\r\n")]) {
+      const target = await emptyDatabase();
+      await restoreDump(target, Readable.from([each]), silentLog);
+      expect(await contents(opened(target))).toEqual(await contents(source));
+    }
+  });
+
+  test("tells the line that the database does not take", async () => {
+    const text = await dump();
+    const { connection, db } = await testDatabase();
+    const lines = text.split("\n");
+    const line = lines.findIndex((each) => each.includes("'org_b'"));
+    const wrong = lines.toSpliced(line, 1, (lines[line] as string).replace("1999-12-31", "1999-13-31"));
+    const refused = restoreDump(connection, Readable.from([wrong.join("\n")]), silentLog);
+    await expect(refused).rejects.toThrow(StartRefused);
+    await expect(refused).rejects.toThrow(
+      `the database does not take what ends in line ${line + 1} of this dump (date/time field value out of range: "1999-13-31 23:59:59.999999+00"): nothing was restored`,
+    );
+    expect(await rowsOf(db)).toEqual([{ n: 0 }]);
+  });
+
+  test("says what to do where the database has a later schema than the dump", async () => {
+    const { connection } = await testDatabase();
+    const version = (await readMigrations()).length;
+    for (const earlier of [version - 1, 1]) {
+      const text = (await dump()).replace(`schema ${version} `, `schema ${earlier} `);
+      const refused = restoreDump(connection, Readable.from([text]), silentLog);
+      await expect(refused).rejects.toThrow(StartRefused);
+      await expect(refused).rejects.toThrow(
+        `this database has schema ${version} already, and the dump is of schema ${earlier}: restore it into a new one`,
+      );
+    }
+  });
+
+  test("refuses what is no dump, and a dump of a newer schema", async () => {
+    const { connection } = await testDatabase();
+    await expect(restoreDump(connection, Readable.from(["drop table audit;\n"]), silentLog)).rejects.toThrow(
+      "this file is no Countersign dump",
+    );
+    await expect(
+      restoreDump(connection, Readable.from(["-- Countersign dump 1, schema 99 (0099-x), taken\n"]), silentLog),
+    ).rejects.toThrow("this dump is of schema 99, and this version knows");
+  });
+});

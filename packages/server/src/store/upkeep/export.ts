@@ -1,0 +1,271 @@
+/** A dump of the whole database as plain SQL, and the way back. */
+
+import { createHash } from "node:crypto";
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { linesOf } from "@countersign/core";
+import type { Log, Query } from "../../ports.ts";
+import { type ConnectionOptions, openClient } from "../database/connection.ts";
+import { migrate, readMigrations } from "../database/migrate.ts";
+import { StartRefused } from "../database/start-refused.ts";
+
+/** Tables that a freshly migrated database has a row in; a dump replaces it. All others must be empty. */
+const seeded_tables = ["instance"];
+
+/** One FETCH asks for about this much: what is held in memory is this, or one row if that is longer (at most a few MiB). */
+const fetch_bytes = 1 << 20;
+const fetch_rows_max = 1_000;
+
+const first_line = /^-- Countersign dump 1, schema (\d+) .*, taken ?(.*)$/;
+/** With the SHA-256 of all lines before it; earlier dumps have none. */
+const last_line = /^-- end of dump(?:, sha256 ([0-9a-f]{64}))?$/;
+
+/** Our tables are where the role's `search_path` put them, which need not be in `public`. */
+const in_our_schema = "relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass)";
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+}
+
+/**
+ * Writes all rows of one moment to `output` (which stays open) and answers with their number.
+ *
+ * The dump goes with `psql -v ON_ERROR_STOP=1 -f FILE` or `restoreDump` into a database that the same version has
+ * migrated and nobody has used; its rows are in one transaction. Rows are INSERTs, not COPY, because PostgreSQL has no
+ * COPY FROM for tables with row-level security. Sealed secrets stay sealed: without the master key they cannot be opened.
+ */
+export async function exportDump(connection: ConnectionOptions, output: Writable): Promise<{ rows: number }> {
+  const count = { rows: 0 };
+  // A session of its own: those of the pools are given up when a statement takes its time.
+  const client = await openClient(connection, "countersign export");
+  try {
+    await client.query("begin isolation level repeatable read, read only; set local app.org = '*'");
+    await client.query("set idle_in_transaction_session_timeout = 0");
+    const text = withSum(dumpText(async (statement) => (await client.query(statement)).rows, count));
+    await pipeline(Readable.from(text), output, { end: false }).catch(async (error: unknown) => {
+      // A statement may be under way; the session ends after it.
+      await text.return(undefined);
+      throw error;
+    });
+    return count;
+  } finally {
+    await client.end();
+  }
+}
+
+/** So that a dump that lost a line or a bit on its way is not taken for what was written. */
+async function* withSum(text: AsyncGenerator<string>): AsyncGenerator<string> {
+  const sum = createHash("sha256");
+  for await (const piece of text) {
+    sum.update(piece);
+    yield piece;
+  }
+  yield `-- end of dump, sha256 ${sum.digest("hex")}\n`;
+}
+
+async function* dumpText(query: Query, count: { rows: number }): AsyncGenerator<string> {
+  const [schema] = await query<{ version: number; name: string; at: string }>(
+    "select version, name, to_char(now() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as at from schema_migrations order by version desc limit 1",
+  );
+  if (schema === undefined || schema.version === 0) throw new Error("the database was never migrated");
+  const tables = await readTables(query);
+  yield `-- Countersign dump 1, schema ${schema.version} (${schema.name}), taken ${schema.at} UTC
+-- Restore: psql -v ON_ERROR_STOP=1 -f THIS_FILE, into a database that this schema was migrated to and nobody has used
+-- (DATABASE_URL=... countersign orgs list migrates a new one).
+begin;
+set local app.org = '*';
+set local standard_conforming_strings = on;
+set local client_encoding = 'UTF8';
+set local timezone = 'UTC';
+${guard(schema.version, tables)}
+`;
+  for (const table of tables) {
+    yield `\n-- ${table.name}\n`;
+    if (seeded_tables.includes(table.name)) yield `delete from ${quoteName(table.name)};\n`;
+    yield* rowsText(query, table, count);
+  }
+  yield "\ncommit;\n";
+}
+
+/** Dumps that were written hold it: it stays. */
+const not_empty = "the database is not empty";
+
+/** One statement on one line that stops a restore into the wrong schema or on top of other rows. */
+function guard(version: number, tables: readonly Table[]): string {
+  const empty = tables
+    .filter(({ name }) => !seeded_tables.includes(name))
+    .map(({ name }) => `exists (select from ${quoteName(name)})`);
+  return [
+    "do $$ begin",
+    `if (select max(version) from schema_migrations) is distinct from ${version} then raise exception 'this dump is of schema ${version}: migrate an empty database to exactly that first'; end if;`,
+    `if ${empty.join(" or ")} then raise exception '${not_empty}'; end if;`,
+    "end $$;",
+  ].join(" ");
+}
+
+async function readTables(query: Query): Promise<Table[]> {
+  const tables = await query<Table & { parents: string[] }>(`
+    select c.relname::text as name,
+      array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns,
+      array(select a.attname::text from pg_index i cross join unnest(i.indkey) with ordinality k(attnum, place)
+        join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum where i.indrelid = c.oid and i.indisprimary order by k.place) as key,
+      array(select distinct confrelid::regclass::text from pg_constraint where conrelid = c.oid and contype = 'f' and confrelid <> c.oid) as parents
+    from pg_class c
+    where c.${in_our_schema} and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'schema_migrations'
+    order by 1`);
+  const ordered: typeof tables = [];
+  for (let left = tables; left.length > 0; ) {
+    const ready = left.filter(({ parents }) => parents.every((parent) => ordered.some(({ name }) => name === parent)));
+    if (ready.length === 0) throw new Error(`foreign keys in a circle: ${left.map(({ name }) => name).join(", ")}`);
+    ordered.push(...ready);
+    left = left.filter((table) => !ready.includes(table));
+  }
+  return ordered;
+}
+
+async function* rowsText(query: Query, { name, columns, key }: Table, count: { rows: number }): AsyncGenerator<string> {
+  const values = columns.map((column, i) => `${quoteName(column)}::text as c${i}`).join(", ");
+  const order = key.length === 0 ? "" : ` order by ${key.map(quoteName).join(", ")}`;
+  await query(`declare dump no scroll cursor for select ${values} from ${quoteName(name)}${order}`);
+  const head = `insert into ${quoteName(name)} (${columns.map(quoteName).join(", ")}) values\n`;
+  for (let size = 1; ; ) {
+    const rows = await query<Record<string, string | null>>(`fetch ${size} from dump`);
+    if (rows.length === 0) break;
+    count.rows += rows.length;
+    const text = `${head}${rows.map((row) => `(${columns.map((_, i) => quoteValue(row[`c${i}`] ?? null)).join(", ")})`).join(",\n")};\n`;
+    yield text;
+    // Never more than double, so that a few short rows before long ones do not mislead.
+    size = Math.max(1, Math.min(fetch_rows_max, size * 2, Math.floor((fetch_bytes * rows.length) / text.length)));
+  }
+  await query("close dump");
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A literal without line breaks in it: a line that ends in `;` therefore ends a statement. */
+function quoteValue(value: string | null): string {
+  if (value === null) return "null";
+  const quoted = value.replaceAll("'", "''");
+  if (!/[\\\n\r]/.test(value)) return `'${quoted}'`;
+  return `E'${quoted.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\r", "\\r")}'`;
+}
+
+/**
+ * Migrates an empty database to the dump's schema, takes the rows in, and migrates it on to this program's schema. Answers with
+ * the time that the rows are of, as text.
+ * Throws `StartRefused` when the dump is newer than this program, cut off, damaged or no dump, or the database holds rows or
+ * has a later schema than the dump; then nothing of it is kept.
+ */
+export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<string> {
+  const lines = dumpLines(input);
+  const [, schema = Number.NaN, taken = ""] = first_line.exec((await lines.next()).value ?? "") ?? [];
+  const version = Number(schema);
+  const migrations = await readMigrations();
+  if (Number.isNaN(version))
+    throw new StartRefused("this file is no Countersign dump: give one that `countersign export` wrote");
+  if (version > migrations.length) {
+    throw new StartRefused(
+      `this dump is of schema ${version}, and this version knows ${migrations.length}: restore it with the version that made it or a newer one`,
+    );
+  }
+  await refuseLaterSchema(connection, version);
+  await migrate(connection, log, migrations.slice(0, version));
+  await restoreRows(connection, lines);
+  await migrate(connection, log, migrations);
+  await gatherStatistics(connection);
+  return taken;
+}
+
+/** Nothing is migrated back. */
+async function refuseLaterSchema(connection: ConnectionOptions, version: number): Promise<void> {
+  const client = await openClient(connection, "countersign restore");
+  try {
+    const { rows } = await client.query("select to_regclass('schema_migrations') is not null as migrated");
+    if (!rows[0].migrated) return;
+    const has = (await client.query("select max(version) as version from schema_migrations")).rows[0].version;
+    if (has <= version) return;
+    throw new StartRefused(
+      `this database has schema ${has} already, and the dump is of schema ${version}: restore it into a new one, or a new data directory, on which nothing else was run`,
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+/** Without statistics PostgreSQL sorts whole histories for a page of them, until its own look a minute later, or for good. */
+async function gatherStatistics(connection: ConnectionOptions): Promise<void> {
+  const client = await openClient(connection, "countersign restore");
+  try {
+    const { rows } = await client.query(
+      `select string_agg(oid::regclass::text, ', ') as tables from pg_class
+       where ${in_our_schema} and relkind in ('r', 'p')`,
+    );
+    await client.query(`analyze ${rows[0].tables}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function* dumpLines(input: Readable): AsyncGenerator<string> {
+  const sum = createHash("sha256");
+  try {
+    for await (const line of linesOf(input)) {
+      const written = last_line.exec(line)?.[1];
+      if (written !== undefined && written !== sum.copy().digest("hex"))
+        throw new StartRefused("this dump was changed or damaged since it was written: nothing was restored");
+      sum.update(`${line}\n`);
+      yield line;
+    }
+  } catch (error) {
+    if (error instanceof StartRefused) throw error;
+    throw new StartRefused(`this dump cannot be read to its end (${(error as Error).message}): nothing was restored`);
+  }
+}
+
+async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<string>): Promise<void> {
+  const client = await openClient(connection, "countersign restore");
+  // The first line was read before.
+  let read = 1;
+  const next = () => {
+    read += 1;
+    return lines.next();
+  };
+  const run = (statement: string) =>
+    client.query(statement).catch(({ message }: Error) => {
+      if (message.startsWith("this dump is of")) throw new StartRefused(message);
+      if (message === not_empty)
+        throw new StartRefused(
+          `${message}, and nothing was restored: name a new data directory with COUNTERSIGN_DATA_DIR, or a new database with DATABASE_URL`,
+        );
+      throw new StartRefused(
+        `the database does not take what ends in line ${read} of this dump (${message}): nothing was restored`,
+      );
+    });
+  try {
+    // In place of the dump's own, which may be lost.
+    await client.query("begin; set local idle_in_transaction_session_timeout = 0");
+    let statement = "";
+    for (let line = await next(); ; line = await next()) {
+      // The last statement is the commit; without the line after it the file may have been cut anywhere.
+      if (line.done) throw new StartRefused("this dump is cut off: nothing was restored");
+      if (statement === "" && (["", "begin;"].includes(line.value) || line.value.startsWith("--"))) continue;
+      statement += `${line.value}\n`;
+      if (statement === "commit;\n") break;
+      if (!line.value.endsWith(";")) continue;
+      await run(statement);
+      statement = "";
+    }
+    if (!last_line.test((await next()).value ?? ""))
+      throw new StartRefused("this dump is cut off: nothing was restored");
+    // Only at its very end is it known that what was packed is sound.
+    if (!(await next()).done) throw new StartRefused("something follows this dump's end: nothing was restored");
+    await client.query("commit");
+  } finally {
+    // Ends an open transaction, too.
+    await client.end();
+  }
+}

@@ -1,0 +1,108 @@
+/** What `countersign doctor` wants to know of a database and of Redis, without changing either. */
+import { type ConnectionOptions, openClient } from "../database/connection.ts";
+import { readMigrations } from "../database/migrate.ts";
+import { settingsOff } from "../database/settings-off.ts";
+import { microseconds } from "../rows/microseconds.ts";
+
+/** How many sessions a node may have open: 20 of its pools, six of its thread of deliveries, two that commit. */
+export const node_sessions_max = 28;
+
+/** A transaction because of which the server keeps what was changed or deleted since it began. */
+export interface OpenTransaction {
+  /** A session with what it calls itself and does, or a prepared transaction. */
+  readonly who: string;
+  readonly open_s: number;
+}
+
+/** A database as it is now. */
+export interface DatabaseState {
+  readonly server_version: string;
+  readonly server_major: number;
+  /** The settings that are off without which a crash of the machine can lose decisions that were answered. */
+  readonly unsafe: readonly string[];
+  /** The settings that are off without which nothing that was deleted or changed is ever cleared away. */
+  readonly unvacuumed: readonly string[];
+  /** True: nothing can be decided, since nothing can be stored. */
+  readonly read_only: boolean;
+  /** True: the connecting role passes row-level security; sessions step down from it. */
+  readonly bypasses_rls: boolean;
+  /** How many sessions server, database and role let this role have at once, other programs' included. */
+  readonly sessions_max: number;
+  /** The longest open first, at most three; of sessions of other roles only where this one may look at them (`pg_read_all_stats`). */
+  readonly transactions: readonly OpenTransaction[];
+  /** Names of applied migrations in order; empty for a fresh database. */
+  readonly applied: readonly string[];
+  /** Migrations of this program that the next start will apply. */
+  readonly pending: readonly string[];
+  /** The database's clock, in microseconds since the Unix epoch. */
+  readonly now_us: number;
+}
+
+/** As SQL. What is kept free for others is nobody else's; a limit of -1 is none. */
+const sessionsMax = `least(
+    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+      - coalesce(current_setting('reserved_connections', true)::integer, 0),
+    (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
+    (select nullif(rolconnlimit, -1) from pg_roles where rolname = session_user))`;
+
+/** As SQL. A transaction that has read nothing yet, or nothing that lasts beyond its statement, keeps nothing. */
+const openTransactions = `(select coalesce(json_agg(t order by t.open_s desc), '[]') from (
+    select who, extract(epoch from clock_timestamp() - since)::float8 as open_s from (
+      select format('session %s (%s, %s)', pid, coalesce(nullif(application_name, ''), 'without a name'), state) as who, xact_start as since
+      from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and coalesce(backend_xmin, backend_xid) is not null
+        and backend_type = 'client backend'
+      union all
+      select 'prepared transaction ' || gid, prepared from pg_prepared_xacts where database = current_database()) as held
+    where since is not null order by since limit 3) t)`;
+
+/** Looks at a database through one session. Rejects when it cannot be reached. */
+export async function inspectDatabase(connection: ConnectionOptions): Promise<DatabaseState> {
+  const client = await openClient(connection, "countersign doctor");
+  try {
+    const { rows } = await client.query(
+      `select current_setting('server_version') as server_version,
+         current_setting('server_version_num')::integer / 10000 as server_major,
+         ${settingsOff},
+         current_setting('transaction_read_only') = 'on' as read_only,
+         (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
+         ${sessionsMax} as sessions_max,
+         ${openTransactions} as transactions,
+         to_regclass('schema_migrations') is not null as migrated,
+         ${microseconds("clock_timestamp()")} as now_us`,
+    );
+    const { migrated, ...state } = rows[0];
+    const ledger = migrated
+      ? await client.query("select name from schema_migrations where version > 0 order by version")
+      : { rows: [] };
+    const applied = ledger.rows.map((row) => row.name as string);
+    const pending = (await readMigrations()).map(({ name }) => name).slice(applied.length);
+    return { ...state, applied, pending };
+  } finally {
+    await client.end();
+  }
+}
+
+/** The version of the Redis or Valkey behind this URL. Rejects when it cannot be reached within two seconds. */
+export async function inspectRedis(url: string): Promise<string> {
+  // In the built program a library in the older format of modules that is loaded late has its names in `default` alone.
+  const { default: library } = await import("ioredis");
+  const redis = new library.Redis(url, {
+    lazyConnect: true,
+    connectTimeout: 2_000,
+    commandTimeout: 2_000,
+    retryStrategy: () => null,
+  });
+  let reason: unknown;
+  redis.on("error", (error) => {
+    reason = error; // says more than "Connection is closed."
+  });
+  try {
+    await redis.connect();
+    return /^(?:valkey|redis)_version:(\S+)/m.exec(await redis.info("server"))?.[1] ?? "unknown version";
+  } catch (error) {
+    throw reason ?? error;
+  } finally {
+    redis.disconnect();
+  }
+}

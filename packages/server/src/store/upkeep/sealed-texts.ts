@@ -1,0 +1,111 @@
+/** SQL over everything that is sealed with a master key, wherever it stands. Source: decision 0019. */
+import type { Query } from "../../ports.ts";
+
+/** Where sealed texts stand. */
+interface Place {
+  readonly table: string;
+  /** The primary key. */
+  readonly key: readonly string[];
+  readonly column: string;
+  /** The member of the column's JSON object that is sealed; null: the column is. */
+  readonly member: string | null;
+  /** Which rows; the others are not looked at. */
+  readonly rows: string;
+  /** What else the context of the sealed text is made of. */
+  readonly about: string;
+}
+
+const plain = { member: null, rows: "true", about: "null" };
+
+const places = {
+  webhooks: { ...plain, table: "webhooks", key: ["org_id", "webhook_id"], column: "secret_sealed" },
+  context_sources: { ...plain, table: "context_sources", key: ["org_id"], column: "secret_sealed" },
+  single_sign_on: { ...plain, table: "single_sign_on", key: ["org_id"], column: "secret_sealed" },
+  second_factors: { ...plain, table: "people", key: ["org_id", "user_id"], column: "totp_sealed" },
+  mails: { ...plain, table: "mails", key: ["mail_id"], column: "sealed" },
+  begun_logins: { ...plain, table: "person_tokens", key: ["token_sha256"], column: "subject", member: "sealed" },
+  created_keys: {
+    ...{ table: "idempotency_keys", key: ["org_id", "operation", "idempotency_key"], column: "response" },
+    ...{ member: "sealed", rows: "operation like 'createApiKey %'", about: "null" },
+  },
+  registered_webhooks: {
+    ...{ table: "idempotency_keys", key: ["org_id", "operation", "idempotency_key"], column: "response" },
+    ...{ member: "secret_sealed", rows: "operation like 'registerWebhook %'" },
+    about: "response -> 'webhook' ->> 'id'",
+  },
+} as const satisfies Record<string, Place>;
+
+/** The name of a place. */
+export type SealedPlace = keyof typeof places;
+
+/** All places, in the order in which they are gone through. */
+export const sealedPlaces = Object.keys(places) as readonly SealedPlace[];
+
+/** One sealed text and where it stands. */
+export interface SealedText {
+  /** The primary key of its row as texts; a SHA-256 as hex. */
+  readonly key: readonly string[];
+  readonly sealed: string;
+  /** The whole column, which holds `sealed` once. */
+  readonly stored: string;
+  readonly about: string | null;
+}
+
+const sealedIn = ({ column, member }: Place) => (member === null ? column : `${column} ->> '${member}'`);
+const isHash = (name: string) => name.endsWith("_sha256");
+const asText = (name: string) => (isHash(name) ? `encode(${name}, 'hex')` : name);
+const fromText = (name: string, text: string) => (isHash(name) ? `decode(${text}, 'hex')` : text);
+
+/**
+ * Sealed texts of a place that do not begin with `prefix`, by primary key, after the row `after` (null: from the first).
+ * System scope.
+ */
+export function readSealedTexts(
+  query: Query,
+  name: SealedPlace,
+  { prefix, after, limit }: { prefix: string; after: readonly string[] | null; limit: number },
+): Promise<SealedText[]> {
+  const place: Place = places[name];
+  const { table, key, column, rows, about } = place;
+  const beyond = `(${key.join(", ")}) > (${key.map((each, n) => fromText(each, `$${n + 3}::text`)).join(", ")})`;
+  return query<SealedText>(
+    `select array[${key.map(asText).join(", ")}] as key, ${sealedIn(place)} as sealed, ${column}::text as stored, ${about} as about
+     from ${table} where ${rows} and not starts_with(${sealedIn(place)}, $1) ${after === null ? "" : `and ${beyond}`}
+     order by ${key.join(", ")} limit $2::integer`,
+    [prefix, limit, ...(after ?? [])],
+  );
+}
+
+/** Writes columns anew, those that still hold what was read; answers how many. System scope. */
+export async function replaceStored(
+  query: Query,
+  name: SealedPlace,
+  changes: readonly { readonly key: readonly string[]; readonly stored: string; readonly replaced: string }[],
+): Promise<number> {
+  const { table, key, column, member }: Place = places[name];
+  // Columns before they are compared: row-level security has no index asked for what is taken out of JSON there.
+  const named = key.map((each, n) => `${fromText(each, `(key ->> ${n})`)} as ${each}`).join(", ");
+  const same = key.map((each) => `t.${each} = i.${each}`).join(" and ");
+  const rows = await query(
+    `update ${table} t set ${column} = i.replaced${member === null ? "" : "::json"}
+     from (select ${named}, stored, replaced from json_to_recordset($1::json) as c(key json, stored text, replaced text) offset 0) as i
+     where ${same} and t.${column}::text = i.stored returning true as replaced`,
+    [JSON.stringify(changes)],
+  );
+  return rows.length;
+}
+
+/** How many sealed texts stand in a place, and how many of them begin with `prefix`. System scope. */
+export async function countSealedTexts(
+  query: Query,
+  name: SealedPlace,
+  prefix: string,
+): Promise<{ readonly total: number; readonly prefixed: number }> {
+  const place: Place = places[name];
+  const [counts] = await query<{ total: number; prefixed: number }>(
+    `select count(*)::integer as total, count(*) filter (where starts_with(${sealedIn(place)}, $1))::integer as prefixed
+     from ${place.table} where ${place.rows} and ${sealedIn(place)} is not null`,
+    [prefix],
+  );
+  return counts as { total: number; prefixed: number };
+}

@@ -1,0 +1,114 @@
+/** SQL for deliveries as people see them: listed, retried, cancelled. Source: api.md §8. */
+import type { Delivery } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+
+/** A delivery that nobody attempted yet. */
+export interface NewDelivery {
+  readonly org_id: string;
+  readonly delivery_id: string;
+  readonly webhook_id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly intent_id: string | null;
+  readonly escalation_id: string | null;
+  /** What every attempt sends, byte for byte. */
+  readonly body: string;
+  readonly original_delivery_id: string;
+  /** RFC 3339. */
+  readonly created_at: string;
+}
+
+/** Writes a delivery whose first attempt is due now. */
+export async function insertDelivery(query: Query, delivery: NewDelivery): Promise<void> {
+  const { org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body } = delivery;
+  const { original_delivery_id, created_at } = delivery;
+  await query(
+    `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body, status, attempts,
+       outcomes, due_at, original_delivery_id, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', 0, '[]', clock_timestamp(), $9, $10::timestamptz)`,
+    [
+      ...[org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body],
+      ...[original_delivery_id, created_at],
+    ],
+  );
+}
+
+/**
+ * Ends what is still pending for a webhook that is deleted, switched off, or switched on again (`unless_active`: what was queued
+ * while it was being switched off is left then); locks it in the order of the ids, as settling does.
+ */
+export async function cancelDeliveries(
+  query: Query,
+  org_id: string,
+  webhook_id: string,
+  { unless_active = false } = {},
+): Promise<void> {
+  const pending = `org_id = $1 and webhook_id = $2 and status = 'pending'
+    and not ($3 and exists (select from webhooks where org_id = $1 and webhook_id = $2 and active))`;
+  const params = [org_id, webhook_id, unless_active];
+  const locked = `select from deliveries where ${pending} order by delivery_id for update`;
+  await query(`select count(*) from (${locked}) locked`, params);
+  await query(`update deliveries set status = 'cancelled', settled_at = clock_timestamp() where ${pending}`, params);
+}
+
+/**
+ * Retries of one chain all name its start; those after this one are of this one, too: they send the same. Row-level security
+ * has no index asked for a `coalesce`: with it each failed delivery of a page read all retries of the organization.
+ */
+const latestRetry = `select json_build_object('delivery_id', r.delivery_id, 'status', r.status) from deliveries r
+  where r.org_id = d.org_id and r.original_delivery_id = case when d.original_delivery_id is null then d.delivery_id else d.original_delivery_id end
+    and r.delivery_id > d.delivery_id
+  order by r.delivery_id desc limit 1`;
+
+const shown = `d.delivery_id, d.webhook_id, d.event_type, d.intent_id, d.escalation_id, d.status,
+  (d.outcomes -> -1 ->> 'response_status')::integer as response_status, d.outcomes -> -1 ->> 'error' as error,
+  d.outcomes as attempts, d.created_at, case when d.status = 'failed' then d.settled_at end as failed_at, d.original_delivery_id,
+  (${latestRetry}) as latest_retry`;
+
+/** A page of failed deliveries, newest first, older than `before`; of one webhook when it is named. */
+export function readFailedDeliveries(
+  query: Query,
+  org_id: string,
+  { limit, before, webhook_id }: { limit: number; before: string | null; webhook_id: string | null },
+): Promise<Delivery[]> {
+  return query<Delivery>(
+    `select ${shown} from deliveries d
+     where d.org_id = $1 and d.status = 'failed' and ($3::text is null or d.delivery_id < $3)
+       and ($4::text is null or d.webhook_id = $4)
+     order by d.delivery_id desc limit $2::integer`,
+    [org_id, limit, before, webhook_id],
+  );
+}
+
+/** A delivery with what every attempt of it sends. */
+export type DeliveryWithBody = Delivery & Pick<NewDelivery, "body" | "event_id">;
+
+/** One delivery; undefined when there is none. */
+export async function readDelivery(
+  query: Query,
+  org_id: string,
+  delivery_id: string,
+): Promise<DeliveryWithBody | undefined> {
+  const rows = await query<DeliveryWithBody>(
+    `select ${shown}, d.body, d.event_id from deliveries d where d.org_id = $1 and d.delivery_id = $2`,
+    [org_id, delivery_id],
+  );
+  return rows[0];
+}
+
+/** Locks deliveries until the transaction ends, in the order of their ids. Retries of one chain meet at its start. */
+export async function lockDeliveries(query: Query, org_id: string, delivery_ids: readonly string[]): Promise<void> {
+  await query(
+    "select 1 as one from deliveries where org_id = $1 and delivery_id = any($2) order by delivery_id for update",
+    [org_id, delivery_ids],
+  );
+}
+
+/** Whether a manual retry of this delivery is under way. */
+export async function retryIsPending(query: Query, org_id: string, original_delivery_id: string): Promise<boolean> {
+  const rows = await query(
+    "select 1 as one from deliveries where org_id = $1 and original_delivery_id = $2 and status = 'pending' limit 1",
+    [org_id, original_delivery_id],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,120 @@
+/** SQL for webhooks. Source: contract §2.3, api.md §8. */
+import { type EventType, type Webhook, webhookSecretMask } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
+import { newestHead } from "../rows/newest-head.ts";
+
+/** A webhook as it is stored; `secret` is the mask wherever it is shown. */
+export type StoredWebhook = Omit<Webhook, "event_types"> & { readonly event_types: readonly EventType[] };
+
+const columns = `webhook_id as id, created_at, url, org_id as organization_id, escalation_id, event_types,
+  '${webhookSecretMask}' as secret, active, description`;
+
+/** A page of the organization's webhooks, newest first, older than `before`. */
+export function readWebhooks(
+  query: Query,
+  org_id: string,
+  limit: number,
+  before: string | null,
+): Promise<StoredWebhook[]> {
+  return query<StoredWebhook>(
+    `select ${columns} from webhooks where org_id = $1 and ($3::text is null or webhook_id < $3)
+     order by webhook_id desc limit $2::integer`,
+    [org_id, limit, before],
+  );
+}
+
+/** One webhook, or undefined. */
+export function readWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
+  return webhookWhere(query, org_id, webhook_id, "");
+}
+
+/** The same, its row held until the transaction ends. */
+export function lockWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
+  return webhookWhere(query, org_id, webhook_id, "for update");
+}
+
+async function webhookWhere(
+  query: Query,
+  org_id: string,
+  webhook_id: string,
+  lock: "" | "for update",
+): Promise<StoredWebhook | undefined> {
+  const [webhook] = await query<StoredWebhook>(
+    `select ${columns} from webhooks where org_id = $1 and webhook_id = $2 ${lock}`,
+    [org_id, webhook_id],
+  );
+  return webhook;
+}
+
+/** How many webhooks the organization has, inactive ones included. */
+export async function countWebhooks(query: Query, org_id: string): Promise<number> {
+  const [row] = await query<{ n: number }>("select count(*)::int as n from webhooks where org_id = $1", [org_id]);
+  return row?.n ?? 0;
+}
+
+/** Whether the organization has this escalation. */
+export async function escalationExists(query: Query, org_id: string, escalation_id: string): Promise<boolean> {
+  const rows = await query("select 1 as one from escalations where org_id = $1 and escalation_id = $2", [
+    org_id,
+    escalation_id,
+  ]);
+  return rows.length > 0;
+}
+
+/** SQL: the place of the row that tells of the change; what happened before stands before it. */
+const next_seq = `coalesce(${newestHead("$1", "audit_seq + 1")}, 0)`;
+
+/** Writes a new webhook. Hold the head's lock: its place among what happens is taken here. */
+export async function insertWebhook(query: Query, webhook: StoredWebhook, secret_sealed: string): Promise<void> {
+  const { organization_id, id, url, escalation_id, event_types, active, description, created_at } = webhook;
+  await query(
+    `insert into webhooks (org_id, webhook_id, url, escalation_id, event_types, secret_sealed, active, description, created_at,
+       registered_seq)
+     values ($1, $2, $3, $4, $5::json, $6, $7::boolean, $8, $9::timestamptz, ${next_seq})`,
+    [
+      organization_id,
+      id,
+      url,
+      escalation_id,
+      JSON.stringify(event_types),
+      secret_sealed,
+      active,
+      description,
+      created_at,
+    ],
+  );
+}
+
+/** Writes what may change about a webhook. Hold the head's lock: one that is switched on hears of what happens from here on. */
+export async function updateWebhook(query: Query, webhook: StoredWebhook): Promise<void> {
+  const { organization_id, id, url, event_types, active, description } = webhook;
+  await query(
+    `update webhooks set url = $3, event_types = $4::json, active = $5::boolean, description = $6,
+       registered_seq = case when $5::boolean and not active then ${next_seq} else registered_seq end
+     where org_id = $1 and webhook_id = $2`,
+    [organization_id, id, url, JSON.stringify(event_types), active, description],
+  );
+}
+
+/** Writes another secret, sealed. */
+export async function updateWebhookSecret(
+  query: Query,
+  { organization_id, id }: Pick<StoredWebhook, "organization_id" | "id">,
+  secret_sealed: string,
+): Promise<void> {
+  await query("update webhooks set secret_sealed = $3 where org_id = $1 and webhook_id = $2", [
+    organization_id,
+    id,
+    secret_sealed,
+  ]);
+}
+
+/** Deletes a webhook. */
+export async function deleteWebhook(query: Query, org_id: string, webhook_id: string): Promise<void> {
+  await query("delete from webhooks where org_id = $1 and webhook_id = $2", [org_id, webhook_id]);
+}
+
+/** What the secret is sealed for: it opens for this webhook of this organization only. */
+export function secretContext(org_id: string, webhook_id: string): string {
+  return `${org_id} webhooks ${webhook_id} secret`;
+}

@@ -1,0 +1,66 @@
+/** A database per test file: cloned from the run's migrated template, dropped when the file is done. */
+import { randomBytes } from "node:crypto";
+import { inject } from "vitest";
+import { type ConnectionOptions, openClient } from "../../store/database/connection.ts";
+import { type Database, type DbOptions, openDb } from "../../store/database/db.ts";
+import { silentLog } from "../nodes/silent-log.ts";
+import { whenFileIsDone } from "../when-file-is-done.ts";
+import { databaseOf, dropDatabase, type TestServerAccess } from "./test-server.ts";
+
+/** A database that nobody else uses. */
+export interface TestDatabase {
+  /** For code that opens its own sessions (a second node, `migrate`, the command line). */
+  readonly connection: ConnectionOptions;
+  readonly db: Database;
+  /** Takes statistics of tables, as their owner: a session of `db` may be another role's, which gets a warning and none. */
+  analyze(tables: string): Promise<void>;
+}
+
+/** For a session, in place of the service's 5 s: of a hundred at once, some wait longer where the machine is busy. */
+const patience_ms = 60_000;
+
+/**
+ * A fresh, migrated, empty database for the calling test file, on `DATABASE_URL` when set and else on the embedded server of
+ * this vitest run. Call it at the top of a file or in `beforeAll`; it is dropped after the file's tests.
+ */
+export async function testDatabase(options: DbOptions = {}): Promise<TestDatabase> {
+  const access = await testServer();
+  const connection = await createDatabase(access, access.template);
+  const db = openDb(connection, silentLog, { acquire_timeout_ms: patience_ms, ...options });
+  whenFileIsDone(() => db.close());
+  return { connection, db, analyze: (tables) => asOwner(connection, `analyze ${tables}`) };
+}
+
+async function asOwner(connection: ConnectionOptions, statement: string): Promise<void> {
+  const client = await openClient(connection, "countersign test");
+  await client.query(statement);
+  await client.end();
+}
+
+/** The DATABASE_URL of a test database, for processes. */
+export function databaseUrl(connection: ConnectionOptions): string {
+  if ("connectionString" in connection) return connection.connectionString;
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+}
+
+/** A fresh database without any table, for tests of migrations and dumps; dropped after the file's tests. */
+export async function emptyDatabase(): Promise<ConnectionOptions> {
+  return createDatabase(await testServer(), "template0");
+}
+
+async function testServer(): Promise<TestServerAccess> {
+  const answer = await fetch(inject("test_database_broker"));
+  if (!answer.ok) throw new Error(`no test database server: ${await answer.text()}`);
+  return (await answer.json()) as TestServerAccess;
+}
+
+async function createDatabase(access: TestServerAccess, template: string): Promise<ConnectionOptions> {
+  const name = `${access.prefix}_${randomBytes(6).toString("hex")}`;
+  const client = await openClient(access.admin, "countersign test");
+  const locale = template === "template0" ? "encoding 'UTF8' lc_collate 'C' lc_ctype 'C'" : "";
+  await client.query(`create database ${name} owner "${access.owner}" template ${template} ${locale}`);
+  await client.end();
+  whenFileIsDone(() => dropDatabase(access.admin, name));
+  return databaseOf(access.admin, name, access.owner);
+}

@@ -1,0 +1,182 @@
+/** Row sets as a submission would make them, for tests of the store and for the simulation. */
+import { createHash } from "node:crypto";
+import type { Ids } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import type { CommitWriter, DecisionRows } from "../../store/commit/commit-writer.ts";
+
+/** What a test wants to say about a row set; the rest is ordinary. */
+export interface RowsWanted {
+  readonly epochs?: Partial<DecisionRows["epochs"]>;
+  readonly mode?: "live" | "shadow" | "test";
+  readonly agent_id?: string;
+  readonly created_at?: string;
+  readonly idempotency_key?: string;
+  /** What the caller's request is told apart by; the idempotency key by default. */
+  readonly request?: string;
+  readonly escalate?: boolean;
+  readonly event?: boolean;
+  readonly membrane_id?: string;
+  /** JSON text in place of an ordinary intent document. */
+  readonly intent?: string;
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+const intent = JSON.stringify({
+  agent: { id: "claude-3-5-sonnet-20240620", framework: "agentdojo", session_id: "run-00000" },
+  action: {
+    type: "payment.transfer",
+    verb: "send_money",
+    target: { type: "iban", identifier: "GB29NWBK60161331926819" },
+  },
+  payload: {
+    summary: 'Pay the bill "bill-december-2023.txt"',
+    content: {
+      recipient: "UK12345678901234567890",
+      amount: 98.7,
+      subject: "Car Rental November 2023",
+      date: "2022-01-01",
+    },
+  },
+  estimated_impact: { reversible: false, financial_exposure_usd: 98.7 },
+});
+
+const fact = (value: unknown) => ({ value, source: "inline", as_of: "2026-11-21T03:36:48.123456Z" });
+const facts = JSON.stringify({
+  security: {
+    untrusted_content_in_context: fact(true),
+    param_provenance: fact({ recipient: "P", amount: "P-U" }),
+    side_effect: fact(true),
+  },
+});
+
+function decisionText(decision_id: string, intent_id: string, agent_id: string, timestamp: string): string {
+  return JSON.stringify({
+    decision_id,
+    intent_id,
+    membrane_id: "mem_01KAAAAAAAAAAAAAAAAAAAAAAA",
+    agent_id,
+    verdict: "approve",
+    risk_score: 0.1234,
+    risk_contributions: [{ source: "reversible", group: "impact", value: 0.2 }],
+    pipeline_mode: "live",
+    enforced: true,
+    outcome: "approve",
+    status: "final",
+    reasons: [
+      {
+        policy_id: "pol_01KAAAAAAAAAAAAAAAAAAAAAAA",
+        policy: "provenance",
+        version: 3,
+        effect: "none",
+        message: "The parameters come from the user",
+        citations: [],
+        unknown_facts: [],
+      },
+    ],
+    modifications: [],
+    modified_content: null,
+    human_override_id: null,
+    escalation_id: null,
+    escalation_status: null,
+    valid_until: null,
+    policy_set: { version: 12, sha256: "a".repeat(64) },
+    timestamp,
+  });
+}
+
+/** A row set of about 1.7 KB with two audit rows (three with an escalation). */
+export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}): DecisionRows {
+  const {
+    mode = "live",
+    agent_id = "claude-3-5-sonnet-20240620",
+    created_at: at = "2026-11-21T03:36:48.123456Z",
+  } = wanted;
+  const intent_id = ids.next("intent");
+  const decision_id = ids.next("decision");
+  const escalation_id = wanted.escalate === true ? ids.next("escalation") : null;
+  const key = wanted.idempotency_key;
+  const audit = [
+    auditRow(ids, {
+      intent_id,
+      at,
+      actor: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
+      type: "submitted",
+      data: { agent_id, pipeline_mode: mode },
+    }),
+    auditRow(ids, {
+      intent_id,
+      at,
+      actor: "system",
+      type: "decided",
+      data: {
+        decision_id,
+        verdict: "approve",
+        risk_score: 0.1234,
+        policies: ["provenance"],
+        policy_set_sha256: "a".repeat(64),
+      },
+    }),
+  ];
+  if (escalation_id !== null) {
+    audit.push(
+      auditRow(ids, { intent_id, at, actor: "system", type: "escalated", data: { decision_id, escalation_id } }),
+    );
+  }
+  return {
+    org_id,
+    epochs: { auth: 0, policy: 0, context: 0, ...wanted.epochs },
+    intent: {
+      intent_id,
+      decision_id,
+      membrane_id: wanted.membrane_id ?? "mem_01KAAAAAAAAAAAAAAAAAAAAAAA",
+      agent_id,
+      key_id: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
+      lineage_id: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
+      mode,
+      verdict: escalation_id === null ? "approve" : "escalate",
+      status: escalation_id === null ? "final" : "pending",
+      escalation_id,
+      fingerprint: sha256(intent),
+      intent: wanted.intent ?? intent,
+      facts,
+      decision: decisionText(decision_id, intent_id, agent_id, at),
+      created_at: at,
+    },
+    escalation:
+      escalation_id === null
+        ? null
+        : {
+            escalation_id,
+            mode: "live",
+            status: "pending",
+            record: `{"escalation_id": "${escalation_id}"}`,
+            expires_at: at,
+          },
+    audit,
+    events:
+      wanted.event === true
+        ? [
+            {
+              event_id: ids.next("event"),
+              event_type: "decision.approved",
+              intent_id,
+              decision_id,
+              escalation_id,
+              body: "{}",
+              created_at: at,
+            },
+          ]
+        : [],
+    override_id: null,
+    idempotency:
+      key === undefined
+        ? null
+        : { operation: "submit_intent", idempotency_key: key, request_sha256: sha256(wanted.request ?? key) },
+  };
+}
+
+/** As many commits at once, independent of each other; what came of each, in order. */
+export function commitAll(writer: CommitWriter, all: readonly DecisionRows[]) {
+  return Promise.allSettled(all.map((rows) => writer.commit(rows)));
+}

@@ -1,0 +1,120 @@
+/** Real servers in real processes for the tests of the embedded database. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished } from "vitest";
+import { openClient } from "../../store/database/connection.ts";
+import { type EmbeddedOptions, type EmbeddedPostgres, startEmbedded } from "../../store/embedded-postgres/index.ts";
+import { isAlive } from "../../store/embedded-postgres/processes.ts";
+import { silentLog } from "../nodes/silent-log.ts";
+
+/** A private directory (mode 0700) that is removed after the test. */
+export async function temporaryDir(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "cs-"));
+  // A server that was just killed may write its last file meanwhile.
+  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  return dir;
+}
+
+/** Starts in this process; stopped after the test. */
+export async function started(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const server = await startEmbedded(options, silentLog);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** What a process of its own said about its start. */
+export interface Host {
+  readonly child: ChildProcess;
+  readonly answer: {
+    pid: number;
+    connection: EmbeddedPostgres["connection"];
+    source: string;
+    refused?: string;
+    name?: string;
+  };
+}
+
+/** Starts in a process of its own, optionally under another user; killed after the test. */
+export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Host> {
+  const script = fileURLToPath(new URL("embedded-host.ts", import.meta.url));
+  const tsx = createRequire(import.meta.url).resolve("tsx");
+  const child = spawn(
+    process.execPath,
+    ["--conditions=@countersign/source", "--import", tsx, script, JSON.stringify(options)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+    },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const line = await new Promise<string>((resolve, reject) => {
+    let text = "";
+    child.stdout?.on("data", (chunk) => {
+      text += chunk;
+      if (text.includes("\n")) resolve(text);
+    });
+    child.once("exit", (code) => reject(new Error(`the host ended with ${code} and said: ${text}`)));
+  });
+  return { child, answer: JSON.parse(line) };
+}
+
+/** Resolves when no such process exists any more. */
+export async function gone(pid: number): Promise<void> {
+  await expect.poll(() => isAlive(pid), { interval: 20 }).toBe(false);
+}
+
+/** One statement in the embedded database, over a session of its own. */
+export async function sql(
+  connection: EmbeddedPostgres["connection"],
+  text: string,
+  user = connection.user,
+): Promise<Record<string, unknown>[]> {
+  const client = await openClient({ ...connection, user }, "test");
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Kills a host and the shells that watch for its end, so that its server is left to itself (Linux). */
+export async function orphan(host: ChildProcess): Promise<void> {
+  host.kill("SIGSTOP");
+  for (const shell of await shellsBelow(host.pid ?? 0)) process.kill(shell, "SIGKILL");
+  host.kill("SIGKILL");
+  await gone(host.pid ?? 0);
+}
+
+async function shellsBelow(pid: number): Promise<number[]> {
+  const below = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter(Boolean).map(Number);
+  const found: number[] = [];
+  for (const child of below) {
+    if (!(await readFile(`/proc/${child}/cmdline`, "utf8")).startsWith("/bin/sh")) continue;
+    found.push(...(await shellsBelow(child)), child);
+  }
+  return found;
+}
+
+/** A copy of the npm package as a registry delivers it: without the library links that its install script would make. */
+export async function packageCopy(parent: string): Promise<string> {
+  const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const original = dirname(dirname(entry));
+  const copy = join(parent, "package");
+  await mkdir(copy);
+  await cp(join(original, "package.json"), join(copy, "package.json"));
+  const links = new Set(
+    (JSON.parse(await readFile(join(original, "native/pg-symlinks.json"), "utf8")) as { target: string }[]).map(
+      ({ target }) => join(original, target),
+    ),
+  );
+  await cp(join(original, "native"), join(copy, "native"), {
+    recursive: true,
+    filter: (path) => !links.has(path) && !path.endsWith(".a"),
+  });
+  await chmod(copy, 0o755);
+  return copy;
+}

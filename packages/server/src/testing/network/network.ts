@@ -1,0 +1,63 @@
+/** A network between a session and its database that a test can break. */
+import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import { join } from "node:path";
+import type { ConnectionOptions } from "../../store/database/connection.ts";
+
+/** The network. */
+export interface Network {
+  /** The way to the database over this network. */
+  readonly connection: ConnectionOptions;
+  /** From now on nothing is carried on the connections that are open, and neither end is told; new ones work unless `new_ones`. */
+  swallow(options?: { readonly new_ones: boolean }): void;
+  /** Connections that were asked for so far. */
+  asked(): number;
+  close(): Promise<void>;
+}
+
+/** Opens a network in front of a database; with others, each connection leads to the next one of them in turn. */
+export async function openNetwork(connection: ConnectionOptions, ...others: ConnectionOptions[]): Promise<Network> {
+  const targets = [connection, ...others].map(targetOf);
+  const ends = new Set<Socket>();
+  let silent = false;
+  let asked = 0;
+  const server = createServer((near) => {
+    const target = targets[asked % targets.length] as NetConnectOpts;
+    asked += 1;
+    if (silent) return void ends.add(near.on("error", () => undefined));
+    const far = connect(target);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(from);
+      from.on("error", () => undefined).on("close", () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    connection: through(connection, (server.address() as AddressInfo).port),
+    swallow({ new_ones } = { new_ones: false }) {
+      for (const end of ends) end.unpipe().pause();
+      silent = new_ones;
+    },
+    asked: () => asked,
+    close() {
+      for (const end of ends) end.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function targetOf(connection: ConnectionOptions): NetConnectOpts {
+  if (!("connectionString" in connection)) return { path: join(connection.host, `.s.PGSQL.${connection.port}`) };
+  const { hostname, port } = new URL(connection.connectionString);
+  return { host: hostname, port: Number(port === "" ? 5432 : port) };
+}
+
+function through(connection: ConnectionOptions, port: number): ConnectionOptions {
+  if (!("connectionString" in connection)) return { ...connection, host: "127.0.0.1", port };
+  const url = new URL(connection.connectionString);
+  url.host = `127.0.0.1:${port}`;
+  return { connectionString: url.href };
+}

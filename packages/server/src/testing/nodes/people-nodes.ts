@@ -1,0 +1,97 @@
+/** Nodes with people: mails are kept, links are read from them, cookies are sent as browsers send them. */
+import { expect } from "vitest";
+import type { NodeParts } from "../../edge/node.ts";
+import type { Clock, Mail } from "../../ports.ts";
+import type { TestDatabase } from "../database/database.ts";
+import { call, testOrganization } from "./http-node.ts";
+import { serviceNode } from "./service-node.ts";
+
+/** One request of a person. */
+export interface Sent {
+  readonly cookie?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly key?: string;
+}
+
+/** The password of everybody in these tests. */
+export const password = "correct horse battery staple";
+
+/** What may differ between the two nodes. */
+type Own = Partial<Pick<NodeParts, "sealer" | "httpOut">>;
+
+/** Two nodes on one database, with a clock that can be put forward. */
+export async function peopleNodes(database: TestDatabase, own: readonly [Own, Own] = [{}, {}]) {
+  const mails: Mail[] = [];
+  const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+  let offset_us = 0;
+  const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
+  // Every node on the database sends mails, so every one has this mailer.
+  const parts = { mailer, clock };
+  const first = await serviceNode(database, { ...parts, ...own[0] });
+  const second = await serviceNode(database, { ...parts, ...own[1] });
+  const { url } = first;
+  const { url: other } = second;
+  // Open mode is over: without a session nobody is let in.
+  await (await testOrganization(database.db)).key();
+  let numbers = 0;
+  const newAddress = () => `person-${++numbers}@example.com`;
+
+  async function send(method: string, path: string, { cookie, body, headers = {}, key }: Sent = {}, base = url) {
+    const answer = await call(base, method, path, {
+      ...(body === undefined ? {} : { body }),
+      ...(key === undefined ? {} : { key }),
+      headers: { ...headers, ...(cookie === undefined ? {} : { cookie }) },
+    });
+    const set = answer.headers.get("set-cookie");
+    return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] ?? cookie };
+  }
+
+  /** The token in the newest mail to an address whose subject fits. */
+  async function mailed(to: string, subject: RegExp): Promise<string> {
+    await expect.poll(() => mails.some((mail) => mail.to === to && subject.test(mail.subject))).toBe(true);
+    const mail = mails.findLast((each) => each.to === to && subject.test(each.subject)) as Mail;
+    const [, token] = /\?token=([\w%.-]+)/.exec(mail.text) ?? [];
+    return decodeURIComponent(token ?? "");
+  }
+
+  const count = (to: string) => mails.filter((mail) => mail.to === to).length;
+
+  async function signedUp(email = newAddress(), org_name = "Acme") {
+    expect((await send("POST", "/v1/auth/signup", { body: { org_name, email, password } })).status).toBe(202);
+    const token = await mailed(email, /^Confirm/);
+    expect((await send("POST", "/v1/auth/verify-email", { body: { token, password } })).status).toBe(204);
+    const login = await send("POST", "/v1/auth/login", { body: { email, password } });
+    expect(login.status).toBe(200);
+    return { email, cookie: login.cookie as string, session: login.json.session, token };
+  }
+
+  async function joined(admin: string, role: string) {
+    const email = newAddress();
+    const invited = await send("POST", "/v1/auth/invitations", { cookie: admin, body: { email, role } });
+    expect(invited.status).toBe(201);
+    const token = await mailed(email, /^Join/);
+    const accepted = await send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
+    expect(accepted.status).toBe(200);
+    return { email, cookie: accepted.cookie as string, user_id: accepted.json.session.user.user_id as string, token };
+  }
+
+  return {
+    url,
+    other,
+    parts,
+    clock,
+    mails,
+    newAddress,
+    send,
+    mailed,
+    count,
+    signedUp,
+    joined,
+    close: () => Promise.all([first.close(), second.close()]),
+    /** Puts the clock forward. */
+    advance: (seconds: number) => {
+      offset_us += seconds * 1_000_000;
+    },
+  };
+}

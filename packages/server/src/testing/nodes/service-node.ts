@@ -1,0 +1,74 @@
+/** A whole node as the service runs it, on a test database: real operations, real packs, real commit writer. */
+import { publicHttpsOnly } from "@countersign/core";
+import { createClock } from "../../edge/clock.ts";
+import { createIds } from "../../edge/ids.ts";
+import { assembleNode, type NodeParts, type ServiceNode } from "../../edge/node.ts";
+import { createHttpOut } from "../../edge/outgoing/http-out.ts";
+import { createPasswords } from "../../edge/sign-in/passwords.ts";
+import { loadPacks } from "../../edge/start/pack-files.ts";
+import { createSealer } from "../../edge/start/sealer.ts";
+import { timers } from "../../edge/timers.ts";
+import type { TestDatabase } from "../database/database.ts";
+import { whenFileIsDone } from "../when-file-is-done.ts";
+import { silentLog } from "./silent-log.ts";
+
+const roomy = {
+  intents: 1_000_000,
+  general: 1_000_000,
+  onboarding: 1_000_000,
+  backtest: 1_000_000,
+  authentication: 1_000_000,
+};
+
+/** As `npm test` has just built it: from the sources a thread takes three times as long to be up. */
+const built_backtest_thread =
+  process.env["TEST_THE_BUILD"] === "yes"
+    ? {
+        backtestThread: {
+          url: new URL("../../../cli/dist/program/backtest-thread.js", import.meta.url),
+          execArgv: [],
+        },
+      }
+    : {};
+
+let packs: Promise<NodeParts["packs"]> | undefined;
+
+/** A node that listens on a port of its own until the file's tests are done. Rate limits are roomy unless given. */
+export async function serviceNode(
+  { db, connection }: TestDatabase,
+  parts: Partial<Omit<NodeParts, "config">> & { readonly config?: Partial<NodeParts["config"]> } = {},
+): Promise<ServiceNode & { readonly url: string }> {
+  const clock = parts.clock ?? createClock();
+  packs ??= loadPacks();
+  const node = await assembleNode({
+    db,
+    connection,
+    clock,
+    ids: createIds(clock),
+    timers,
+    log: silentLog,
+    spans: null,
+    sealer: createSealer(Buffer.alloc(32, 7)),
+    packs: await packs,
+    httpOut: createHttpOut({ rules: publicHttpsOnly }),
+    passwords: createPasswords(),
+    mailer: { send: async () => undefined },
+    ...built_backtest_thread,
+    ...parts,
+    config: {
+      signup: "open",
+      rate_limits: roomy,
+      trust_proxy: [],
+      metrics_token: null,
+      redis_url: null,
+      public_url: null,
+      deliveries_kept_days: 30,
+      ...parts.config,
+    },
+  });
+  let closed: Promise<void> | undefined;
+  const close = () => (closed ??= node.close());
+  whenFileIsDone(close);
+  const url = await node.app.listen({ host: "127.0.0.1", port: 0 });
+  return { ...node, close, url };
+}

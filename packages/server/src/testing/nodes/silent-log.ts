@@ -1,0 +1,6 @@
+/** A log that writes nothing, for tests that do not look at it. */
+import type { Log } from "../../ports.ts";
+
+const nothing = (): void => undefined;
+
+export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };

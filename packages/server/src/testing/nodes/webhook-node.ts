@@ -1,0 +1,73 @@
+/** A node whose webhooks reach receivers on this machine: names lead to loopback, the test's authority is trusted. */
+import { limits } from "@countersign/contract";
+import { networkList } from "@countersign/core";
+import type { NodeParts } from "../../edge/node.ts";
+import { createHttpOut } from "../../edge/outgoing/http-out.ts";
+import { delivery_terms } from "../../worker/deliveries/deliveries.ts";
+import type { TestDatabase } from "../database/database.ts";
+import { testCertificates } from "../network/certificates.ts";
+import { resolveToLoopback } from "../network/receiver.ts";
+import { whenFileIsDone } from "../when-file-is-done.ts";
+import { call, testOrganization } from "./http-node.ts";
+import { serviceNode } from "./service-node.ts";
+
+/** Attempts follow each other after 50 ms instead of 5 s and 25 s. */
+export const quick_terms = { ...delivery_terms, waits_ms: [50, 50] };
+
+/** The node; `parts` as for `serviceNode`. Attempts end after the contract's 10 s, unless a test waits for one that hangs. */
+export async function webhookNode(
+  database: TestDatabase,
+  {
+    timeout_ms = limits.delivery_attempt_timeout_ms,
+    ...parts
+  }: Partial<Omit<NodeParts, "config">> & { readonly timeout_ms?: number } = {},
+) {
+  const httpOut = createHttpOut({
+    rules: { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) },
+    resolve: resolveToLoopback,
+    ca: testCertificates().ca,
+    timeout_ms,
+  });
+  whenFileIsDone(() => httpOut.close());
+  return serviceNode(database, { httpOut, deliveryTerms: quick_terms, ...parts });
+}
+
+const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
+
+/** An organization with an admin key, and what tests of webhooks do with it. */
+export async function webhookOrganization({ db }: TestDatabase, url: string) {
+  const org = await testOrganization(db);
+  const { api_key, key_id } = await org.key();
+  const api = (method: string, path: string, body?: unknown, key = api_key, headers: Record<string, string> = {}) =>
+    call(url, method, `/v1/escalations/webhooks${path}`, { key, headers, ...(body === undefined ? {} : { body }) });
+  return {
+    ...org,
+    api_key,
+    key_id,
+    api,
+    /** Registers a webhook and gives it with its secret. */
+    async register(receiver_url: string, more: object = {}) {
+      const { status, json } = await api("POST", "", { url: receiver_url, ...more });
+      if (status !== 201) throw new Error(JSON.stringify(json));
+      return json.webhook as { id: string; secret: string };
+    },
+    /** Submits an intent; gives its id. */
+    async submit(): Promise<string> {
+      const { json } = await call(url, "POST", "/v1/intents", { key: api_key, body: { intent } });
+      return json.intent_id;
+    },
+    async failed() {
+      return (await api("GET", "/deliveries/failed")).json.deliveries;
+    },
+    async deliveries() {
+      return db.query<{ delivery_id: string; status: string; attempts: number; webhook_id: string }>(
+        "select delivery_id, status, attempts, webhook_id from deliveries where org_id = $1 order by delivery_id",
+        [org.org_id],
+      );
+    },
+    async audit(intent_id: string) {
+      const { json } = await call(url, "GET", `/v1/intents/${intent_id}/audit`, { key: api_key });
+      return json;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** A live organization with people in it, for tests of what people decide. */
+import { createClock } from "../../edge/clock.ts";
+import type { Database } from "../../store/database/db.ts";
+import { call, type TestOrganization, testOrganization } from "../nodes/http-node.ts";
+
+/** Keys of one live organization; each was created by nobody, so each is a person of its own. */
+export interface Reviewed {
+  readonly org: TestOrganization;
+  readonly membrane_id: string;
+  readonly admin: string;
+  readonly agent: string;
+  readonly operator: string;
+  readonly reviewer: string;
+}
+
+/** An organization whose default membrane is live, with a key for each role. `settings` are the membrane's. */
+export async function reviewedOrganization(db: Database, url: string, settings: object = {}): Promise<Reviewed> {
+  const org = await testOrganization(db, createClock());
+  const key = async (role: "admin" | "agent" | "operator" | "reviewer") => (await org.key({ role })).api_key;
+  const [admin, agent, operator, reviewer] = await Promise.all([
+    key("admin"),
+    key("agent"),
+    key("operator"),
+    key("reviewer"),
+  ]);
+  const { membranes } = (await call(url, "GET", "/v1/membranes", { key: admin })).json;
+  const membrane_id: string = membranes[0].membrane_id;
+  await call(url, "POST", `/v1/membranes/${membrane_id}/go-live`, { key: admin });
+  const changed = await call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: settings });
+  if (changed.status !== 200) throw new Error(changed.text);
+  return { org, membrane_id, admin, agent, operator, reviewer };
+}
+
+/** A body that the pack `security` escalates. */
+export const heldBody = {
+  intent: {
+    agent: { id: "agent-1" },
+    action: { type: "system.deploy", verb: "ship", target: { type: "service", identifier: "shop" } },
+    payload: { summary: "Ship the shop", content: { version: 4, replicas: 2 } },
+  },
+  context: {
+    contract_version: "1",
+    facts: { security: { active_security_incident: true, prompt_injection_detected: false } },
+  },
+};
+
+/** A body that the pack `security` blocks. */
+export const blockedBody = {
+  intent: {
+    agent: { id: "agent-1" },
+    action: { type: "communication.email", verb: "send_email", target: { type: "person", identifier: "ann" } },
+    payload: { summary: "Write to Ann", content: { text: "hello", copies: 2 } },
+  },
+  context: { contract_version: "1", facts: { security: { prompt_injection_detected: true } } },
+};
+
+/** Moves the time limit of escalations to so long from now. */
+export async function deadlineIn(db: Database, escalation_ids: readonly string[], interval: string): Promise<void> {
+  await db.system((query) =>
+    query(
+      `update escalations e set expires_at = d.at, record = (record::jsonb || jsonb_build_object('expires_at',
+         to_char(d.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::json
+       from (select clock_timestamp() + $2::interval as at) as d where escalation_id = any($1)`,
+      [escalation_ids, interval],
+    ),
+  );
+}

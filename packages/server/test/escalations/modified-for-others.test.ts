@@ -1,0 +1,66 @@
+/** What a reviewer may make of an action: nothing that policies hold for others, or for more people. Source: docs/decisions/0011. */
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { call } from "../../src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../src/testing/nodes/service-node.ts";
+import { type Reviewed, reviewedOrganization } from "../../src/testing/people/review.ts";
+
+const database = await testDatabase();
+let url: string;
+let org: Reviewed;
+
+const post = (path: string, key: string, body?: unknown) => call(url, "POST", path, { key, body });
+
+async function holds(name: string, when: string, escalation: object) {
+  const spec = { match: { verbs: ["pay"] }, when, effect: "escalate", escalation };
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
+  const { json } = await post("/v1/policies", org.admin, { policy });
+  expect((await post(`/v1/policies/${json.policy.policy_id}/activate`, org.admin, { mode: "live" })).status).toBe(200);
+}
+
+beforeAll(async () => {
+  ({ url } = await serviceNode(database));
+  org = await reviewedOrganization(database.db, url, { packs: [] });
+  await holds("any", "params.amount > 5.0", {});
+  await holds("large", "params.amount > 1000.0", { reviewers: ["role:operator"] });
+  await holds("huge", "params.amount > 5000.0", { quorum: 2 });
+});
+
+async function held(amount: number): Promise<string> {
+  const action = { type: "payment.transfer", verb: "pay" };
+  const intent = { agent: { id: "agent-1" }, action, payload: { content: { amount } } };
+  const { json } = await post("/v1/intents", org.agent, { intent });
+  return `/v1/escalations/${json.decision.escalation_id}`;
+}
+
+const raise = (path: string, key: string, value: number) => {
+  const modifications = [{ op: "replace", path: "/amount", value }];
+  return post(`${path}/decision`, key, { outcome: "approve_modified", modifications });
+};
+const refusal = async (path: string, key: string, value: number) => {
+  const { status, json } = await raise(path, key, value);
+  return [status, json.error?.code, ...(json.error?.details ?? []).map((each: { policy: string }) => each.policy)];
+};
+
+test("a change that another policy holds for others is refused to whoever is none of them", async () => {
+  const path = await held(9);
+  expect(await refusal(path, org.reviewer, 2_000)).toEqual([422, "modified_action_blocked", "large"]);
+  const { escalation } = (await call(url, "GET", path, { key: org.admin })).json;
+  expect(escalation).toMatchObject({ status: "pending", votes: [] });
+  expect((await raise(path, org.operator, 2_000)).json.escalation.resolution.outcome).toBe("approve_modified");
+});
+
+test("a change that a policy holds for more people than decide is refused to everybody", async () => {
+  const path = await held(9);
+  expect(await refusal(path, org.reviewer, 9_000)).toEqual([422, "modified_action_blocked", "huge", "large"]);
+  expect(await refusal(path, org.operator, 9_000)).toEqual([422, "modified_action_blocked", "huge"]);
+  expect((await raise(path, org.reviewer, 900)).status).toBe(200);
+});
+
+test("what held the action before is what the review is about, whoever it was handed to", async () => {
+  const path = await held(2_000);
+  expect((await raise(path, org.reviewer, 3_000)).status).toBe(403);
+  const reviewers = [{ type: "role", id: "reviewer" }];
+  expect((await post(`${path}/reassign`, org.operator, { reviewers })).status).toBe(200);
+  expect((await raise(path, org.reviewer, 3_000)).status).toBe(200);
+});

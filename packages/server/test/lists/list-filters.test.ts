@@ -1,0 +1,39 @@
+/** Filters of lists: one that the contract has and the service passed over would show more than was asked for. */
+import type { OperationId, operations } from "@countersign/contract";
+import { expect, test } from "vitest";
+import type { readOverview } from "../../src/operations/membranes/read-overview.ts";
+import type { listPeople } from "../../src/operations/people/people.ts";
+import type { listPolicies } from "../../src/operations/policies/read-policies.ts";
+import type { listFailedDeliveries } from "../../src/operations/webhooks/list-failed-deliveries.ts";
+import type { retryFailedDeliveries } from "../../src/operations/webhooks/retry-failed-deliveries.ts";
+import type { AuditFilter } from "../../src/store/audit/audit.ts";
+import type { EscalationFilter } from "../../src/store/escalations/escalations.ts";
+import type { IntentFilter } from "../../src/store/intents/intents.ts";
+import type { OverrideFilter } from "../../src/store/overrides/overrides.ts";
+
+/** What narrows each list, by operation. One that is not here has no filter. */
+interface Narrowing {
+  listAudit: AuditFilter;
+  listEscalations: EscalationFilter;
+  listIntents: IntentFilter;
+  listOverrides: OverrideFilter;
+  listFailedDeliveries: NonNullable<Parameters<typeof listFailedDeliveries>[2]>;
+  retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;
+  listPeople: Parameters<typeof listPeople>[2];
+  listPolicies: Parameters<typeof listPolicies>[2];
+  getOverview: Parameters<typeof readOverview>[2];
+}
+
+type Table = typeof operations;
+type QueryNames<Id extends OperationId> = Table[Id] extends { query: { properties: infer P } }
+  ? keyof P & string
+  : never;
+type Filtering = { [Id in OperationId]: "cursor" extends QueryNames<Id> ? Id : never }[OperationId] | "getOverview";
+type Known<Id> = "limit" | "cursor" | (Id extends keyof Narrowing ? keyof Narrowing[Id] : never);
+/** `listEscalations: group` where the contract has that filter and nothing here narrows by it. */
+type Forgotten = { [Id in Filtering]: `${Id}: ${Exclude<QueryNames<Id>, Known<Id>>}` }[Filtering];
+
+test("every filter of the contract reaches what narrows the list (the compiler tells which one was forgotten)", () => {
+  const none: Record<Forgotten, never> = {};
+  expect(none).toEqual({});
+});

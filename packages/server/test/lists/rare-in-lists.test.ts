@@ -1,0 +1,234 @@
+/** What is rare in an organization's history is found without reading all of it. Source: migrations 0017, 0021, 0022 and 0024. */
+import { beforeAll, expect, test } from "vitest";
+import type { Query } from "../../src/ports.ts";
+import { readTrailPage } from "../../src/store/audit/audit.ts";
+import { listEscalations } from "../../src/store/escalations/escalations.ts";
+import { listIntents } from "../../src/store/intents/intents.ts";
+import { firstIdAt } from "../../src/store/rows/first-id-at.ts";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { explained, mostRows, type Plan, planOf } from "../../src/testing/database/plan.ts";
+
+const { db, analyze } = await testDatabase();
+const org_id = "org_00000000000000000000000001";
+const many = 5_000;
+
+beforeAll(async () => {
+  await db.query(
+    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
+     select $1, n, 'aud_' || n, case n when 1 then 'user_removed' when 2 then 'delivery_failed' when 3 then 'submitted' when 4 then 'submitted' else 'decided' end,
+       case when n in (3, 4) then 'usr_1' when n % 2 = 0 then 'key_1' else 'system' end, now(), '{}', '' from generate_series(1, $2::integer) as n`,
+    [org_id, many],
+  );
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
+       decision, created_at)
+     select $1, 'int_' || lpad(n::text, 26, '0'), 'dec', 'mem', 'agent', case n when 1 then 'shadow' else 'live' end, 'approve', 'final',
+       '', '{}', '{}', '{}', now() from generate_series(1, $2::integer) as n`,
+    [org_id, many],
+  );
+  await db.query(
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
+     select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', case n when 2 then 'rare' else 'agent' end, 'live', case n when 3 then 'cancelled' else 'decided' end,
+       json_build_object('n', n, 'reviewers', json_build_array(json_build_object('type', 'user', 'id', case n when 1 then 'usr_1' else 'usr_2' end))),
+       now(), now() from generate_series(1, $2::integer) as n`,
+    [org_id, many],
+  );
+  await analyze("audit, intents, escalations");
+});
+
+/** The most rows that a step of the statements gave or left out. */
+async function rowsRead(list: (query: Query) => Promise<unknown>, of = org_id): Promise<number> {
+  const plans: Plan[] = [];
+  await db.tenant(of, (query) => list(explained(query, plans)));
+  return Math.max(...plans.map(mostRows));
+}
+
+test.each(["user_removed", "delivery_failed", "key_created"] as const)("audit rows of type %s", async (type) => {
+  expect(await rowsRead((query) => readTrailPage(query, org_id, { type }, null, 51))).toBeLessThan(10);
+});
+
+test("audit rows of one person, or of nobody", async () => {
+  for (const [actor, seqs] of [
+    ["usr_1", [4, 3]],
+    ["usr_2", []],
+    ["open_mode", []],
+  ] as const) {
+    const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
+    expect(await rowsRead(list), actor).toBeLessThan(10);
+    expect((await db.tenant(org_id, list)).rows.map(({ seq }) => seq)).toEqual(seqs);
+    const submitted = (query: Query) => readTrailPage(query, org_id, { actor, type: "submitted" }, 4, 51);
+    expect(await rowsRead(submitted), actor).toBeLessThan(10);
+    expect((await db.tenant(org_id, submitted)).rows.map(({ seq }) => seq)).toEqual(seqs.slice(1));
+  }
+  for (const actor of ["system", "key_1"]) {
+    const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
+    expect((await db.tenant(org_id, list)).rows, actor).toHaveLength(51);
+  }
+});
+
+test("audit rows of a time, wherever in the trail it is", async () => {
+  const heads = `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period,
+    usage_used) values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`;
+  const busy = "org_00000000000000000000000002";
+  const begun_ms = Date.UTC(2026, 0, 1);
+  const time = (second: number) => new Date(begun_ms + second * 1_000).toISOString();
+  // A row each second, but one of a node whose clock is seven minutes behind and one whose clock is seven ahead.
+  const astray = new Map([
+    [2_000, 2_000 - 420],
+    [3_000, 3_000 + 420],
+  ]);
+  const at = (seq: number) => astray.get(seq) ?? seq;
+  await db.query(heads, [busy, many]);
+  await db.query(
+    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
+     select $1, n, 'aud_' || n, 'decided', 'key_1', at, '{}', '' from unnest($2::timestamptz[]) with ordinality as t(at, n)`,
+    [busy, Array.from({ length: many }, (_, index) => time(at(index + 1)))],
+  );
+  await analyze("audit");
+  const list = (from: number | null, to: number | null, before: number | null = null, limit = many) =>
+    db.tenant(busy, (query) =>
+      readTrailPage(
+        query,
+        busy,
+        { ...(from === null ? {} : { from: time(from) }), ...(to === null ? {} : { to: time(to) }) },
+        before,
+        limit,
+      ),
+    );
+  const seqs = async (...asked: Parameters<typeof list>) => (await list(...asked)).rows.map(({ seq }) => seq);
+  const within = (from: number | null, to: number | null) =>
+    Array.from({ length: many }, (_, index) => many - index).filter(
+      (seq) => (from === null || at(seq) >= from) && (to === null || at(seq) < to),
+    );
+  const edges = [null, 0, 1, 2, 1_580, 1_581, 3_420, 3_421, many, many + 1];
+  for (const from of edges)
+    for (const to of edges) expect(await seqs(from, to), `${from} to ${to}`).toEqual(within(from, to));
+  expect(await seqs(100, 110, 105, 3)).toEqual([104, 103, 102]);
+  expect(await seqs(100, 110, 102, 3)).toEqual([101, 100]);
+  // With slack for clocks: ten minutes before and after, not the trail up to there.
+  const [early, late] = [time(1_000), time(1_010)];
+  expect(await rowsRead((query) => readTrailPage(query, busy, { from: early, to: late }, null, 51), busy)).toBeLessThan(
+    1_300,
+  );
+  expect(
+    await rowsRead((query) => readTrailPage(query, busy, { from: time(many + 900) }, null, 51), busy),
+  ).toBeLessThan(50);
+  const none = "org_00000000000000000000000003";
+  await db.query(heads, [none, 0]);
+  const empty = db.tenant(none, (query) => readTrailPage(query, none, { from: early, to: late }, null, 51));
+  expect((await empty).rows).toEqual([]);
+});
+
+test("audit rows that there never are: of what the service always does itself, or never", async () => {
+  const nothing: Query = () => Promise.reject(new Error("a statement was sent"));
+  for (const filter of [
+    { actor: "key_1", type: "decided" },
+    { actor: "usr_1", type: "delivered" },
+    { actor: "system", type: "submitted" },
+    { actor: "system", type: "observed" },
+  ] as const)
+    expect(await readTrailPage(nothing, org_id, filter, null, 51), filter.type).toEqual({ rows: [], more: false });
+  for (const filter of [
+    { actor: "system", type: "decided" },
+    { actor: "key_1", type: "submitted" },
+    { type: "decided" },
+  ] as const)
+    await expect(readTrailPage(nothing, org_id, filter, null, 51), filter.type).rejects.toThrow("was sent");
+});
+
+test("audit rows of a key, from when it was made until it ended", async () => {
+  const own = "org_00000000000000000000000004";
+  const begun_ms = Date.UTC(2026, 0, 1);
+  const key = (second: number) => firstIdAt("api_key", begun_ms + second * 1_000).padEnd(30, "0");
+  await db.query(
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period, usage_used)
+     values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`,
+    [own, many],
+  );
+  const [former, recent] = [key(1_000), key(4_900)];
+  // A row each second: the former key was revoked three minutes after it was made.
+  await db.query(
+    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
+     select $1, n, 'aud_' || n, 'submitted', case n when 1001 then $3 when 4990 then $4 else 'key_1' end, $5::timestamptz + n * interval '1 second',
+       '{}', '' from generate_series(1, $2::integer) as n`,
+    [own, many, former, recent, new Date(begun_ms).toISOString()],
+  );
+  await db.query(
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds,
+       revoked_at)
+     select $1, key_id, '', key_id, 'live', 'org', 'agent', now(), '2027-01-01', 1, revoked_at
+     from unnest($2::text[], $3::timestamptz[]) as k(key_id, revoked_at)`,
+    [own, [former, recent], [new Date(begun_ms + 1_180_000).toISOString(), null]],
+  );
+  await analyze("audit");
+  const unknown = key(4_950);
+  for (const [actor, seqs, most] of [
+    [former, [1_001], 1_400],
+    [recent, [4_990], 720],
+    [unknown, [], 670],
+    ["key_ZZZZZZZZZZZZZZZZZZZZZZZZZZ", [], 50],
+  ] as const) {
+    const list = (query: Query) => readTrailPage(query, own, { actor }, null, 51);
+    expect(await rowsRead(list, own), actor).toBeLessThan(most);
+    expect((await db.tenant(own, list)).rows.map(({ seq }) => seq)).toEqual(seqs);
+  }
+});
+
+test("intents that were decided in a membrane that is new", async () => {
+  const membrane_id = firstIdAt("membrane", Date.UTC(2026, 0, 1)).padEnd(30, "0");
+  expect(await rowsRead((query) => listIntents(query, org_id, { membrane_id }, null, 51))).toBeLessThan(10);
+});
+
+test("intents that were decided in shadow, or in test mode", async () => {
+  for (const mode of ["shadow", "test"] as const)
+    expect(await rowsRead((query) => listIntents(query, org_id, { mode }, null, 51)), mode).toBeLessThan(10);
+});
+
+test("a key's own intents, where all that others submitted was before it was made", async () => {
+  const made_ms = Date.UTC(2026, 0, 1);
+  const lineage_id = firstIdAt("api_key", made_ms).padEnd(30, "Z");
+  // By the clocks of two nodes the intent may be older than the key that submitted it.
+  const intent_id = firstIdAt("intent", made_ms - 60_000).padEnd(30, "0");
+  await db.query(
+    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, lineage_id, mode, verdict, status, fingerprint, intent,
+       facts, decision, created_at) values ($1, $2, 'dec', 'mem', 'agent', $3, 'live', 'approve', 'final', '', '{}', '{}', '{}', now())`,
+    [org_id, intent_id, lineage_id],
+  );
+  const list = (query: Query) => listIntents(query, org_id, { lineage_id }, null, 51);
+  expect(await rowsRead(list)).toBeLessThan(10);
+  expect((await db.tenant(org_id, list)).rows.map((row) => row.intent_id)).toEqual([intent_id]);
+  const earlier = (query: Query) => listIntents(query, org_id, { lineage_id, from: "2025-01-01T00:00:00Z" }, null, 51);
+  expect(await rowsRead(earlier)).toBeLessThan(10);
+  const later = (query: Query) => listIntents(query, org_id, { lineage_id, from: "2026-02-01T00:00:00Z" }, null, 51);
+  expect((await db.tenant(org_id, later)).rows).toEqual([]);
+});
+
+test("escalations of an agent that was seldom held, of test mode, and those that ended as few do", async () => {
+  const agent = { agent_id: "rare", reviewers: null } as const;
+  const cancelled = { status: "cancelled", reviewers: null } as const;
+  const none = { status: "timed_out", reviewers: null } as const;
+  const test = { mode: "test", reviewers: null } as const;
+  for (const filter of [agent, { ...agent, status: "decided" }, cancelled, none, test] as const) {
+    const list = (query: Query) => listEscalations(query, org_id, filter, null, 51);
+    expect(await rowsRead(list), JSON.stringify(filter)).toBeLessThan(10);
+  }
+  const own = await db.tenant(org_id, (query) => listEscalations(query, org_id, agent, null, 51));
+  expect(own.rows).toMatchObject([{ n: 2 }]);
+  const ended = await db.tenant(org_id, (query) => listEscalations(query, org_id, cancelled, null, 51));
+  expect(ended.rows).toMatchObject([{ n: 3 }]);
+});
+
+test("one person's reviews: the records of others are not taken apart", async () => {
+  /** How often a step of the statement was carried out, of the one that was most often. */
+  const most = (plan: Plan): number => Math.max(plan["Actual Loops"], ...(plan.Plans ?? []).map(most));
+  for (const [reviewer, found] of [
+    ["usr_1", [1]],
+    ["user:usr_1", [1]],
+    ["role:usr_1", []],
+    ["nobody", []],
+  ] as const) {
+    const list = (query: Query) => listEscalations(query, org_id, { reviewers: [reviewer] }, null, 51);
+    expect(most(await planOf(db, org_id, list)), reviewer).toBeLessThan(10);
+    expect((await db.tenant(org_id, list)).rows, reviewer).toMatchObject(found.map((n) => ({ n })));
+  }
+});

@@ -1,0 +1,59 @@
+/** The packs' own cases, sent over HTTP to a whole node whose clock stands where each case says. */
+import { parseTimestampUs } from "@countersign/core";
+import { describe, expect, test } from "vitest";
+import { createClock } from "../../src/edge/clock.ts";
+import { loadPacks } from "../../src/edge/start/pack-files.ts";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../src/testing/nodes/service-node.ts";
+
+const database = await testDatabase();
+const { packs } = await loadPacks();
+const real = createClock();
+let at_us: number | null = null;
+const clock = { ...real, now_us: () => at_us ?? real.now_us() };
+const { url } = await serviceNode(database, { clock });
+
+interface Answer {
+  readonly status: number;
+  readonly json: { decision?: { verdict: string; reasons: { policy: string; effect: string }[] }; error?: unknown };
+}
+
+/** What the rule of the case alone came to among its pack, in the words of a verdict. */
+function ofRule(rule: string, { status, json }: Answer): string {
+  if (json.decision === undefined) return `${status} ${JSON.stringify(json.error)}`;
+  return json.decision.reasons.find(({ policy, effect }) => policy === rule && effect !== "none")?.effect ?? "approve";
+}
+
+const hours: ReadonlySet<unknown> = new Set(Array.from({ length: 24 }, (_, hour) => hour));
+const isNoHour = (hour: unknown): boolean => hour !== undefined && hour !== null && !hours.has(hour);
+
+describe("the cases of a pack come out over HTTP as they do in core", () => {
+  test.each([...packs.values()].map((pack) => [pack.name, pack] as const))("%s", async (name, pack) => {
+    at_us = null;
+    const key = (await (await testOrganization(database.db)).key()).api_key;
+    const { json } = await call(url, "GET", "/v1/membranes", { key });
+    const membrane = `/v1/membranes/${json.membranes[0].membrane_id}`;
+    expect((await call(url, "PATCH", membrane, { key, body: { packs: [name] } })).status).toBe(200);
+    expect((await call(url, "POST", `${membrane}/go-live`, { key })).status).toBe(200);
+    const wrong: string[] = [];
+    const refused: string[] = [];
+    for (const { rule, name: title, now, intent, facts, as_of, expect: expected } of pack.cases) {
+      at_us = parseTimestampUs(now);
+      const context = { contract_version: "1", facts, ...(as_of === undefined ? {} : { as_of }) };
+      const answer = await call(url, "POST", "/v1/intents", { key, body: { intent, context } });
+      if (answer.json.error?.code === "invalid_context") {
+        refused.push(title);
+        continue;
+      }
+      const got = ofRule(rule, answer);
+      if (got !== expected) wrong.push(`${rule}, ${title}: expected ${expected}, got ${got}`);
+    }
+    at_us = null;
+    expect(wrong).toEqual([]);
+    // Those whose facts never get as far as the rule.
+    const impossible = pack.cases.filter(({ facts }) => isNoHour(facts["environmental"]?.["recipient_local_hour"]));
+    expect(impossible.length > 0).toBe(name === "tcpa");
+    expect(refused).toEqual(impossible.map((each) => each.name));
+  });
+});

@@ -1,0 +1,54 @@
+/** Whose way in was changed is told by mail: whoever did it may not have been that person. Source: api.md §9. */
+import { Secret, TOTP } from "otpauth";
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
+
+const database = await testDatabase();
+let nodes: Awaited<ReturnType<typeof peopleNodes>>;
+beforeAll(async () => {
+  nodes = await peopleNodes(database);
+});
+
+/** What an address was told of changes, oldest first. */
+const told = (to: string) =>
+  nodes.mails.filter((mail) => mail.to === to && mail.subject === "How you sign in was changed");
+const toldOf = (to: string, changes: readonly RegExp[]) =>
+  expect.poll(() => changes.map((change, n) => change.test(told(to)[n]?.text ?? ""))).toEqual(changes.map(() => true));
+const post = (path: string, cookie: string | undefined, body: object) =>
+  nodes.send("POST", `/v1/auth/${path}`, { body, ...(cookie && { cookie }) });
+
+test("a password that was set in a session, and one that was set with a mailed link; none for a wrong one", async () => {
+  const { email, cookie } = await nodes.signedUp();
+  const wrong = { current_password: "wrong horse battery staple", password };
+  expect((await post("password", cookie, wrong)).status).toBe(401);
+  expect((await post("password", cookie, { current_password: password, password })).status).toBe(200);
+  await toldOf(email, [/Another password was set/]);
+  expect((await post("password/forgot", undefined, { email })).status).toBe(202);
+  const token = await nodes.mailed(email, /^Set a new/);
+  expect((await post("password/reset", undefined, { token, password })).status).toBe(204);
+  await toldOf(email, [/Another password was set/, /Another password was set/]);
+  expect(told(email)).toHaveLength(2);
+  // Nothing in it signs anybody in.
+  for (const mail of told(email)) expect(mail.text).not.toContain("token=");
+});
+
+test("a second factor that was set up, its recovery codes replaced, and that it was switched off", async () => {
+  const { email, cookie } = await nodes.signedUp();
+  const { secret } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie })).json;
+  const timestamp = Math.floor(nodes.clock.now_us() / 1000);
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
+  const on = await post("totp/confirm", cookie, { code });
+  expect(on.status).toBe(200);
+  const [first] = on.json.recovery_codes as string[];
+  const replaced = await post("recovery-codes", on.cookie, { code: first });
+  expect(replaced.status).toBe(200);
+  const [second] = replaced.json.recovery_codes as string[];
+  expect((await post("totp/disable", on.cookie, { code: first })).status).toBe(401);
+  expect((await post("totp/disable", on.cookie, { code: second })).status).toBe(204);
+  await expect.poll(() => told(email).length).toBe(3);
+  // Mails of one moment may overtake each other.
+  const texts = told(email).map((mail) => mail.text);
+  for (const change of [/authenticator was set up/, /New recovery codes/, /was switched off/])
+    expect(texts.filter((text) => change.test(text))).toHaveLength(1);
+});

@@ -1,0 +1,88 @@
+/** How many invitations an organization may have open, with real requests at two nodes. Source: api.md §9. */
+import { limits } from "@countersign/contract";
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
+
+const database = await testDatabase();
+let nodes: Awaited<ReturnType<typeof peopleNodes>>;
+beforeAll(async () => {
+  nodes = await peopleNodes(database);
+});
+
+const max = limits.open_invitations_per_organization_max;
+const invite = (cookie: string, email: string, base = nodes.url) =>
+  nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email, role: "reviewer" } }, base);
+
+/** An organization with so many invitations open and some that were left to expire. */
+async function organizationWith(open: number) {
+  const admin = await nodes.signedUp();
+  const fill = (kind: string, count: number, ends: string) =>
+    database.db.system((query) =>
+      query(
+        `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at)
+         select $1, 'inv_' || $2 || n, $2 || n || '@example.com', 'reviewer', sha256(($1 || $2 || n)::bytea), 'usr_filler', now(),
+           $4::timestamptz from generate_series(1, $3::integer) as n`,
+        [admin.session.org_id, kind, count, ends],
+      ),
+    );
+  const in_a_day = new Date(nodes.clock.now_us() / 1000 + 86_400_000).toISOString();
+  const a_second_ago = new Date(nodes.clock.now_us() / 1000 - 1_000).toISOString();
+  await fill("open", open, in_a_day);
+  await fill("expired", 5, a_second_ago);
+  return admin;
+}
+
+test("one below the limit is let in, at the limit none, whatever has expired; no mail goes out for the refused", async () => {
+  const { cookie } = await organizationWith(max - 1);
+  expect((await invite(cookie, nodes.newAddress())).status).toBe(201);
+  const refused = nodes.newAddress();
+  const answer = await invite(cookie, refused);
+  expect([answer.status, answer.code]).toEqual([409, "already_exists"]);
+  expect(answer.json.error.details[0].message).toContain(String(max));
+  // Another organization has its own, and its mail goes out after the one there must not be.
+  const other = nodes.newAddress();
+  expect((await invite((await organizationWith(0)).cookie, other)).status).toBe(201);
+  await nodes.mailed(other, /^Join/);
+  expect(nodes.count(refused)).toBe(0);
+  const trail = await nodes.send("GET", "/v1/audit?type=user_invited&limit=200", { cookie });
+  expect(trail.json.audit).toHaveLength(1);
+});
+
+test("at the limit an address is still invited again: its first invitation makes room", async () => {
+  const { cookie } = await organizationWith(max);
+  expect((await invite(cookie, "OPEN1@example.com")).status).toBe(201);
+  expect((await invite(cookie, nodes.newAddress())).code).toBe("already_exists");
+});
+
+test("what was accepted, withdrawn or has expired makes room for one each", async () => {
+  const { cookie, session } = await organizationWith(max - 1);
+  const email = nodes.newAddress();
+  expect((await invite(cookie, email)).status).toBe(201);
+  const full = async () => expect((await invite(cookie, nodes.newAddress())).code).toBe("already_exists");
+  const room = async () => expect((await invite(cookie, nodes.newAddress())).status).toBe(201);
+  await full();
+  const token = await nodes.mailed(email, /^Join/);
+  expect((await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } })).status).toBe(200);
+  await room();
+  await full();
+  expect((await nodes.send("DELETE", "/v1/auth/invitations/inv_open1", { cookie })).status).toBe(204);
+  await room();
+  await full();
+  await database.db.system((query) =>
+    query("update invitations set expires_at = $2::timestamptz where org_id = $1 and invitation_id = 'inv_open2'", [
+      session.org_id,
+      new Date(nodes.clock.now_us() / 1000).toISOString(),
+    ]),
+  );
+  await room();
+  await full();
+});
+
+test("of several at once on two nodes exactly those that there is room for are let in", async () => {
+  const { cookie } = await organizationWith(max - 2);
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, (_, n) => invite(cookie, nodes.newAddress(), n % 2 ? nodes.other : nodes.url)),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409, 409]);
+});

@@ -1,0 +1,307 @@
+/** What comes first, what a lease is good for, and who may settle. Source: architecture.md §5, contract §6. */
+import { expect, test } from "vitest";
+import { createClock } from "../../src/edge/clock.ts";
+import { createIds } from "../../src/edge/ids.ts";
+import { auditRow, verifyAudit } from "../../src/store/audit/audit.ts";
+import { cancelDeliveries } from "../../src/store/webhooks/deliveries.ts";
+import {
+  type ClaimedDelivery,
+  claimDue,
+  drawNear,
+  large_bytes,
+  type Room,
+  readGone,
+  settle,
+} from "../../src/store/webhooks/delivery-queue.ts";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { hearingOrganization, roomy } from "../../src/testing/deliveries.ts";
+import { meanwhile } from "../../src/testing/meanwhile.ts";
+
+const { db } = await testDatabase();
+const ids = createIds(createClock());
+const at = "2026-11-21T00:00:00.000000Z";
+
+interface Added {
+  readonly due_in_s?: number;
+  readonly status?: string;
+  readonly bytes?: number;
+}
+
+/** A delivery as dispatch leaves it, or one that has ended; gives its id. */
+async function add(org_id: string, webhook_id: string, { due_in_s = -1, status = "pending", bytes = 2 }: Added = {}) {
+  const delivery_id = ids.next("delivery");
+  await db.query(
+    `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at, created_at)
+     values ($1, $2, $3, $2, 'quota.exceeded', repeat('x', $4::integer), $5, 0, '[]',
+       clock_timestamp() + $6::integer * interval '1 second', $7::timestamptz)`,
+    [org_id, delivery_id, webhook_id, bytes, status, due_in_s, at],
+  );
+  return delivery_id;
+}
+
+const claimed = async (terms: Partial<Room> = {}) => (await claimDue(db, { ...roomy, ...terms })).deliveries;
+const idsOf = (deliveries: readonly ClaimedDelivery[]) => deliveries.map(({ delivery_id }) => delivery_id).sort();
+const emptied = () => db.query("update deliveries set status = 'cancelled' where status = 'pending'");
+const rowOf = async (delivery_id: string) =>
+  (
+    await db.query<{ status: string; attempts: number; wait_s: number; settled: boolean }>(
+      `select status, attempts, settled_at is not null as settled, extract(epoch from due_at - clock_timestamp())::float8 as wait_s
+       from deliveries where delivery_id = $1`,
+      [delivery_id],
+    )
+  )[0];
+/** The times of leases are over. */
+const leasesOver = () => db.query("update deliveries set due_at = clock_timestamp() where status = 'pending'");
+
+test("what has ended takes no place of what is due, and its receiver is not told as one with something due", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
+  for (const webhook_id of webhook_ids)
+    for (const status of ["delivered", "failed", "cancelled"]) await add(org_id, webhook_id, { due_in_s: -60, status });
+  const due = [await add(org_id, webhook_ids[0]), await add(org_id, webhook_ids[0])];
+  const first = await claimDue(db, { ...roomy, per_webhook: 2 });
+  expect(idsOf(first.deliveries)).toEqual(due.sort());
+  expect(first).toMatchObject({ due: [{ org_id, webhook_id: webhook_ids[0] }], passed_over: false });
+  await emptied();
+  expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due: [], due_in_ms: null, passed_over: false });
+});
+
+test("what is due later than anything can be is due after a lease: the clock was ahead when it was put off; all else stays", async () => {
+  const receivers = [
+    await hearingOrganization(db, 2),
+    await hearingOrganization(db, 1),
+    await hearingOrganization(db, 1),
+  ];
+  const far: string[] = [];
+  for (const { org_id, webhook_ids } of receivers.slice(0, 2))
+    for (const webhook_id of webhook_ids) {
+      for (const due_in_s of [-1, 25]) await add(org_id, webhook_id, { due_in_s });
+      far.push(await add(org_id, webhook_id, { due_in_s: 86_400 }), await add(org_id, webhook_id, { due_in_s: 3_600 }));
+    }
+  const [{ org_id, webhook_ids }] = receivers.slice(2) as [(typeof receivers)[number]];
+  await add(org_id, webhook_ids[0], { due_in_s: 25 });
+  await add(org_id, webhook_ids[0], { due_in_s: 3_600, status: "delivered" });
+  const others = () =>
+    db.query("select delivery_id, due_at from deliveries where delivery_id <> all ($1) order by delivery_id", [far]);
+  const before = await others();
+  await drawNear(db, 20_000);
+  expect(await others()).toEqual(before);
+  for (const row of await Promise.all(far.map(rowOf))) expect(Math.ceil(row?.wait_s ?? 0)).toBeOneOf([19, 20]);
+  await emptied();
+});
+
+test("what is due later is not leased, and a claim of all says when the first of it is", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
+  for (const [index, webhook_id] of webhook_ids.entries())
+    for (const due_in_s of [7_200, 3_600 + (index === 1 ? -1_800 : index)]) await add(org_id, webhook_id, { due_in_s });
+  const none = await claimDue(db, roomy);
+  expect(none).toMatchObject({ deliveries: [], due: [], passed_over: false });
+  expect(none.due_in_ms).toBeGreaterThan(1_700_000);
+  expect(none.due_in_ms).toBeLessThanOrEqual(1_800_000);
+  const now = await add(org_id, webhook_ids[2] as string);
+  const some = await claimDue(db, roomy);
+  expect(idsOf(some.deliveries)).toEqual([now]);
+  expect(some.due).toEqual([expect.objectContaining({ org_id, webhook_id: webhook_ids[2] })]);
+  expect(some.due_in_ms).toBeLessThan(0);
+  await emptied();
+});
+
+test("an organization's receivers take turns, and of each what has been due for longest goes first", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
+  const [busy, other] = webhook_ids as [string, string];
+  const long: string[] = [];
+  for (let n = 0; n < 8; n += 1) long.unshift(await add(org_id, busy, { due_in_s: -100 - n }));
+  const single = await add(org_id, other, { due_in_s: -1 });
+  expect(idsOf(await claimed({ per_organization: 4 }))).toEqual([...long.slice(0, 3), single].sort());
+  await emptied();
+});
+
+test("of organizations that have the same turn the one goes first whose delivery has been due for longer", async () => {
+  const all = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)].sort((a, b) =>
+    a.org_id < b.org_id ? -1 : 1,
+  );
+  const [first, second] = all as [(typeof all)[0], (typeof all)[0]];
+  for (const [early, late] of [
+    [first, second],
+    [second, first],
+  ] as const) {
+    const old = await add(early.org_id, early.webhook_ids[0], { due_in_s: -60 });
+    await add(late.org_id, late.webhook_ids[0], { due_in_s: -30 });
+    expect(idsOf(await claimed({ free: 1 }))).toEqual([old]);
+    await emptied();
+  }
+});
+
+test("a receiver that has more in flight than its share is by now gets nothing, and holds up nobody", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
+  const [over, other] = webhook_ids as [string, string];
+  await add(org_id, over);
+  const due = await add(org_id, other);
+  expect(idsOf(await claimed({ receivers: { [`${org_id} ${over}`]: [5, 2] } }))).toEqual([due]);
+  await emptied();
+});
+
+test("each delivery goes to the URL of its own webhook, and to none when that is inactive", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
+  await db.query("update webhooks set active = false where webhook_id = $1", [webhook_ids[1]]);
+  for (const webhook_id of webhook_ids) await add(org_id, webhook_id);
+  const urls = Object.fromEntries((await claimed()).map(({ webhook_id, url }) => [webhook_id, url]));
+  const [first, inactive, third] = webhook_ids as [string, string, string];
+  expect(urls).toEqual({
+    [first]: `https://receiver.test/${first}`,
+    [inactive]: null,
+    [third]: `https://receiver.test/${third}`,
+  });
+  await emptied();
+});
+
+test("a body is large from its 65,537th byte on, and large ones are leased up to the last byte that may be in flight", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+  const full = { [org_id]: large_bytes.organization, all: large_bytes.all };
+  const small = await add(org_id, webhook_ids[0], { bytes: large_bytes.over });
+  const large = await add(org_id, webhook_ids[0], { bytes: large_bytes.over + 1 });
+  expect(idsOf(await claimed({ large: full }))).toEqual([small]);
+  for (const [of, most] of [
+    [org_id, large_bytes.organization],
+    ["all", large_bytes.all],
+  ] as const) {
+    expect(await claimed({ large: { [of]: most - large_bytes.over } })).toEqual([]);
+    expect(idsOf(await claimed({ large: { [of]: most - large_bytes.over - 1 } }))).toEqual([large]);
+    await leasesOver();
+    await db.query("update deliveries set status = 'cancelled' where delivery_id = $1", [small]);
+  }
+  await emptied();
+});
+
+test("what is leased is theirs who leased it last, until it ends", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+  for (let n = 0; n < 4; n += 1) await add(org_id, webhook_ids[0]);
+  const leased = await claimed();
+  expect(await readGone(db, leased)).toEqual(new Set());
+  const [kept, cancelled, again, deleted] = idsOf(leased) as [string, string, string, string];
+  await db.query("update deliveries set status = 'cancelled' where delivery_id = $1", [cancelled]);
+  await db.query("delete from deliveries where delivery_id = $1", [deleted]);
+  await db.query("update deliveries set due_at = clock_timestamp() where delivery_id = $1", [again]);
+  const [second] = await claimed();
+  expect([second?.delivery_id, second?.number]).toEqual([again, 2]);
+  expect(await readGone(db, leased)).toEqual(new Set([cancelled, again, deleted]));
+  expect(await readGone(db, [second as ClaimedDelivery])).toEqual(new Set());
+  // The third lease ran out: whoever leases it then has the end to write, as the third attempt.
+  for (const number of [2, 3, 4]) {
+    await leasesOver();
+    const mine = (await claimed()).filter(({ delivery_id }) => delivery_id === kept);
+    expect(mine.map((each) => each.number)).toEqual([number]);
+    expect(await readGone(db, mine)).toEqual(new Set());
+  }
+  const end = { delivery_id: kept, status: "failed", outcomes: [], wait_ms: 0, audit: null } as const;
+  await settle(db, org_id, [{ ...end, attempts: 4 }]);
+  expect(await rowOf(kept)).toMatchObject({ status: "pending", attempts: 3 });
+  await settle(db, org_id, [{ ...end, attempts: 3 }]);
+  expect(await rowOf(kept)).toMatchObject({ status: "failed", attempts: 3 });
+  await emptied();
+});
+
+test("what has ended stays as it is, but for a cancelled delivery that its receiver took", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+  const statuses = ["delivered", "failed", "cancelled"] as const;
+  for (const before of statuses)
+    for (const status of ["pending", ...statuses] as const) {
+      const delivery_id = await add(org_id, webhook_ids[0], { status: before });
+      const audit = auditRow(ids, { intent_id: null, at, actor: "system", type: "delivered", data: { delivery_id } });
+      await settle(db, org_id, [{ delivery_id, attempts: 0, status, outcomes: [], wait_ms: 0, audit }]);
+      const changes = before === "cancelled" && status === "delivered";
+      expect(await rowOf(delivery_id)).toMatchObject({ status: changes ? status : before });
+      const told = await db.query("select from audit where org_id = $1 and audit_id = $2", [org_id, audit.audit_id]);
+      expect(told).toHaveLength(changes ? 1 : 0);
+    }
+});
+
+test("settling writes the audit rows in the order of the attempts, of this organization only, and when the next one is due", async () => {
+  const [own, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
+  const trail = (org_id: string) => db.system((query) => verifyAudit(query, org_id));
+  const before = await trail(other.org_id);
+  for (let n = 0; n < 12; n += 1) await add(own.org_id, own.webhook_ids[0]);
+  const leased = await claimed();
+  const settlements = leased.map(({ delivery_id, number }, index) => {
+    const pending = index % 4 === 1;
+    const data = { delivery_id };
+    return {
+      ...{ delivery_id, attempts: number, outcomes: [], wait_ms: pending ? 3_600_000 : 0 },
+      status: pending ? ("pending" as const) : ("delivered" as const),
+      audit: pending ? null : auditRow(ids, { intent_id: null, at, actor: "system", type: "delivered", data }),
+    };
+  });
+  await settle(db, own.org_id, settlements);
+  const rows = await db.query<{ id: string }>(
+    "select data ->> 'delivery_id' as id from audit where org_id = $1 and type = 'delivered' order by seq",
+    [own.org_id],
+  );
+  const delivered = settlements.filter(({ status }) => status === "delivered");
+  expect(rows.map(({ id }) => id)).toEqual(delivered.map(({ delivery_id }) => delivery_id));
+  for (const { delivery_id, status } of settlements) {
+    const row = await rowOf(delivery_id);
+    expect(row).toMatchObject({ status, settled: status === "delivered" });
+    if (status === "pending") expect(row?.wait_s).toBeGreaterThan(3_500);
+  }
+  const [{ delivery_id }] = settlements.filter(({ status }) => status === "pending") as [(typeof settlements)[0]];
+  // Nothing to tell of: the trail stays as it is.
+  const told = await trail(own.org_id);
+  const retried = { delivery_id, attempts: 1, status: "pending", outcomes: [], wait_ms: 0, audit: null } as const;
+  await settle(db, own.org_id, [retried]);
+  expect(told).toMatchObject({ sound: true });
+  expect(await trail(own.org_id)).toEqual(told);
+  expect(await trail(other.org_id)).toEqual(before);
+  await emptied();
+});
+
+/** The settlement of a first attempt that its receiver took. */
+function took(delivery_id: string) {
+  const audit = auditRow(ids, { intent_id: null, at, actor: "system", type: "delivered", data: { delivery_id } });
+  return { delivery_id, attempts: 1, status: "delivered", outcomes: [], wait_ms: 0, audit } as const;
+}
+
+test.each(
+  ["first", "last"].flatMap((held) =>
+    ["cancelling", "settling"].flatMap((first) => [
+      [held, first, "rising"] as const,
+      [held, first, "falling"] as const,
+    ]),
+  ),
+)(
+  "deleting a webhook and settling its attempts lock in one order: with the %s delivery held, %s first, %s ids",
+  async (held, first, sorted) => {
+    const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+    const delivery_ids: string[] = [];
+    // The later its id, the earlier it is due and leased.
+    for (let n = 0; n < 3; n += 1) delivery_ids.push(await add(org_id, webhook_ids[0], { due_in_s: -1 - n }));
+    await claimed();
+    let runs = 0;
+    const cancelling = () =>
+      db.system((query) => {
+        runs += 1;
+        return cancelDeliveries(query, org_id, webhook_ids[0]);
+      });
+    const settlements = delivery_ids.map(took);
+    const settling = () => settle(db, org_id, sorted === "rising" ? settlements : settlements.toReversed());
+    const hold = "select from deliveries where delivery_id = $1 for update";
+    await meanwhile(
+      db,
+      (query) => query(hold, [delivery_ids.at(held === "first" ? 0 : -1)]),
+      first === "settling" ? [settling, cancelling] : [cancelling, settling],
+    );
+    expect(runs).toBe(1);
+    for (const id of delivery_ids) expect(await rowOf(id)).toMatchObject({ status: "delivered" });
+  },
+);
+
+test("what a receiver took is delivered although settling it waited for its webhook to be deleted", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+  const delivery_id = await add(org_id, webhook_ids[0]);
+  await claimed();
+  const settlement = took(delivery_id);
+  await meanwhile(db, (query) => cancelDeliveries(query, org_id, webhook_ids[0]), [
+    () => settle(db, org_id, [settlement]),
+  ]);
+  expect(await rowOf(delivery_id)).toMatchObject({ status: "delivered" });
+  const told = await db.query("select from audit where audit_id = $1", [settlement.audit.audit_id]);
+  expect(told).toHaveLength(1);
+});

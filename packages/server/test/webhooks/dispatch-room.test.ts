@@ -1,0 +1,227 @@
+/** What a dispatch leases at once, of which events, and what it leaves to the next. Source: architecture.md §5. */
+import { expect, test } from "vitest";
+import { createClock } from "../../src/edge/clock.ts";
+import { createIds } from "../../src/edge/ids.ts";
+import { type ClaimedDelivery, large_bytes, type Room } from "../../src/store/webhooks/delivery-queue.ts";
+import { dispatchEvents, events_per_statement } from "../../src/store/webhooks/dispatch-events.ts";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { byOrganization, byWebhook, hearingOrganization, roomy } from "../../src/testing/deliveries.ts";
+
+const { db } = await testDatabase();
+const ids = createIds(createClock());
+const at = "2026-11-21T00:00:00.000000Z";
+const made = { next_id: () => ids.next("delivery"), created_at: at };
+
+/** Events of an organization, the oldest first; gives their ids. */
+async function add(org_id: string, count: number, bytes = 2): Promise<string[]> {
+  const events = Array.from({ length: count }, () => ids.next("event"));
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select $1, event_id, 'quota.exceeded', json_build_object('data', repeat('x', $3::integer)), clock_timestamp()
+     from unnest($2::text[]) as event_id`,
+    [org_id, events, bytes],
+  );
+  return events;
+}
+
+const dispatch = (terms: Partial<Room> = {}, more: object = {}) =>
+  dispatchEvents(db, { ...roomy, ...terms }, { ...made, ...more });
+/** The events of which deliveries are leased, in order. */
+async function eventsOf(leased: readonly ClaimedDelivery[]): Promise<string[]> {
+  const rows = await db.query<{ event_id: string }>(
+    "select distinct event_id from deliveries where delivery_id = any($1) order by 1",
+    [leased.map(({ delivery_id }) => delivery_id)],
+  );
+  return rows.map(({ event_id }) => event_id);
+}
+async function emptied(): Promise<void> {
+  await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
+  await db.query("delete from events");
+}
+
+test("organizations between two that a dispatch is told of are all found", async () => {
+  const orgs = (await Promise.all([1, 2, 3, 4, 5].map(() => hearingOrganization(db, 1))))
+    .map(({ org_id }) => org_id)
+    .sort();
+  for (const org_id of orgs) await add(org_id, 1);
+  const after = { [orgs[0] as string]: "", [orgs[4] as string]: "" };
+  expect(byOrganization((await dispatch({}, { after })).leased)).toEqual(Object.fromEntries(orgs.map((id) => [id, 1])));
+  await emptied();
+});
+
+test("however many organizations have events, a statement is for as many as it may be for", async () => {
+  await db.query(
+    `insert into events (org_id, event_id, event_type, body, created_at)
+     select 'org_of_nobody_' || n, 'evt_' || n, 'quota.exceeded', '{}', clock_timestamp() from generate_series(1, $1::integer) as n`,
+    [events_per_statement + 30],
+  );
+  expect(await dispatch()).toMatchObject({ events_left: true });
+  expect(await db.query("select from events")).toHaveLength(30);
+  expect(await dispatch()).toMatchObject({ events_left: false });
+  expect(await db.query("select from events")).toHaveLength(0);
+});
+
+test("where others are dispatching all that is left, nothing more is looked for", async () => {
+  const { org_id } = await hearingOrganization(db, 1);
+  const events = await add(org_id, 3);
+  const lock = "select from events where org_id = $1 and event_id = any($2) for update";
+  const [some, none] = await db.system(async (query) => {
+    await query(lock, [org_id, events.slice(1)]);
+    const first = await dispatch({}, { events_max: 3 });
+    await query(lock, [org_id, events]);
+    return [first, await dispatch({}, { events_max: 2 })];
+  });
+  expect(await eventsOf(some.leased)).toEqual(events.slice(0, 1));
+  expect(some.events_left).toBe(true);
+  expect(none).toMatchObject({ leased: [], waiting: [], events_left: false });
+  expect((await dispatch()).leased).toHaveLength(2);
+  await emptied();
+});
+
+test("of a receiver's deliveries those of the oldest events are leased", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
+  const events = await add(org_id, 5);
+  const { leased, waiting } = await dispatch({ per_webhook: 2 });
+  expect(byWebhook(leased)).toEqual(Object.fromEntries(webhook_ids.map((id) => [id, 2])));
+  expect(await eventsOf(leased)).toEqual(events.slice(0, 2));
+  expect(waiting).toHaveLength(2);
+  await emptied();
+});
+
+test("only deliveries of its own that are due keep a receiver from being told at once", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
+  const [waits, ended, later] = webhook_ids as [string, string, string];
+  await add(org_id, 1);
+  await dispatch({ free: 0 });
+  await db.query("update deliveries set status = 'delivered' where webhook_id = $1", [ended]);
+  await db.query("update deliveries set due_at = due_at + interval '1 hour' where webhook_id = $1", [later]);
+  await add(org_id, 1);
+  const second = await dispatch();
+  expect(byWebhook(second.leased)).toEqual({ [ended]: 1, [later]: 1 });
+  expect(second.waiting.map(({ webhook_id }) => webhook_id)).toEqual([waits]);
+  // Of those that the room lists the caller knows that.
+  await add(org_id, 1);
+  const third = await dispatch({ receivers: { [`${org_id} ${waits}`]: [0, 5] } });
+  expect(byWebhook(third.leased)).toEqual({ [waits]: 1, [ended]: 1, [later]: 1 });
+  await emptied();
+});
+
+test("each organization has its own share, in which those for whom there is no room take no place", async () => {
+  const [first, second] = [await hearingOrganization(db, 2), await hearingOrganization(db, 1)];
+  for (const { org_id } of [first, second]) await add(org_id, 6);
+  const full = { [`${first.org_id} ${first.webhook_ids[0]}`]: [4, 4] as const };
+  const { leased } = await dispatch({ per_organization: 3, receivers: full });
+  expect(byWebhook(leased)).toEqual({ [first.webhook_ids[1] as string]: 3, [second.webhook_ids[0]]: 3 });
+  await emptied();
+});
+
+test("what an organization may not have in flight takes no place of another's", async () => {
+  const [busy, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
+  for (const { org_id } of [busy, other]) await add(org_id, 4);
+  const { leased } = await dispatch({ free: 4, per_organization: 10, organizations: { [busy.org_id]: 10 } });
+  expect(byOrganization(leased)).toEqual({ [other.org_id]: 4 });
+  await emptied();
+});
+
+test("places go round the organizations and receivers: one event of each comes before the second of any", async () => {
+  const orgs = [await hearingOrganization(db, 2), await hearingOrganization(db, 2)];
+  const oldest: string[] = [];
+  for (const { org_id } of orgs) oldest.push(...(await add(org_id, 4)).slice(0, 1));
+  const { leased } = await dispatch({ free: 4 });
+  expect(byWebhook(leased)).toEqual(Object.fromEntries(orgs.flatMap((org) => org.webhook_ids.map((id) => [id, 1]))));
+  expect(await eventsOf(leased)).toEqual(oldest.sort());
+  await emptied();
+});
+
+test("places go round the organizations, however many webhooks one has", async () => {
+  const orgs = [await hearingOrganization(db, 3), await hearingOrganization(db, 3)];
+  for (const { org_id } of orgs) await add(org_id, 1);
+  const { leased } = await dispatch({ free: 2 });
+  expect(byOrganization(leased)).toEqual(Object.fromEntries(orgs.map(({ org_id }) => [org_id, 1])));
+  await emptied();
+});
+
+test("an organization's receivers take turns, also where one hears of less", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
+  const [busy, rare] = webhook_ids as [string, string];
+  await db.query(`update webhooks set event_types = '["rate_limit.exceeded"]' where webhook_id = $1`, [rare]);
+  const events = await add(org_id, 4);
+  await db.query("update events set event_type = 'rate_limit.exceeded' where event_id = $1", [events[3]]);
+  const { leased } = await dispatch({ per_organization: 2 });
+  expect(byWebhook(leased)).toEqual({ [busy]: 1, [rare]: 1 });
+  await emptied();
+});
+
+test("a webhook hears of nothing that happened before it was registered, and a body of the last byte that is not large is leased", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 2);
+  const [early, late] = webhook_ids as [string, string];
+  const bytes = large_bytes.over - '{"data" : ""}'.length;
+  await add(org_id, 1, bytes);
+  await db.query("update events set recorded_seq = 4 where org_id = $1", [org_id]);
+  await db.query("update webhooks set registered_seq = 5 where webhook_id = $1", [late]);
+  await add(org_id, 1, bytes + 1);
+  await db.query("update events set recorded_seq = 5 where org_id = $1 and recorded_seq is null", [org_id]);
+  const { leased, waiting } = await dispatch();
+  expect(byWebhook(leased)).toEqual({ [early]: 1 });
+  expect(waiting.map(({ webhook_id }) => webhook_id).sort()).toEqual([early, late]);
+  expect(await db.query("select from deliveries where webhook_id = $1", [late])).toHaveLength(1);
+  await emptied();
+});
+
+test("the last turn was whose event was the last of the last round, also where only a part of it was told", async () => {
+  const orgs = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)].sort((a, b) =>
+    a.org_id < b.org_id ? -1 : 1,
+  );
+  const [first, second] = orgs as [(typeof orgs)[0], (typeof orgs)[0]];
+  await add(first.org_id, 2);
+  await add(second.org_id, 1);
+  expect((await dispatch()).turn).toBe(first.org_id);
+  await add(first.org_id, 1);
+  await add(second.org_id, 1);
+  expect((await dispatch()).turn).toBe(second.org_id);
+  // More than a statement writes.
+  const large = await hearingOrganization(db, 40);
+  await add(large.org_id, 1, 1_000_000);
+  expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: true });
+  expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: false });
+  await emptied();
+});
+
+test("a webhook of one review hears of that review only, and of nothing but its escalation", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+  const types = ["escalation.decided", "decision.approved"];
+  await db.query("update webhooks set escalation_id = 'esc_1', event_types = $2::json where org_id = $1", [
+    ...[org_id, JSON.stringify(types)],
+  ]);
+  const events = await add(org_id, 5);
+  for (const [n, [type, escalation_id]] of [
+    [types[0], "esc_1"],
+    [types[1], "esc_1"],
+    [types[0], "esc_2"],
+    [types[0], null],
+    [types[1], null],
+  ].entries())
+    await db.query("update events set event_type = $2, escalation_id = $3 where event_id = $1", [
+      ...[events[n], type, escalation_id],
+    ]);
+  const { leased } = await dispatch();
+  expect(byWebhook(leased)).toEqual({ [webhook_ids[0]]: 1 });
+  expect(await eventsOf(leased)).toEqual(events.slice(0, 1));
+});
+
+test("what is leased is due again when its lease is over, and what is not is due now", async () => {
+  const { org_id } = await hearingOrganization(db, 1);
+  await add(org_id, 3);
+  await dispatch({ per_webhook: 2, lease_ms: 3_600_000 });
+  const rows = await db.query(
+    `select attempts, round(extract(epoch from due_at - clock_timestamp()) / 3600)::integer as hours from deliveries
+     where org_id = $1 order by event_id`,
+    [org_id],
+  );
+  expect(rows).toEqual([
+    { attempts: 1, hours: 1 },
+    { attempts: 1, hours: 1 },
+    { attempts: 0, hours: 0 },
+  ]);
+  await emptied();
+});

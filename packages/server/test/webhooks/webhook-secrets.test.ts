@@ -1,0 +1,91 @@
+/** New signing secrets for webhooks, from the answer that shows one to what is signed with it. */
+import { createHmac } from "node:crypto";
+import { Webhook as StandardWebhook } from "standardwebhooks";
+import { expect, test } from "vitest";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { type Received, testReceiver } from "../../src/testing/network/receiver.ts";
+import { call } from "../../src/testing/nodes/http-node.ts";
+import { webhookNode, webhookOrganization } from "../../src/testing/nodes/webhook-node.ts";
+
+const database = await testDatabase();
+const { url } = await webhookNode(database);
+const newOrg = () => webhookOrganization(database, url);
+const until = (count: number, list: readonly unknown[]) => expect.poll(() => list.length, { interval: 20 }).toBe(count);
+
+/** Which of these secrets a message is signed with, by both of its signatures. */
+function signedWith({ headers, body }: Received, secrets: readonly string[]): number[] {
+  return secrets.flatMap((secret, place) => {
+    const own = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` === headers["x-service-signature"];
+    let standard = true;
+    try {
+      new StandardWebhook(secret).verify(body, headers as Record<string, string>);
+    } catch {
+      standard = false;
+    }
+    expect(standard).toBe(own);
+    return own ? [place] : [];
+  });
+}
+
+test("a rotation shows the new secret once; everything is signed with it from then on, also what failed before", async () => {
+  const org = await newOrg();
+  let status = 500;
+  const receiver = await testReceiver((response) => response.writeHead(status).end());
+  const { id, secret } = await org.register(receiver.url, { event_types: ["decision.approved"], description: "ours" });
+  await org.submit();
+  await expect.poll(async () => (await org.failed()).length).toBe(1);
+  expect(receiver.received.map((each) => signedWith(each, [secret]))).toEqual([[0], [0], [0]]);
+
+  const before = (await org.api("GET", `/${id}`)).json.webhook;
+  const rotated = await org.api("POST", `/${id}/rotate-secret`);
+  expect(rotated.status).toBe(200);
+  const renewed: string = rotated.json.webhook.secret;
+  expect(rotated.json.webhook).toEqual({ ...before, secret: renewed });
+  expect(Buffer.from(renewed.replace(/^whsec_/, ""), "base64")).toHaveLength(32);
+  expect(renewed).not.toBe(secret);
+  expect((await org.api("GET", `/${id}`)).json.webhook).toEqual(before);
+  expect((await org.api("GET", "")).json.webhooks).toEqual([before]);
+
+  status = 200;
+  const [{ delivery_id }] = await org.failed();
+  expect((await org.api("POST", `/deliveries/${delivery_id}/retry`)).status).toBe(202);
+  await until(4, receiver.received);
+  await org.submit();
+  await until(5, receiver.received);
+  expect(receiver.received.slice(3).map((each) => signedWith(each, [secret, renewed]))).toEqual([[1], [1]]);
+});
+
+test("each rotation gives another secret, is told in the trail without it, and makes no decision stale", async () => {
+  const org = await newOrg();
+  const { id, secret } = await org.register("https://hooks.example.com/x");
+  const epochs = () =>
+    database.db.query("select policy_epoch, auth_epoch from org_heads where org_id = $1", [org.org_id]);
+  const before = await epochs();
+  const secrets = [secret];
+  for (let n = 0; n < 2; n += 1) secrets.push((await org.api("POST", `/${id}/rotate-secret`)).json.webhook.secret);
+  expect(new Set(secrets).size).toBe(3);
+  expect(await epochs()).toEqual(before);
+  const { json } = await call(url, "GET", "/v1/audit?type=webhook_secret_rotated", { key: org.api_key });
+  const entry = { data: { webhook_id: id }, actor: { type: "key", id: org.key_id } };
+  expect(json.audit).toMatchObject([entry, entry]);
+  const stored = await database.db.query("select secret_sealed from webhooks where org_id = $1", [org.org_id]);
+  for (const each of secrets) expect(JSON.stringify([json, stored])).not.toContain(each.slice(6));
+});
+
+test("admins alone rotate a secret, and of their own webhooks: 403, 401 and 404 leave it as it is", async () => {
+  const [org, other] = [await newOrg(), await newOrg()];
+  const { id } = await org.register("https://hooks.example.com/x");
+  const sealed = () => database.db.query("select secret_sealed from webhooks where org_id = $1", [org.org_id]);
+  const before = await sealed();
+  for (const role of ["operator", "reviewer", "auditor", "agent"] as const) {
+    const { api_key } = await org.key({ role });
+    expect((await org.api("POST", `/${id}/rotate-secret`, undefined, api_key)).status, role).toBe(403);
+  }
+  expect((await call(url, "POST", `/v1/escalations/webhooks/${id}/rotate-secret`)).status).toBe(401);
+  for (const [api, webhook_id] of [
+    [other.api, id],
+    [org.api, "wh_00000000000000000000000000"],
+  ] as const)
+    expect((await api("POST", `/${webhook_id}/rotate-secret`)).json.error.code).toBe("not_found");
+  expect(await sealed()).toEqual(before);
+});

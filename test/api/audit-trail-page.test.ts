@@ -1,0 +1,95 @@
+/** docs/audit-trail.md: its script, as an auditor would run it, against a trail that is whole and against others. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openClient } from "../../packages/server/src/store/database/connection.ts";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { call, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "audit-trail-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const script = join(folder, "verify-trail.mjs");
+const page = readFileSync(new URL("../../docs/audit-trail.md", import.meta.url), "utf8");
+writeFileSync(script, /```js\n(.*?)```/s.exec(page)?.[1] ?? "");
+
+const { db, connection } = await testDatabase();
+let url: string;
+let org_id: string;
+let admin: string;
+let auditor: string;
+beforeAll(async () => {
+  ({ url } = await serviceNode({ db, connection, analyze: async () => {} }));
+  const org = await testOrganization(db);
+  ({ org_id } = org);
+  admin = (await org.key()).api_key;
+  auditor = (await org.key({ role: "auditor" })).api_key;
+  const intent = { agent: { id: 'é\u2028"' }, action: { verb: "look" }, payload: { content: { n: 1e21, m: -0.5 } } };
+  // More than a page of rows, and commits of several.
+  for (let n = 0; n < 3; n += 1)
+    await call(url, "POST", "/v1/intents/batch", { key: admin, body: { intents: Array(50).fill({ intent }) } });
+});
+
+/** The script's exit code, and the last line that it wrote. */
+function verify(key = auditor, noted?: string): Promise<{ code: number; line: string }> {
+  const env = { ...process.env, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key };
+  return new Promise((resolve) => {
+    execFile(process.execPath, noted === undefined ? [script] : [script, noted], { env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), line: (stdout + stderr).trimEnd().split("\n").at(-1) ?? "" }),
+    );
+  });
+}
+
+/** Changes the trail as only its owner could, looks, and takes it back. */
+async function tampered(statements: readonly string[], look: () => Promise<void>): Promise<void> {
+  const owner = await openClient(connection, "owner");
+  const run = async (...all: readonly string[]) => {
+    for (const statement of all) await owner.query(statement);
+  };
+  const tables = ["audit", "audit_heads"];
+  await run("set app.org = '*'", ...tables.map((table) => `create temporary table kept_${table} as table ${table}`));
+  await run(...statements.map((statement) => statement.replace(" where ", ` where org_id = '${org_id}' and `)));
+  try {
+    await look();
+  } finally {
+    await run(...tables.flatMap((table) => [`delete from ${table}`, `insert into ${table} table kept_${table}`]));
+    await owner.end();
+  }
+}
+
+const stored = async () => (await call(url, "GET", "/v1/audit?limit=1", { key: auditor })).json.audit[0];
+
+describe("the script of docs/audit-trail.md", () => {
+  test("says what to note of a trail that is whole, and finds what was noted before as it grows", async () => {
+    const { seq, root } = await stored();
+    expect(seq).toBeGreaterThan(300);
+    const first = await verify();
+    expect(first).toEqual({ code: 0, line: `${seq}:${root}` });
+    await call(url, "POST", "/v1/membranes", { key: admin, body: { name: "later" } });
+    expect(await verify(auditor, first.line)).toEqual({ code: 0, line: expect.stringMatching(`^${seq + 1}:`) });
+    expect((await verify(auditor, `${seq}:${"1".repeat(64)}`)).line).toMatch(/is not in this trail: it was cut/);
+  });
+
+  test.each([
+    ["a row that was changed", ["update audit set data = '{}' where seq = 5"], /^row 5 was changed$/],
+    ["a row that was removed", ["delete from audit where seq = 5"], /^row 5 is missing$/],
+    ["a changed root", ["update audit_heads set root = sha256('') where last_seq = 2"], /does not hold at row 2$/],
+    ["a removed root", ["delete from audit_heads where last_seq = 2"], /^the chain does not hold at row \d+$/],
+    ["no newest root", ["delete from audit_heads where last_seq > 2"], /^the newest rows have no root$/],
+    ["a cut", ["delete from audit where seq > 2", "delete from audit_heads where last_seq > 2"], /not in this trail/],
+  ])("finds %s", async (_, statements, told) => {
+    const { seq, root } = await stored();
+    const noted = `${seq}:${root}`;
+    await tampered(statements, async () => {
+      expect(await verify(auditor, noted)).toEqual({ code: 1, line: expect.stringMatching(told) });
+    });
+    expect(await verify(auditor, noted)).toEqual({ code: 0, line: noted });
+  });
+
+  test("says why where the key may not read the trail", async () => {
+    const { api_key } = await (await testOrganization(db)).key({ role: "agent" });
+    expect(await verify(api_key)).toEqual({ code: 1, line: expect.stringContaining("forbidden") });
+  });
+});

@@ -1,0 +1,69 @@
+/** Every list of the contract, and what is done to a page of one: its limit at the edges, and cursors that are not of its making. Source: api.md §2. */
+import { deliveredOperations, limits, type Operation } from "@countersign/contract";
+import { beforeAll, describe, expect, test } from "vitest";
+import { createPasswords } from "../../packages/server/src/edge/sign-in/passwords.ts";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { call, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { testPerson } from "../../packages/server/src/testing/people/person.ts";
+import { heldBody } from "../../packages/server/src/testing/people/review.ts";
+import { oddCursors } from "./hostile-requests.ts";
+
+const database = await testDatabase();
+const { url } = await serviceNode(database);
+let key = "";
+/** Of a person's session. */
+let cookie = "";
+let intent_id = "";
+let policy_id = "";
+beforeAll(async () => {
+  const org = await testOrganization(database.db);
+  key = (await org.key()).api_key;
+  const made = async (path: string, body: object) => (await call(url, "POST", path, { key, body })).json;
+  intent_id = (await made("/v1/intents", { intent: heldBody.intent })).intent_id;
+  const spec = { when: "params.amount > 5", effect: "block", on_unknown: "skip" };
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "versions" }, spec };
+  policy_id = (await made("/v1/policies", { policy })).policy.policy_id;
+  const password = "correct horse battery staple";
+  const { email } = await testPerson(database.db, org.org_id, {
+    password_hash: await createPasswords().hash(password),
+  });
+  const login = await call(url, "POST", "/v1/auth/login", { body: { email, password } });
+  cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
+});
+
+const lists = deliveredOperations.filter(([, { query }]) => query?.properties["cursor"] !== undefined) as [
+  string,
+  Operation,
+][];
+
+describe.each(lists)("%s", (_id, operation) => {
+  const path = (query: string) =>
+    `${operation.path.replace("{intent_id}", intent_id).replace("{policy_id}", policy_id)}?${query}`;
+
+  const done = Number(Object.keys(operation.answers)[0]);
+  const read = (query: string) =>
+    call(url, operation.method, path(query), operation.auth === "session" ? { headers: { cookie } } : { key });
+
+  test("takes a limit of 1 to 200", async () => {
+    for (const n of [1, 2, limits.list_limit_max - 1, limits.list_limit_max])
+      expect((await read(`limit=${n}`)).status, String(n)).toBe(done);
+    for (const n of [0, limits.list_limit_max + 1, -1, 1.5, "1e2", "", "0x1", "%31%00", "1&limit=1"])
+      expect((await read(`limit=${n}`)).status, String(n)).toBe(400);
+  });
+
+  test("refuses cursors that are cut, overlong, or of another list's making", async () => {
+    // Places of this list's own kind that nothing stands at are places like any other.
+    for (const cursor of [
+      ...oddCursors,
+      "x",
+      "a".repeat(limits.cursor_chars_max),
+      "a".repeat(limits.cursor_chars_max + 1),
+    ]) {
+      const { status, text } = await read(`cursor=${cursor}`);
+      expect([done, 400], `${cursor} ${text}`).toContain(status);
+      const place = Buffer.from(cursor, "base64url").toString("utf8");
+      if (!/^([a-z]{2,3}_[0-9A-HJKMNP-TV-Z]{26}|[1-9]\d{0,15}|[a-z-]+)$/.test(place)) expect(status, cursor).toBe(400);
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import {
+  errorCodes,
+  type Operation,
+  openapiDocument,
+  operations,
+  productVersion,
+  refusalsOf,
+} from "@countersign/contract";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, it } from "vitest";
+
+const rows = Object.entries(operations) as [string, Operation][];
+const delivered = rows.filter(([, operation]) => operation.delivered);
+
+describe("the OpenAPI document", () => {
+  it.each([{ all: false }, { all: true }])("is valid OpenAPI 3.1 (all: $all)", async (options) => {
+    const validator = new Validator({ strict: false });
+    const result = await validator.validate(structuredClone(openapiDocument(options)));
+    expect(result).toEqual({ valid: true });
+    expect(validator.version).toBe("3.1");
+  });
+
+  it("a broken document is not valid, so the validator looks", async () => {
+    const { info: _, ...broken } = openapiDocument();
+    expect((await new Validator().validate(broken)).valid).toBe(false);
+  });
+
+  it("describes exactly the delivered operations", () => {
+    const described = Object.entries(openapiDocument().paths).flatMap(([path, item]) =>
+      Object.entries(item as object).map(
+        ([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`,
+      ),
+    );
+    const expected = delivered.map(([id, { method, path }]) => `${id} ${method} ${path}`);
+    expect(described.sort()).toEqual(expected.sort());
+  });
+
+  it("refers to nothing that it does not define, and defines nothing that it does not use", () => {
+    for (const all of [false, true]) {
+      const document = openapiDocument({ all });
+      const text = JSON.stringify(document);
+      const components = document.components as { schemas: object; responses: object };
+      for (const kind of ["schemas", "responses"] as const) {
+        const references = text.matchAll(new RegExp(`"\\$ref":"#/components/${kind}/([^"]+)"`, "g"));
+        const used = new Set([...references].map(([, name]) => name));
+        expect(Object.keys(components[kind])).toEqual([...used].sort());
+      }
+    }
+  });
+
+  it("gives every operation the error object for each of its refusals", () => {
+    const { paths, components } = openapiDocument();
+    const { responses: shared } = components as {
+      responses: Record<string, { description: string; content: unknown }>;
+    };
+    for (const [id, operation] of delivered) {
+      const item = paths[operation.path] as Record<string, { responses: Record<string, { $ref?: string }> }>;
+      const responses = item[operation.method.toLowerCase()]?.responses ?? {};
+      for (const code of refusalsOf(operation)) {
+        const name = responses[String(errorCodes[code].status)]?.$ref?.split("/").at(-1) ?? "";
+        expect(shared[name]?.description, `${id} ${code}`).toContain(`\`${code}\``);
+        expect(shared[name]?.content).toEqual({
+          "application/json": { schema: { $ref: "#/components/schemas/Error" } },
+        });
+      }
+    }
+  });
+
+  interface Described {
+    readonly security?: unknown;
+    readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: object }>>;
+  }
+  const described = (id: keyof typeof operations) => {
+    const { path, method } = operations[id];
+    return (openapiDocument().paths[path] as unknown as Record<string, Described>)[method.toLowerCase()] as Described;
+  };
+
+  it("names the credential that an operation takes", () => {
+    expect(openapiDocument()["security"]).toEqual([{ ApiKey: [] }, { Session: [] }]);
+    expect(described("listIntents").security).toBeUndefined();
+    for (const id of ["listSessions", "verifyMfa", "getSession"] as const)
+      expect(described(id).security, id).toEqual([{ Session: [] }]);
+    for (const id of ["login", "intake"] as const) expect(described(id).security, id).toEqual([]);
+  });
+
+  it("says 503 unavailable of everything that asks the database", () => {
+    for (const [id, operation] of delivered)
+      expect(refusalsOf(operation).has("unavailable"), id).toBe(operation.tag !== "Operating" || id === "getReadiness");
+  });
+
+  it("says how an answer is repeated, and of which operations it comes as lines", () => {
+    for (const [id, operation] of delivered) {
+      const { responses } = described(id as keyof typeof operations);
+      expect("Idempotent-Replayed" in (responses["200"]?.headers ?? {}), id).toBe(operation.idempotent === true);
+    }
+    expect(Object.keys(described("backtest").responses["200"]?.content ?? {})).toEqual([
+      "application/json",
+      "application/x-ndjson",
+    ]);
+  });
+
+  it("carries the version of every package", () => {
+    for (const name of ["contract", "cel", "core", "server", "sdk", "cli"]) {
+      const file = new URL(`../../packages/${name}/package.json`, import.meta.url);
+      expect(JSON.parse(readFileSync(file, "utf8")).version, name).toBe(productVersion);
+    }
+  });
+});

@@ -1,0 +1,146 @@
+/** Whoever has no valid key, or not the role, learns nothing of what exists or of what is wrong with its request. */
+import { deliveredOperations, type Operation, roleMeets, roleNames } from "@countersign/contract";
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { call, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { heldBody, reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
+
+const database = await testDatabase();
+const { url } = await serviceNode(database);
+const keys: Record<string, string> = {};
+/** What exists, by the name of its path parameter. */
+const existing: Record<string, string> = { agent_id: "agent-1", type: "service", identifier: "shop", name: "security" };
+beforeAll(async () => {
+  const { org, admin, agent, membrane_id } = await reviewedOrganization(database.db, url);
+  for (const role of roleNames) keys[role] = (await org.key({ role })).api_key;
+  const post = async (path: string, body: unknown, key = admin) => (await call(url, "POST", path, { key, body })).json;
+  const { decision } = await post("/v1/intents", heldBody, agent);
+  Object.assign(existing, { membrane_id, intent_id: decision.intent_id, escalation_id: decision.escalation_id });
+  existing["webhook_id"] = (await post("/v1/escalations/webhooks", { url: "https://hooks.example.com/x" })).webhook.id;
+  existing["key_id"] = (await org.key()).key_id;
+});
+
+const guarded = deliveredOperations.filter(([, operation]) => operation.auth !== "none") as [string, Operation][];
+const anonymous = (text: string) => text.replace(/req_\w+/, "");
+
+/** The same operation asked for well and badly, of what exists and of what does not. */
+function variants({
+  method,
+  path,
+}: Operation): (readonly [string, { body?: string; headers?: Record<string, string> }])[] {
+  const there = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => existing[name] ?? "x_00000000000000000000000000");
+  const nowhere = path.replaceAll(/\{\w+\}/g, "x_00000000000000000000000000");
+  const bodies = method === "GET" ? [] : ["{broken", "{}", '{"__proto__":1}'];
+  return [
+    [there, {}],
+    [nowhere, {}],
+    [`${there}?api_key=${keys["admin"]}&limit=0&cursor=%00`, {}],
+    [there, { headers: { "Idempotency-Key": "é" } }],
+    ...bodies.map((body) => [there, { body }] as const),
+    ...(method === "GET" ? [] : ([[there, { body: "x", headers: { "Content-Type": "text/plain" } }]] as const)),
+  ];
+}
+
+describe.each(guarded)("%s", (id, operation) => {
+  test("without a valid key every request gets the same 401", async () => {
+    const bodies = new Set<string>();
+    for (const [path, sent] of variants(operation)) {
+      const { status, text, headers } = await call(url, operation.method, path, sent);
+      expect(status).toBe(401);
+      expect(headers.get("ratelimit-remaining")).not.toBeNull();
+      bodies.add(anonymous(text));
+    }
+    expect(bodies.size).toBe(1);
+  });
+
+  const unable = roleNames.filter((role) => !roleMeets(role, operation.auth));
+  if (unable.length === 0) return;
+  test("with a role that may not, every request gets the same 403", async () => {
+    for (const role of unable) {
+      const bodies = new Set<string>();
+      // What exists, what does not, and the worst of the rest.
+      const asked = variants(operation);
+      for (const [path, sent] of [...asked.slice(0, 3), ...asked.slice(-1)]) {
+        const { status, text } = await call(url, operation.method, path, { key: keys[role] as string, ...sent });
+        expect(status, `${id} as ${role}`).toBe(403);
+        bodies.add(anonymous(text));
+      }
+      expect(bodies.size).toBe(1);
+    }
+  });
+});
+
+test("what no operation serves answers a stranger like what one serves", async () => {
+  const served = anonymous((await call(url, "GET", "/v1/intents")).text);
+  for (const [method, path] of [
+    ["GET", "/v1/nothing"],
+    ["PUT", "/v1/intents"],
+    ["DELETE", `/v1/intents/${existing["intent_id"]}`],
+    ["POST", "/v1/packs"],
+    ["GET", "/v1/"],
+    ["GET", "/v1/intents/"],
+    ["GET", "/v1//intents"],
+    ["GET", "/V1/intents"],
+    ["PATCH", "/v1/api-keys"],
+  ] as const) {
+    const { status, text } = await call(url, method, path);
+    if (path.startsWith("/v1/")) expect([method, path, status, anonymous(text)]).toEqual([method, path, 401, served]);
+    else expect(status).toBe(404);
+  }
+});
+
+test("with a key, an unserved path is 404 and an unserved method 405 with Allow, both counted", async () => {
+  const key = (await (await testOrganization(database.db)).key()).api_key;
+  const missing = await call(url, "GET", "/v1/nothing", { key });
+  const refused = await call(url, "PUT", "/v1/intents", { key, body: {} });
+  expect([missing.status, refused.status]).toEqual([404, 405]);
+  expect(refused.headers.get("allow")).toBe("POST, GET, HEAD, OPTIONS");
+  const left = [missing, refused].map(({ headers }) => Number(headers.get("ratelimit-remaining")));
+  expect(left[0]).toBe((left[1] as number) + 1);
+});
+
+test("a path of its own is no id: another method there is 405, and what it allows is its own", async () => {
+  const key = (await (await testOrganization(database.db)).key()).api_key;
+  for (const [method, path, allow] of [
+    ["GET", "/v1/intents/batch", "POST, OPTIONS"],
+    ["HEAD", "/v1/intents/batch", "POST, OPTIONS"],
+    ["DELETE", "/v1/intents/batch", "POST, OPTIONS"],
+    ["OPTIONS", "/v1/intents/batch", "POST, OPTIONS"],
+    ["GET", "/v1/policies/check", "POST, OPTIONS"],
+    ["PUT", "/v1/policies/schema", "GET, HEAD, OPTIONS"],
+    ["DELETE", "/v1/auth/invitations/accept", "POST, OPTIONS"],
+  ] as const) {
+    const { status, headers } = await call(url, method, path, { key });
+    expect([method, path, status, headers.get("allow")]).toEqual([
+      method,
+      path,
+      method === "OPTIONS" ? 204 : 405,
+      allow,
+    ]);
+  }
+  // Not by `call`, which looks up what openapi.json says of the path as it is written.
+  const escaped = await fetch(`${url}/v1/intents/%62atch`, { headers: { "x-api-key": key } });
+  expect([escaped.status, escaped.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+});
+
+test("an unserved method of a path that needs no key is 405 with Allow to everybody, and counts as what the path serves", async () => {
+  for (const [method, path, category] of [
+    ["GET", "/v1/onboarding/quickstart", "onboarding"],
+    ["GET", "/v1/auth/login", "authentication"],
+    ["DELETE", "/v1/auth/login", "authentication"],
+  ] as const) {
+    const { status, headers } = await call(url, method, path);
+    expect([method, path, status, headers.get("allow")]).toEqual([method, path, 405, "POST, OPTIONS"]);
+    expect(headers.get("ratelimit-policy")).toContain(`"${category}"`);
+  }
+});
+
+test("HEAD answers like GET without its body, also for refusals", async () => {
+  for (const path of ["/healthz", "/v1/intents", "/v1/nothing"]) {
+    const get = await call(url, "GET", path);
+    const head = await call(url, "HEAD", path);
+    expect([head.status, head.text]).toEqual([get.status, ""]);
+    expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
+  }
+});

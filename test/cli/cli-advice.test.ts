@@ -1,0 +1,240 @@
+/** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
+import { runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { type ConnectionOptions, openClient } from "../../packages/server/src/store/database/connection.ts";
+import { migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
+import { databaseUrl, emptyDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { waitingFor } from "../../packages/server/src/testing/meanwhile.ts";
+import { silentLog } from "../../packages/server/src/testing/nodes/silent-log.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "cli-advice-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+/** Runs a command that has to fail, and gives what it said: nothing on standard output. */
+async function refusalOf(args: readonly string[], env: Readonly<Record<string, string>> = {}, code = 1) {
+  const result = await runCli(args, env, folder);
+  expect(result).toMatchObject({ code, stdout: "" });
+  return result.stderr;
+}
+
+describe("without a master key", () => {
+  test.each([[["status"]], [["reseal"]], [["replace-key-file"]]])(
+    "secrets %j says where the key of a service is, and what makes one",
+    async (command) => {
+      writeFileSync(join(folder, "a-file"), "");
+      for (const COUNTERSIGN_DATA_DIR of [join(folder, "none"), join(folder, "a-file")]) {
+        const said = await refusalOf(["secrets", ...command], { COUNTERSIGN_DATA_DIR });
+        expect(said).toBe(
+          `countersign: there is no master key: COUNTERSIGN_MASTER_KEY is not set, and there is no ${COUNTERSIGN_DATA_DIR}/master.key: set COUNTERSIGN_DATA_DIR to the data directory of the service, or COUNTERSIGN_MASTER_KEY to its key; for a service that never ran, the first \`countersign serve\` makes one\n`,
+        );
+      }
+    },
+  );
+});
+
+test("restore into a database in use says so once, and where it would go", async () => {
+  const env = { COUNTERSIGN_DATA_DIR: join(folder, "used") };
+  expect((await runCli(["keys", "create"], env, folder)).code).toBe(0);
+  expect((await runCli(["export", "--out", "used.sql"], env, folder)).code).toBe(0);
+  expect(await refusalOf(["restore", "used.sql"], env)).toBe(
+    "countersign: the database is not empty, and nothing was restored: name a new data directory with COUNTERSIGN_DATA_DIR, or a new database with DATABASE_URL\n",
+  );
+});
+
+test("export says what is the matter with the file that it was to write", async () => {
+  const env = { COUNTERSIGN_DATA_DIR: join(folder, "exported") };
+  mkdirSync(join(folder, "a-folder"));
+  writeFileSync(join(folder, "a-file"), "");
+  expect(await refusalOf(["export", "--out", "a-folder"], env)).toBe(
+    "countersign: a-folder is a folder: give the name of a file\n",
+  );
+  expect(await refusalOf(["export", "--out", "no/such/a.sql"], env)).toBe(
+    "countersign: no/such/a.sql cannot be written: there is no folder no/such, make it first\n",
+  );
+  expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], env)).toContain("there is no folder a-file/b,");
+});
+
+test("export before an upgrade leaves the schema as it is, and restore brings its dump up to date", async () => {
+  const files = await readMigrations();
+  const former = await emptyDatabase();
+  const versionOf = async (connection: ConnectionOptions) => {
+    const client = await openClient(connection, "test");
+    const { rows } = await client.query("select max(version) as version from schema_migrations");
+    await client.end();
+    return rows[0].version;
+  };
+  await migrate(former, silentLog, files.slice(0, -1));
+  const out = join(folder, "former.sql");
+  expect((await runCli(["export", "--out", out], { DATABASE_URL: databaseUrl(former) }, folder)).code).toBe(0);
+  expect(await versionOf(former)).toBe(files.length - 1);
+  expect(readFileSync(out, "utf8")).toMatch(new RegExp(`^-- Countersign dump 1, schema ${files.length - 1} `));
+  const present = await emptyDatabase();
+  expect((await runCli(["restore", out], { DATABASE_URL: databaseUrl(present) }, folder)).code).toBe(0);
+  expect(await versionOf(present)).toBe(files.length);
+});
+
+test("export whose disk is full says so with the file's name, and leaves no half of a dump", async () => {
+  const { connection } = await testDatabase();
+  const out = join(folder, "full.sql");
+  const full = `import fs from "node:fs";
+    const refuse = (...args) => args.at(-1)(Object.assign(new Error("no space"), { code: "ENOSPC", syscall: "write" }));
+    Object.assign(fs, { write: refuse, writev: refuse });`;
+  const env = {
+    DATABASE_URL: databaseUrl(connection),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(full)}`,
+  };
+  expect((await refusalOf(["export", "--out", out], env)).trimEnd().split("\n").at(-1)).toBe(
+    `countersign: ${out} cannot be written: no space is left there, make room or give another place`,
+  );
+  expect(existsSync(out)).toBe(false);
+});
+
+describe("a file that cannot be read", () => {
+  const commands: readonly (readonly [string[], string, number])[] = [
+    [["restore"], "", 1],
+    [["policies", "check"], "", 1],
+    [["policies", "backtest"], "", 2],
+    [["replay"], "", 1],
+    [["mcp", "server", "--context"], "--context ", 1],
+  ];
+  test.each(commands)("%j says so in words", async (command, before, code) => {
+    const said = (file: string) => refusalOf([...command, file], {}, code);
+    mkdirSync(join(folder, "packed"), { recursive: true });
+    expect(await said("none")).toBe(`countersign: ${before}none cannot be read: there is no such file\n`);
+    expect(await said("packed")).toBe(`countersign: ${before}packed cannot be read: it is a folder, name a file\n`);
+  });
+
+  test("one that is not what it should be is told with what it should be", async () => {
+    writeFileSync(join(folder, "empty"), "");
+    expect(await refusalOf(["restore", "empty"])).toBe(
+      "countersign: this file is no Countersign dump: give one that `countersign export` wrote\n",
+    );
+    expect(await refusalOf(["mcp", "server", "--context", "empty"])).toBe(
+      "countersign: --context empty is not JSON: Unexpected end of JSON input\n",
+    );
+  });
+});
+
+describe("an address where the service is not", () => {
+  const commands: readonly (readonly [string[], number])[] = [
+    [["replay", "one.jsonl"], 1],
+    [["replay", "one.jsonl", "--batch", "1"], 1],
+    [["policies", "backtest"], 2],
+    [["webhooks", "listen"], 1],
+  ];
+  beforeAll(() => writeFileSync(join(folder, "one.jsonl"), '{"intent":{"agent":{"id":"a"},"action":{"verb":"v"}}}'));
+
+  test.each(commands)("%j says how to start one where nobody answers", async (command, code) => {
+    const said = await refusalOf([...command, "--url", "http://127.0.0.1:1"], {}, code);
+    expect(said).toMatch(/^countersign: no answer from .*\nIs the service running there\? .* starts it\.\n$/);
+  });
+
+  test.each(commands)("%j says which option to mend where another program answers", async (command, code) => {
+    for (const status of [200, 404, 501]) {
+      const another = await startFakeService(() => ({ status, body: { ok: true } }));
+      const said = await refusalOf([...command, "--url", another.url], {}, code);
+      await another.stop();
+      expect(said).toContain("does not answer like Countersign");
+      expect(said).toContain("give the service's address with --url");
+      expect(said).not.toMatch(/^ {4}at /m);
+    }
+  });
+});
+
+test("webhooks listen says which option to mend where its port is taken", async () => {
+  const another = await startFakeService(() => null);
+  const port = new URL(another.url).port;
+  const said = await refusalOf(["webhooks", "listen", "--secret", "whsec_AA", "--port", port]);
+  await another.stop();
+  expect(said).toBe(
+    `countersign: another program listens on port ${port}: give another --port, or none, and a free one is picked\n`,
+  );
+});
+
+test("restore that is interrupted takes nothing of the dump, and says so", async () => {
+  const from = await testDatabase();
+  await from.db.query(
+    `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at, created_at)
+     select 'org_a', n::text, 'wh_a', 'evt_a', 'quota.exceeded', repeat('x', 200), 'delivered', 1, '[]', now(), now()
+     from generate_series(1, 20000) n`,
+  );
+  const dump = join(folder, "large.sql");
+  await startCli(["export", "--out", dump], { DATABASE_URL: databaseUrl(from.connection) }, folder).finished;
+  const { connection, db } = await testDatabase();
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table deliveries in access exclusive mode");
+  const cli = startCli(["restore", dump], { DATABASE_URL: databaseUrl(connection) }, folder);
+  await expect.poll(() => db.query(waitingFor("deliveries"))).toHaveLength(1);
+  cli.process.kill("SIGINT");
+  await other.end();
+  const { code, stderr } = await cli.finished;
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+    130,
+    `countersign: interrupted: nothing of ${dump} was restored`,
+  ]);
+  expect(await db.query("select from deliveries limit 1")).toEqual([]);
+});
+
+test.each(["SIGINT", "SIGHUP"] as const)(
+  "export that %s interrupts leaves no half of a dump, and says so",
+  async (signal) => {
+    const { connection } = await testDatabase();
+    const other = await openClient(connection, "countersign test");
+    await other.query("begin; lock table intents in access exclusive mode");
+    const out = join(folder, "half.sql");
+    const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
+    await expect.poll(() => existsSync(out)).toBe(true);
+    cli.process.kill(signal);
+    const { code, stderr } = await cli.finished;
+    await other.end();
+    expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+      130,
+      `countersign: interrupted: ${out} was not complete and is removed`,
+    ]);
+    expect(existsSync(out)).toBe(false);
+  },
+);
+
+test("export whose database goes away says so in one line, and leaves no half of a dump", async () => {
+  const { connection } = await testDatabase();
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table intents in access exclusive mode");
+  const out = join(folder, "lost.sql");
+  const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
+  const waiting = waitingFor("intents");
+  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1);
+  await other.query(`select pg_terminate_backend(pid) from (${waiting}) as waiting`);
+  const { code, stderr } = await cli.finished;
+  await other.end();
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+    1,
+    expect.stringMatching(/^countersign: the database went away or took too long .+\(.+\): see whether it runs /),
+  ]);
+  expect(existsSync(out)).toBe(false);
+});
+
+test("export whose reader has seen enough ends without blaming the database", async () => {
+  const { connection } = await testDatabase();
+  const cli = startCli(["export"], { DATABASE_URL: databaseUrl(connection) }, folder);
+  cli.process.stdout?.destroy();
+  const { code, stderr } = await cli.finished;
+  expect([code, stderr]).toEqual([1, expect.not.stringMatching(/went away|EPIPE|rows written/)]);
+});
+
+test("audit verify that is interrupted says so, and gives the terminal its cursor back first", async () => {
+  const { connection } = await testDatabase();
+  const env = { DATABASE_URL: databaseUrl(connection) };
+  expect((await runCli(["keys", "create"], env, folder)).code).toBe(0);
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table audit in access exclusive mode");
+  const cli = startCli(["audit", "verify"], env, folder);
+  await expect.poll(async () => (await other.query(waitingFor("audit"))).rowCount).toBe(1);
+  cli.process.kill("SIGINT");
+  const { code, stderr } = await cli.finished;
+  await other.end();
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([130, "countersign: interrupted: not all was looked at"]);
+});

@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { refusal, startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
+import { runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { call } from "../../packages/server/src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { type Reviewed, reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
+
+// Every command is a process of its own, run from the sources.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+
+const folder = mkdtempSync(join(tmpdir(), "cli-backtest-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+function file(name: string, limit: string): string {
+  const path = join(folder, name);
+  writeFileSync(
+    path,
+    `apiVersion: countersign/v1
+kind: Policy
+metadata: {name: limit}
+spec:
+  match: {actions: [payment.transfer]}
+  when: params.amount_usd > ${limit}
+  effect: block
+`,
+  );
+  return path;
+}
+
+const database = await testDatabase();
+const { url } = await serviceNode(database);
+let people: Reviewed;
+beforeAll(async () => {
+  people = await reviewedOrganization(database.db, url, { packs: [] });
+  for (const amount_usd of [10, 60, 150]) {
+    const intent = {
+      agent: { id: "agent-1" },
+      action: { type: "payment.transfer", verb: "pay" },
+      payload: { content: { amount_usd } },
+    };
+    const { status } = await call(url, "POST", "/v1/intents", { key: people.agent, body: { intent } });
+    expect(status).toBe(201);
+  }
+});
+
+const backtest = (...args: string[]) =>
+  runCli(["policies", "backtest", ...args, "--url", url], { COUNTERSIGN_API_KEY: people.admin });
+
+describe("countersign policies backtest", () => {
+  test("prints what would change and exits with 0 without conditions", async () => {
+    const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"));
+    // Where it takes long, how far it is stands there.
+    expect(stderr).not.toMatch(/countersign:/);
+    expect(stdout).toMatch(/^3 intents in /);
+    expect(stdout).toContain("2 verdicts change");
+    expect(stdout).toMatch(/approve +block +2/);
+    expect(stdout).toMatch(/^int_\w+ +agent-1 +pay +approve +block +limit$/m);
+    expect(code).toBe(0);
+  });
+
+  test("exits with 1 when a condition is met, and says which", async () => {
+    const args = [file("strict.yaml", "50.0"), "--fail-on", "approve->block>0", "--fail-on", "flips>2", "--json"];
+    const { code, stdout } = await backtest(...args);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).fail_on).toEqual([
+      { condition: "approve->block>0", value: 2, met: true },
+      { condition: "flips>2", value: 2, met: false },
+    ]);
+  });
+
+  test("tries all that a candidate may hold: documents, packs, thresholds and names to leave out", async () => {
+    const risky = join(folder, "risky.yaml");
+    writeFileSync(
+      risky,
+      `apiVersion: countersign/v1
+kind: Policy
+metadata: {name: risky}
+spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
+`,
+    );
+    const transitions = async (...args: string[]) => {
+      const { code, stdout, stderr } = await backtest(...args, "--json");
+      expect(code, stderr).toBe(0);
+      return (JSON.parse(stdout).backtest as { transitions: object[] }).transitions;
+    };
+    const kept = [{ from: "approve", to: "approve", count: 3 }];
+    expect(await transitions(risky)).toEqual(kept);
+    expect(await transitions(risky, "--escalate-at", "0.4", "--block-at", "none")).toEqual([
+      { from: "approve", to: "approve", count: 1 },
+      { from: "approve", to: "escalate", count: 2 },
+    ]);
+    // One alone: the other stays the membrane's.
+    expect(await transitions(risky, "--escalate-at", "0.4")).toContainEqual({
+      from: "approve",
+      to: "escalate",
+      count: 2,
+    });
+    expect(await transitions(risky, "--block-at", "0.5")).toContainEqual({ from: "approve", to: "block", count: 2 });
+    expect(await transitions(risky, "--escalate-at", "0.4", "--block-at", "0.5")).toContainEqual({
+      from: "approve",
+      to: "block",
+      count: 2,
+    });
+    expect(await transitions(risky, "--escalate-at", "0", "--block-at", "1", "--without", "risky")).toEqual([
+      { from: "approve", to: "escalate", count: 3 },
+    ]);
+    expect(await transitions("--no-packs")).toEqual(kept);
+    const help = (await runCli(["policies", "backtest", "--help"])).stdout;
+    for (const option of ["--pack", "--no-packs", "--escalate-at", "--block-at", "--without", "--membrane", "--agent"])
+      expect(help).toContain(option);
+  });
+
+  test("reproduces what was recorded without a file", async () => {
+    const { code, stdout } = await backtest("--fail-on", "reproduced<1");
+    expect(stdout).toContain("100 % of the recorded verdicts came out again");
+    expect(code).toBe(0);
+  });
+
+  test("takes every RFC 3339 time, such as a leap second or one in lower case", async () => {
+    const times = ["--from", "2016-12-31T23:59:60Z", "--to", "2017-01-01t00:59:59.5z"];
+    const { stderr } = await runCli(["policies", "backtest", ...times, "--url", "http://127.0.0.1:1"], {});
+    expect(stderr).toMatch(/no answer from/);
+  });
+
+  test("shows what stands in a document without what would reorder or control the line", async () => {
+    const { stderr } = await backtest(file("reordered.yaml", '1\n  "\\u202eowt": 1'));
+    expect(stderr).toContain("\\u{202e}owt");
+    expect(stderr).not.toContain("\u202e");
+  });
+
+  test.each<[string, () => string[], RegExp]>([
+    ["a wrong condition", () => ["--fail-on", "approve->blok>0"], /is no condition/],
+    ["a wrong option", () => ["--fail", "x"], /unknown option/],
+    ["a wrong time", () => ["--from", "yesterday"], /--from takes a time/],
+    ["a day that the calendar does not have", () => ["--from", "2026-02-30"], /--from takes a time/],
+    ["a time without its zone", () => ["--to", "2026-10-01T00:00:00"], /--to takes a time/],
+    ["a document with errors, at its line and column", () => [file("broken.yaml", "")], /broken\.yaml:6:\d+: /],
+    ["a file that is not there", () => [join(folder, "none.yaml")], /cannot be read/],
+    ["an unknown pack", () => ["--pack", "none"], /There is no pack none/],
+    [
+      "a name to leave out that nothing has",
+      () => ["--without", "gdpr.lawful-bases"],
+      /Did you mean gdpr\.lawful-basis\?/,
+    ],
+    ["a threshold out of range", () => ["--escalate-at", "1.5", "--block-at", "none"], /--escalate-at takes a number/],
+    ["a threshold that is no number", () => ["--escalate-at", "0.5", "--block-at", "0x1"], /--block-at takes a number/],
+    ["an empty threshold", () => ["--escalate-at=", "--block-at=1"], /--escalate-at takes a number/],
+    ["packs and none", () => ["--pack", "gdpr", "--no-packs"], /either --pack or --no-packs/],
+    ["a service that is not there", () => ["--url", "http://127.0.0.1:1"], /no answer from/],
+  ])("exits with 2 for %s", async (_name, args, said) => {
+    const [first = "", ...rest] = args();
+    // The last --url wins.
+    const { code, stderr, stdout } =
+      first === "--url"
+        ? await runCli(["policies", "backtest", first, ...rest])
+        : await runCli(["policies", "backtest", "--url", url, first, ...rest], { COUNTERSIGN_API_KEY: people.admin });
+    expect(stderr).toMatch(said);
+    expect(stdout).toBe("");
+    expect(code).toBe(2);
+  });
+});
+
+describe("while the rate budget is used up", () => {
+  const limited = (seconds: string) => refusal(429, "rate_limit_exceeded", { "retry-after": seconds });
+  const asking = (service: { readonly url: string }) =>
+    startCli(["policies", "backtest", "--url", service.url, "--json"]);
+
+  test("says for how long it waits, and goes on", async () => {
+    const service = await startFakeService((_, number) =>
+      number === 1 ? limited("2") : { status: 200, body: { backtest: { evaluated: 7 } } },
+    );
+    const { code, stdout, stderr } = await asking(service).finished;
+    await service.stop();
+    expect(stderr).toBe("waiting 2 s for the rate limit\n");
+    expect(JSON.parse(stdout).backtest).toEqual({ evaluated: 7 });
+    expect(code).toBe(0);
+  });
+
+  test("ends at once when interrupted", async () => {
+    const service = await startFakeService(() => limited("50"));
+    const cli = asking(service);
+    await cli.printed(/waiting 50 s/);
+    cli.process.kill("SIGINT");
+    const { code, stderr } = await cli.finished;
+    await service.stop();
+    expect([code, stderr]).toEqual([130, "waiting 50 s for the rate limit\ncountersign: interrupted\n"]);
+  });
+});

@@ -1,0 +1,387 @@
+/** The commands on one instance with its embedded database, before, while and after it serves. */
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type CliResult,
+  cliProgram,
+  type RunningCli,
+  runCli,
+  startCli,
+} from "../../packages/cli/src/testing/run-cli.ts";
+
+let directory: string;
+let data_dir: string;
+let service: RunningCli;
+let url: string;
+let adminKey: string;
+let created: CliResult;
+
+const settings = () => ({ COUNTERSIGN_DATA_DIR: data_dir, PORT: "0" });
+const cli = (...args: string[]) => runCli(args, settings());
+const json = async (...args: string[]) => JSON.parse((await cli(...args, "--json")).stdout);
+const get = (path: string, api_key: string) => fetch(`${url}${path}`, { headers: { "x-api-key": api_key } });
+const answerOf = async (response: Promise<Response>) => (await (await response).json()) as Record<string, never>;
+const submit = (api_key: string) =>
+  fetch(`${url}/v1/intents`, {
+    method: "POST",
+    headers: { "x-api-key": api_key, "content-type": "application/json" },
+    body: JSON.stringify({ intent: { agent: { id: "a" }, action: { type: "data.read", verb: "look" } } }),
+  });
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "countersign-operate-"));
+  data_dir = join(directory, "data");
+  created = await cli("keys", "create", "--role", "admin", "--name", "first");
+  adminKey = created.stdout.trim();
+  service = startCli(["serve"], settings());
+  url = (await service.printed(/^listening on (http:\/\/\S+)$/m))[1] ?? "";
+});
+
+afterAll(async () => {
+  service.process.kill("SIGTERM");
+  await service.finished;
+  await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+});
+
+describe("audit verify", () => {
+  test("while the service runs finds the trails sound, and tells a root that they go on from", async () => {
+    await submit(adminKey);
+    const [first] = await json("audit", "verify");
+    expect(first).toMatchObject({
+      org_id: "org_local",
+      sound: true,
+      unhashed: 0,
+      root: expect.stringMatching(/^\w{64}$/),
+    });
+    expect(first.intents).toBeGreaterThan(0);
+    await submit(adminKey);
+    const later = await cli("audit", "verify", "--org", "org_local", "--expect-root", first.root);
+    expect([later.code, later.stdout]).toEqual([0, expect.stringMatching(/^org_local +\d+ +\w{64} +sound$/m)]);
+  });
+
+  test("fails with the finding where the expected root is not the trail's, and refuses what cannot be one", async () => {
+    const other = await cli("audit", "verify", "--org", "org_local", "--expect-root", "ab".repeat(32));
+    expect([other.code, other.stderr]).toEqual([1, "countersign: 1 of 1 audit trails are not sound\n"]);
+    expect(other.stdout).toContain("the expected root is none of this trail's");
+    const alone = await cli("audit", "verify", "--expect-root", "ab".repeat(32));
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("name it with --org")]);
+    expect((await cli("audit", "verify", "--org", "org_local", "--expect-root", "x")).stderr).toContain(
+      "64 hex digits",
+    );
+    expect((await cli("audit", "verify", "--org", "org_none")).stderr).toContain("there is no organization org_none");
+  });
+});
+
+describe("keys create", () => {
+  test("on a new instance makes open mode's organization and prints nothing but the key on standard output", async () => {
+    expect(created.code).toBe(0);
+    expect(created.stdout).toMatch(/^svc_live_org_[0-9A-Za-z]{38}\n$/);
+    expect(created.stderr).toMatch(/^key_\w{26}, role admin, for org_local \(.+\), until \d{4}-/);
+    expect((await get("/v1/api-keys", adminKey)).status).toBe(200);
+  });
+
+  test("while the service runs makes a key that works at once, with everything that was asked for", async () => {
+    const key = await json(
+      "keys",
+      "create",
+      "--scope",
+      "agent",
+      "--agent-id",
+      "a",
+      "--environment",
+      "test",
+      "--days",
+      "30",
+      "--name",
+      "bot",
+    );
+    expect(key).toMatchObject({
+      org_id: "org_local",
+      role: "agent",
+      scope: "agent",
+      agent_id: "a",
+      environment: "test",
+      name: "bot",
+    });
+    expect(Math.round((Date.parse(key.expires_at) - Date.parse(key.created_at)) / 1000)).toBe(30 * 86_400);
+    expect((await submit(key.api_key)).status).toBe(201);
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("revokes a key again that nobody has seen", async () => {
+    const { PATH = "", HOME = "" } = process.env;
+    const command = [process.execPath, ...cliProgram, "keys", "create", "--name", "unseen"];
+    const env = { PATH, HOME, ...settings() };
+    const { status, stderr } = spawnSync("sh", ["-c", '"$@" > /dev/full', "sh", ...command], { encoding: "utf8", env });
+    expect([status, stderr]).toEqual([1, expect.stringContaining("standard output: ENOSPC")]);
+    expect(stderr).toMatch(/nobody has seen key_\w{26}, so it was revoked again\n$/);
+    const keys: readonly { name: string | null; revoked_at: string | null }[] = await json("keys", "list");
+    expect(keys.filter(({ name }) => name === "unseen")).toMatchObject([{ revoked_at: expect.any(String) }]);
+  });
+
+  test("refuses what does not fit together, and an organization that does not exist", async () => {
+    const unbound = await cli("keys", "create", "--scope", "agent");
+    expect(unbound).toMatchObject({ code: 1, stdout: "" });
+    expect(unbound.stderr).toContain("Name the agent of a key of scope agent");
+    expect((await cli("keys", "create", "--org", "org_none")).stderr).toContain("there is no organization org_none");
+    expect((await cli("keys", "create", "--days", "1e2")).stderr).toContain("give a whole number");
+    expect((await cli("keys", "create", "--role", "king")).stderr).toContain("Allowed choices are admin, operator");
+  });
+
+  test.each([
+    [["--name", "n".repeat(300)], "--name: Send at most "],
+    [["--scope", "agent", "--agent-id", ""], "--agent-id: Send at least 1 characters."],
+    [["--days", "3651"], "--days: Send a number <= 3650."],
+  ])("refuses what the API refuses: %j", async (options, said) => {
+    const { code, stdout, stderr } = await cli("keys", "create", ...options);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining(said) });
+  });
+});
+
+test("keys list shows every key without its text, and its state", async () => {
+  const { key_id } = await json("keys", "create");
+  await cli("keys", "revoke", key_id);
+  const { stdout } = await cli("keys", "list");
+  expect(stdout).toMatch(/^KEY_ID +ORGANIZATION +NAME +ROLE /);
+  expect(stdout).toMatch(/^key_\w+ +org_local +first +admin +live +org +valid /m);
+  expect(stdout).toMatch(new RegExp(`^${key_id} .* revoked `, "m"));
+  expect(stdout).not.toContain("svc_");
+  expect(
+    (await json("keys", "list")).find((key: { key_id: string }) => key.key_id === key_id).revoked_at,
+  ).not.toBeNull();
+});
+
+test("keys revoke is in force with the next request", async () => {
+  const { api_key, key_id } = await json("keys", "create", "--role", "operator");
+  expect((await get("/v1/usage", api_key)).status).toBe(200);
+  expect((await cli("keys", "revoke", key_id)).stdout).toBe(`${key_id} of org_local is revoked\n`);
+  const refused = await get("/v1/usage", api_key);
+  expect(refused.status).toBe(401);
+  expect(await refused.json()).toMatchObject({ error: { code: "invalid_api_key" } });
+  expect((await submit(api_key)).status).toBe(401);
+});
+
+test("keys revoke names the key that a revoked one was rotated into, as long as that is good", async () => {
+  const first = await json("keys", "create", "--role", "operator");
+  const rotate = async ({ api_key, key_id }: { api_key: string; key_id: string }) => {
+    const headers = { "x-api-key": api_key };
+    const answer = await fetch(`${url}/v1/api-keys/${key_id}/rotate`, { method: "POST", headers });
+    return (await answer.json()) as { api_key: string; key_id: string };
+  };
+  const last = await rotate(await rotate(first));
+  const told = await cli("keys", "revoke", first.key_id);
+  expect(told).toMatchObject({ code: 0, stdout: `${first.key_id} of org_local is revoked\n` });
+  expect(told.stderr).toBe(
+    `It was rotated into ${last.key_id}, which goes on: countersign keys revoke ${last.key_id} ends that, too\n`,
+  );
+  expect((await cli("keys", "revoke", last.key_id)).stderr).toBe("");
+  expect((await get("/v1/usage", last.api_key)).status).toBe(401);
+  expect((await cli("keys", "revoke", first.key_id)).stderr).toBe("");
+});
+
+test("keys revoke and limit refuse a key that does not exist", async () => {
+  for (const command of [
+    ["revoke", "key_none"],
+    ["limit", "key_none", "none"],
+  ]) {
+    const { code, stderr } = await cli("keys", ...command);
+    expect(code).toBe(1);
+    expect(stderr).toContain("there is no key key_none");
+  }
+});
+
+test("keys limit changes the limit of the key's next request, and none takes it back", async () => {
+  const { api_key, key_id } = await json("keys", "create", "--role", "operator");
+  const limit = async () => (await get("/v1/usage", api_key)).headers.get("ratelimit-limit");
+  expect(await limit()).toBe("120");
+  await cli("keys", "limit", key_id, "general=600");
+  expect(await limit()).toBe("600");
+  await cli("keys", "limit", key_id, "none");
+  expect(await limit()).toBe("120");
+  for (const wrong of ["general=lots", "foo=1"])
+    expect((await cli("keys", "limit", key_id, wrong)).stderr).toBe(
+      `countersign: "${wrong}" is no agreement: expected category=requests pairs such as intents=6000,general=600; categories: intents, general, backtest; 1 to 1000000 requests per minute, or none\n`,
+    );
+  const unheard = await cli("keys", "limit", key_id, "general=600,onboarding=600");
+  expect(unheard.code).toBe(1);
+  expect(unheard.stderr).toContain("onboarding is counted by address, not by key");
+  expect(await limit()).toBe("120");
+});
+
+test("orgs plan sets a limit that the next intent meets, and orgs list shows plan and use", async () => {
+  // Only live decisions count.
+  const [membrane] = (await answerOf(get("/v1/membranes", adminKey)))["membranes"] as unknown as {
+    membrane_id: string;
+  }[];
+  await fetch(`${url}/v1/membranes/${membrane?.membrane_id}/go-live`, {
+    method: "POST",
+    headers: { "x-api-key": adminKey },
+  });
+  const { used_actions } = (await answerOf(get("/v1/usage", adminKey)))["usage"] as unknown as { used_actions: number };
+  await cli("orgs", "plan", "org_local", "tiny", "--included", String(used_actions + 1));
+  expect([(await submit(adminKey)).status, (await submit(adminKey)).status]).toEqual([201, 402]);
+  const [listed] = await json("orgs", "list");
+  expect(listed).toMatchObject({
+    org_id: "org_local",
+    plan_id: "tiny",
+    hard_limit: used_actions + 1,
+    usage_used: used_actions + 1,
+  });
+  const plans = [
+    [["--included", "9", "--hard-limit", "none"], 9, null],
+    [["--included", "none", "--hard-limit", "8"], null, 8],
+    [["--hard-limit", "none"], null, null],
+  ] as const;
+  for (const [options, included_actions, hard_limit] of plans) {
+    expect(await cli("orgs", "plan", "org_local", "unlimited", ...options)).toMatchObject({ code: 0, stderr: "" });
+    expect(await json("orgs", "list")).toMatchObject([{ included_actions, hard_limit }]);
+  }
+  expect((await submit(adminKey)).status).toBe(201);
+  expect((await cli("orgs", "list")).stdout).toMatch(
+    /^org_local +\S.* +unlimited +unlimited +unlimited +\d+ +\d{4}-\d\d /m,
+  );
+});
+
+test("orgs plan refuses an organization that does not exist, a name and a number that are none", async () => {
+  expect(await cli("orgs", "plan", "org_none", "tiny")).toMatchObject({
+    code: 1,
+    stderr: "countersign: there is no organization org_none (countersign orgs list shows them)\n",
+  });
+  for (const name of [" ", "x".repeat(129)])
+    expect(await cli("orgs", "plan", "org_local", name)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("give 1 to 128 characters"),
+    });
+  expect((await cli("orgs", "plan", "org_local", "x", "--included", "-1")).code).toBe(1);
+});
+
+test("with several organizations a key needs --org", async () => {
+  const signup = async (org_name: string) => {
+    const body = JSON.stringify({ org_name, email: "a@example.com", description: "test" });
+    const headers = { "content-type": "application/json" };
+    return String(
+      (await answerOf(fetch(`${url}/v1/onboarding/quickstart`, { method: "POST", headers, body })))["org_id"],
+    );
+  };
+  const org_id = await signup("One");
+  expect((await json("keys", "create")).org_id).toBe(org_id);
+  const other = await signup("Two\u001b[2J\n\u202eowT");
+  const { code, stderr } = await cli("keys", "create");
+  expect(code).toBe(1);
+  expect(stderr).toContain("there are 2 organizations: choose one with --org");
+  expect((await json("keys", "create", "--org", org_id)).org_id).toBe(org_id);
+  // Whoever signs up chooses the name: it controls no operator's terminal and makes no line of its own.
+  const name = "Two\\u{1b}[2J\\u{a}\\u{202e}owT";
+  expect((await cli("orgs", "list")).stdout).toContain(`${other}  ${name}  unlimited `);
+  expect((await cli("orgs", "list", "--json")).stdout).toContain('"name": "Two\\u001b[2J\\n\\u202eowT"');
+  expect((await cli("keys", "create", "--org", other)).stderr).toContain(`for ${other} (${name}), until`);
+});
+
+describe("export and restore", () => {
+  test("an instance exported while it serves is the same after a restore, and only its owner may read the file", async () => {
+    const file = join(directory, "dump.sql.gz");
+    // When a key was last used is noted some seconds later, so it may change between the two looks.
+    const steady = (keys: { last_used_at: unknown }[]) => keys.map(({ last_used_at: _, ...key }) => key);
+    const before = steady(await json("keys", "list"));
+    expect((await cli("export", "--out", file)).stderr).toMatch(/^[\d,]+ rows written to /);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const other = { COUNTERSIGN_DATA_DIR: join(directory, "restored") };
+    expect((await runCli(["restore", file], other)).code).toBe(0);
+    expect(steady(JSON.parse((await runCli(["keys", "list", "--json"], other)).stdout))).toEqual(before);
+  });
+
+  test("a restore says of when it is and what that undoes, and before the first start when the master key of what is sealed is not there", async () => {
+    const file = join(directory, "sealed.sql");
+    const headers = { "x-api-key": adminKey, "content-type": "application/json", "idempotency-key": "sealed" };
+    await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: "{}" });
+    await cli("export", "--out", file);
+    const other = join(directory, "elsewhere");
+    const missing = await runCli(["restore", file], { COUNTERSIGN_DATA_DIR: other });
+    expect(missing.code).toBe(0);
+    expect(missing.stderr).toContain("1 sealed values, and no key to open them: there is no master key");
+    expect(missing.stderr).toContain("before the service starts: put the master key back that the service ran with");
+    const key = { COUNTERSIGN_MASTER_KEY: (await readFile(join(data_dir, "master.key"), "utf8")).trim() };
+    const known = await runCli(["restore", file], { COUNTERSIGN_DATA_DIR: join(directory, "third"), ...key });
+    const [restored, warning, ...more] = known.stderr.split("\n");
+    expect(restored?.replace(file, "FILE")).toMatch(
+      /^FILE is restored, as it was at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+    );
+    expect(warning).toMatch(/^Keys revoked, .* after that are good again\.$/);
+    expect(more).toEqual([""]);
+  });
+
+  test("export to standard output writes the script and nothing else", async () => {
+    const { code, stdout } = await cli("export");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^-- Countersign dump /);
+    expect(stdout).toMatch(/commit;\n-- end of dump, sha256 [0-9a-f]{64}\n$/);
+  });
+
+  test("export overwrites nothing, restore takes nothing into an instance in use", async () => {
+    const file = join(directory, "once.sql");
+    await cli("export", "--out", file);
+    expect(await cli("export", "--out", file)).toMatchObject({
+      code: 1,
+      stderr: `countersign: ${file} is there already, and is not overwritten: give another name, or remove it first\n`,
+    });
+    expect((await stat(file)).size).toBeGreaterThan(0);
+    expect(await cli("restore", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by process") });
+  });
+});
+
+describe("webhooks listen", () => {
+  const listen = (api_key: string, ...args: string[]) =>
+    cli("webhooks", "listen", "--url", url, "--api-key", api_key, ...args);
+
+  test("says how to start a service that permits no receivers here, and how to give a key", async () => {
+    expect(await listen(adminKey)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        "start it with COUNTERSIGN_WEBHOOK_ALLOW_HTTP=true COUNTERSIGN_WEBHOOK_ALLOW_CIDRS",
+      ),
+    });
+    for (const command of [
+      ["webhooks", "listen"],
+      ["policies", "backtest"],
+    ])
+      expect((await cli(...command, "--url", url)).stderr).toContain(
+        "(give a key with --api-key or COUNTERSIGN_API_KEY)",
+      );
+  });
+
+  test("where the service ended first says in one line which webhook may still be registered", async () => {
+    const service = createServer((_, response) =>
+      response.writeHead(201).end('{"webhook":{"id":"wh_1","secret":"whsec_AA"}}'),
+    );
+    await once(service.listen(0, "127.0.0.1"), "listening");
+    const listening = startCli([
+      "webhooks",
+      "listen",
+      "--url",
+      `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
+    ]);
+    await listening.printed(/^listening on/m);
+    service.close().closeAllConnections();
+    listening.process.kill("SIGINT");
+    const { code, stderr } = await listening.finished;
+    expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+      1,
+      expect.stringMatching(/^countersign: wh_1 may still be registered, delete it in the console: no answer from /),
+    ]);
+  });
+});
+
+describe("serve", () => {
+  test("a second one on the same data directory says who holds it and exits with 1", async () => {
+    const { code, stdout, stderr } = await cli("serve");
+    expect(code).toBe(1);
+    expect(stdout).not.toContain("listening");
+    expect(stderr).toMatch(/^countersign: the data directory .* is in use by process \d+/m);
+  });
+});

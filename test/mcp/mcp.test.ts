@@ -1,0 +1,222 @@
+/** `countersign mcp` between the protocol's own client and server, with a service that decides. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { expect, onTestFinished, test } from "vitest";
+import { cliProgram, runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { createClient } from "../../packages/sdk/src/index.ts";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
+
+const database = await testDatabase();
+const { url } = await serviceNode(database);
+const org = await reviewedOrganization(database.db, url, { packs: [] });
+const admin = createClient({ base_url: url, api_key: org.admin });
+const reviewer = createClient({ base_url: url, api_key: org.reviewer });
+for (const [name, spec] of Object.entries({
+  "no-large-sums": { when: "params.amount_usd > 1000.0", effect: "block", message: "More than {{1000}} USD." },
+  "people-look": { when: "params.amount_usd > 100.0", effect: "escalate", message: "More than 100 USD." },
+  "at-most-fifty": {
+    when: 'params.to == "petty cash" && params.amount_usd > 50.0',
+    effect: "approve_modified",
+    modify: [{ op: "set", path: "/amount_usd", value: "50.0" }],
+    message: "Petty cash gets 50 USD.",
+  },
+})) {
+  const matched = { match: { verbs: ["send_money", "send_later"] }, ...spec };
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name, title: name }, spec: matched };
+  await admin.activatePolicy((await admin.createPolicy({ policy })).policy_id, "live");
+}
+
+/** A client in front of the governed server. */
+async function governed(options: readonly string[] = [], { key = org.agent, service = url } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "countersign-mcp-"));
+  const done_file = join(directory, "done");
+  writeFileSync(done_file, "");
+  const server = [process.execPath, join(import.meta.dirname, "mcp-server.mjs"), done_file];
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [...cliProgram, "mcp", "--url", service, ...options, "--", ...server],
+    env: { PATH: process.env["PATH"] ?? "", COUNTERSIGN_API_KEY: key },
+    stderr: "pipe",
+  });
+  let said = "";
+  transport.stderr?.on("data", (chunk: Buffer) => {
+    said += chunk;
+  });
+  const client = new Client({ name: "desk", version: "1.0.0" });
+  await client.connect(transport);
+  onTestFinished(async () => {
+    await client.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return {
+    client,
+    said: () => said,
+    /** What the server did, in order. */
+    done: (): unknown[] =>
+      readFileSync(done_file, "utf8")
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    async send(amount_usd: number, to = "ann", options = {}) {
+      const result = await client.callTool({ name: "send_money", arguments: { amount_usd, to } }, undefined, options);
+      const texts = (result.content as { text: string }[]).map(({ text }) => text);
+      return { texts, failed: result.isError === true, meta: result._meta };
+    },
+  };
+}
+
+const latest = async () => (await admin.listIntents({ limit: 1 })).intents[0];
+const happened = async (intent_id = "") =>
+  (await admin.listIntentAudit(intent_id)).audit.filter(({ type }) => type === "observed").map(({ data }) => data);
+const openReview = async () => (await reviewer.listEscalations({ status: "pending" })).escalations[0]?.escalation_id;
+
+test("what may be done is done, told as the intent of the client's own name, and recorded", async () => {
+  const { client, send, done } = await governed();
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(["send_money", "balance", "send_later", "hang"]);
+  expect(await send(20)).toEqual({ texts: ["sent 20 to ann"], failed: false, meta: undefined });
+  expect(done()).toEqual([["send_money", { amount_usd: 20, to: "ann" }]]);
+  const intent = await latest();
+  expect(intent).toMatchObject({
+    agent: { id: "desk", framework: "mcp" },
+    action: { verb: "send_money", target: { type: "mcp_server", identifier: "bank" } },
+    payload: { summary: "Send money", content: { amount_usd: 20, to: "ann" } },
+    verdict: "approve",
+  });
+  await expect.poll(() => happened(intent?.intent_id)).toMatchObject([{ status: "executed" }]);
+  expect(await send(5, "nobody")).toMatchObject({ texts: ["no such account"], failed: true });
+  await expect.poll(async () => happened((await latest())?.intent_id)).toMatchObject([{ status: "failed" }]);
+});
+
+test("what is blocked never reaches the server, and the model is told why", async () => {
+  const { send, done } = await governed();
+  const { texts, failed, meta } = await send(5000);
+  expect({ failed, text: texts[0] }).toMatchObject({ failed: true, text: expect.stringContaining("no-large-sums:") });
+  expect(meta).toEqual({ "countersign/intent_id": (await latest())?.intent_id });
+  expect(done()).toEqual([]);
+  await expect.poll(async () => happened((await latest())?.intent_id)).toMatchObject([{ status: "skipped" }]);
+});
+
+test("what policies change is made as they changed it, and the model is told with what", async () => {
+  const { send, done } = await governed();
+  const { texts, failed } = await send(80, "petty cash");
+  expect(failed).toBe(false);
+  expect(texts).toEqual(["sent 50 to petty cash", expect.stringContaining('{"amount_usd":50,"to":"petty cash"}')]);
+  expect(done()).toEqual([["send_money", { amount_usd: 50, to: "petty cash" }]]);
+});
+
+test("a call that is made as a task is held back by an error that says why, and its result tells of a change", async () => {
+  const { client, done } = await governed();
+  await client.listTools();
+  const later = async (amount_usd: number) => {
+    const call = { name: "send_later", arguments: { amount_usd, to: "petty cash" } };
+    for await (const heard of client.experimental.tasks.callToolStream(call)) {
+      if (heard.type === "error") return heard.error.message;
+      if (heard.type === "result") return (heard.result.content as { text: string }[]).map(({ text }) => text);
+    }
+    return null;
+  };
+  expect(await later(5000)).toContain("no-large-sums: More than");
+  expect(done()).toEqual([]);
+  expect(await later(20)).toEqual(["sent 20 to petty cash"]);
+  expect(await later(80)).toEqual(["sent 50 to petty cash", expect.stringContaining('"amount_usd":50')]);
+  expect(done()).toHaveLength(2);
+});
+
+test("a call waits for people, with signs of life, and goes on as they let it through", async () => {
+  const { send, done } = await governed();
+  const heard: unknown[] = [];
+  const sent = send(400, "bob", { onprogress: (progress: unknown) => heard.push(progress) });
+  await expect.poll(openReview).toBeDefined();
+  await expect.poll(() => heard.length).toBeGreaterThan(0);
+  expect(done()).toEqual([]);
+  const less = { op: "replace" as const, path: "/amount_usd", value: 90 };
+  await reviewer.decideEscalation((await openReview()) ?? "", { outcome: "approve_modified", modifications: [less] });
+  expect(await sent).toMatchObject({ texts: ["sent 90 to bob", expect.stringContaining('"amount_usd":90')] });
+  expect(done()).toEqual([["send_money", { amount_usd: 90, to: "bob" }]]);
+});
+
+test("whoever calls again after the time of waiting goes on with the same review, and its approval serves once", async () => {
+  const { send, done } = await governed(["--wait", "1"]);
+  const before = (await admin.listIntents({ limit: 200 })).intents.length;
+  expect(await send(300)).toMatchObject({ failed: true, texts: [expect.stringContaining("Call the tool again")] });
+  expect(await send(300)).toMatchObject({ failed: true, texts: [expect.stringContaining("Call the tool again")] });
+  expect((await admin.listIntents({ limit: 200 })).intents.length).toBe(before + 1);
+  await reviewer.decideEscalation((await openReview()) ?? "", { outcome: "approve" });
+  expect(await send(300)).toMatchObject({ failed: false, texts: ["sent 300 to ann"] });
+  expect(await send(300)).toMatchObject({ failed: true, texts: [expect.stringContaining("Call the tool again")] });
+  expect(done()).toHaveLength(1);
+  await reviewer.decideEscalation((await openReview()) ?? "", { outcome: "block" });
+  expect(await send(300)).toMatchObject({ failed: true, texts: [expect.stringContaining("A reviewer decided")] });
+  expect(done()).toHaveLength(1);
+});
+
+test("a call that the client cancels while people look at it is not made when they approve it", async () => {
+  const { send, done } = await governed();
+  const abort = new AbortController();
+  const sent = send(250, "cy", { signal: abort.signal });
+  await expect.poll(openReview).toBeDefined();
+  abort.abort("no longer");
+  await expect(sent).rejects.toThrow("no longer");
+  await reviewer.decideEscalation((await openReview()) ?? "", { outcome: "approve" });
+  expect(await send(10)).toMatchObject({ texts: ["sent 10 to ann"] });
+  expect(done()).toEqual([["send_money", { amount_usd: 10, to: "ann" }]]);
+});
+
+test("without a decision nothing is done: a wrong key, no service, arguments that no intent can have", async () => {
+  const closed = await governed([], { service: "http://127.0.0.1:9" });
+  expect(await closed.send(20)).toMatchObject({ failed: true, texts: [expect.stringContaining("Not decided")] });
+  const refused = await governed([], { key: `${org.agent.slice(0, -1)}~` });
+  expect(await refused.send(20)).toMatchObject({ failed: true, texts: [expect.stringContaining("invalid_api_key")] });
+  expect(refused.said()).toContain("invalid_api_key");
+  const { send, done } = await governed();
+  expect(await send(20, "\0")).toMatchObject({ failed: true, texts: [expect.stringContaining("/intent/payload")] });
+  expect([...closed.done(), ...refused.done(), ...done()]).toEqual([]);
+});
+
+test("the server does not get the key, and what it says of its tools counts only where it is trusted", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "countersign-mcp-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const context_file = join(directory, "context.json");
+  writeFileSync(context_file, '{"contract_version":"1","facts":{"security":{"siem_ref":"desk"}}}');
+  const trusting = await governed(["--trust-annotations", "--context", context_file, "--agent", "clerk"]);
+  await trusting.client.listTools();
+  const result = await trusting.client.callTool({ name: "balance" });
+  const { env } = JSON.parse((result.content as { text: string }[])[0]?.text ?? "");
+  expect(env).toContain("PATH");
+  expect(env.filter((name: string) => name.startsWith("COUNTERSIGN_"))).toEqual([]);
+  const facts = async () => (await admin.getIntent((await latest())?.intent_id ?? "")).facts;
+  expect(await facts()).toMatchObject({ security: { siem_ref: { value: "desk" }, side_effect: { value: false } } });
+  expect(await latest()).toMatchObject({ agent: { id: "clerk" }, estimated_impact: { reversible: true } });
+  await (await governed()).client.callTool({ name: "balance" });
+  expect(await facts()).toEqual({});
+});
+
+test("a client that goes leaves no server behind, and calls that hang are recorded as failed", async () => {
+  const { client, done } = await governed();
+  void client.callTool({ name: "hang" }).catch(() => undefined);
+  await expect.poll(done).toEqual([["hang", null]]);
+  const { intent_id } = (await latest()) ?? { intent_id: "" };
+  await client.close();
+  await expect.poll(() => happened(intent_id)).toMatchObject([{ status: "failed" }]);
+});
+
+test("a server that cannot be started, and one that ends, are told by words and exit code", async () => {
+  const missing = await runCli(["mcp", "--", "no-such-server"]);
+  expect(missing).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "countersign: no-such-server cannot be started: there is no such program\n",
+  });
+  const ended = await runCli(["mcp", "--", process.execPath, "-e", "process.exit(7)"]);
+  expect(ended).toEqual({ code: 7, stdout: "", stderr: "" });
+  const mode = await runCli(["mcp", "--mode", "live", "--", "true"]);
+  expect(mode).toMatchObject({ code: 1, stderr: "countersign: --mode takes `shadow` only\n" });
+  const context = await runCli(["mcp", "--context", "/no/such/file", "--", "true"]);
+  expect(context).toMatchObject({ code: 1, stderr: expect.stringContaining("--context /no/such/file") });
+});

@@ -1,0 +1,116 @@
+import { actionTypes, dataClasses, factCategories } from "@countersign/contract";
+import { describe, expect, test } from "vitest";
+import {
+  actionCoverage,
+  factCoverage,
+  loadPack,
+  parsePack,
+  runPackCases,
+} from "../../packages/core/src/packs/index.ts";
+import { packFiles, packNames, packText } from "../../packages/core/src/testing/packs.ts";
+
+const PACKS = packNames.map((folder) => parsePack(packFiles(folder)));
+const RULES = PACKS.flatMap(({ pack }) => pack?.rules ?? []);
+
+test("the 17 packs hold the 115 rules of the catalogue and the provenance rules", () => {
+  expect(PACKS.flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
+  expect(packNames).toHaveLength(17);
+  const counts = Object.fromEntries(PACKS.map(({ pack }) => [pack?.name, pack?.rules.length]));
+  expect(counts).toEqual({
+    account: 3,
+    ai: 7,
+    ccpa: 8,
+    cmmc: 6,
+    csf: 5,
+    fedramp: 6,
+    ferpa: 7,
+    gdpr: 10,
+    hipaa: 12,
+    iam: 11,
+    meta: 1,
+    mon: 3,
+    pci: 9,
+    provenance: 2,
+    security: 4,
+    sox: 7,
+    tcpa: 16,
+  });
+});
+
+test("quickstart switches on exactly security, account and meta", () => {
+  expect(PACKS.flatMap(({ pack }) => (pack?.on_at_quickstart ? [pack.name] : []))).toEqual([
+    "account",
+    "meta",
+    "security",
+  ]);
+});
+
+describe.each(packNames)("the pack %s", (folder) => {
+  const files = packFiles(folder);
+  const { pack } = parsePack(files);
+
+  test("has no red case", () => {
+    const results = pack === null ? [] : runPackCases(pack);
+    const red = results.filter(({ failure }) => failure !== null);
+    expect(red.map(({ case: one, failure }) => `${one.rule}, ${one.name}: ${failure}`)).toEqual([]);
+    expect(loadPack(files).pack).not.toBeNull();
+  });
+
+  test("has for every rule a case that passes and one that does not", () => {
+    for (const rule of pack?.rules ?? []) {
+      const expected = (pack?.cases ?? []).filter((one) => one.rule === rule.metadata.name).map((one) => one.expect);
+      expect(expected, rule.metadata.name).toContain("approve");
+      expect(
+        expected.some((verdict) => verdict !== "approve"),
+        rule.metadata.name,
+      ).toBe(true);
+    }
+  });
+
+  test("says of every rule what it is about, why, how grave and where it stands in the law", () => {
+    for (const { metadata, spec } of pack?.rules ?? []) {
+      expect(metadata.citations?.length, metadata.name).toBeGreaterThan(0);
+      expect(metadata.title, metadata.name).toBeTruthy();
+      expect(metadata.severity, metadata.name).toBeTruthy();
+      expect(metadata.tags, metadata.name).toEqual([folder]);
+      expect(spec.message, metadata.name).toBeTruthy();
+      expect(spec.on_unknown, metadata.name).toBeTruthy();
+      expect(spec.override, metadata.name).toBeTruthy();
+      expect(spec.risk?.add, metadata.name).toBeGreaterThan(0);
+    }
+  });
+
+  test("has a README that lists every rule with its citations and says that it is no legal advice", () => {
+    const readme = packText(folder, "README.md");
+    expect(readme).toContain("A starting point for counsel, not legal advice.");
+    expect(pack?.description).toContain("A starting point for counsel, not legal advice.");
+    for (const { metadata } of pack?.rules ?? []) {
+      const row = readme.split("\n").find((line) => line.startsWith(`| \`${metadata.name}\` |`));
+      expect(row, metadata.name).toContain(metadata.title ?? "");
+      for (const citation of metadata.citations ?? []) expect(row, metadata.name).toContain(citation);
+    }
+  });
+});
+
+test("every fact that the contract lists is read by some rule", () => {
+  const coverage = factCoverage(RULES);
+  const listed = Object.values(factCategories).flatMap((category) =>
+    category.fields.map((field) => `${category.name}.${field.name}`),
+  );
+  expect(coverage.size).toBe(85);
+  expect([...coverage.keys()]).toEqual(listed);
+  expect([...coverage].filter(([, rules]) => rules.length === 0).map(([path]) => path)).toEqual([]);
+});
+
+test("every action type and data class that the contract lists is named by some rule, and rules name no other", () => {
+  const { types, classes, params } = actionCoverage(RULES);
+  expect([...types.keys()]).toEqual(Object.keys(actionTypes));
+  expect([...classes.keys()]).toEqual(Object.keys(dataClasses));
+  for (const [name, rules] of [...types, ...classes, ...params]) expect(rules.length, name).toBeGreaterThan(0);
+  const isListed = (pattern: string) =>
+    [...types.keys()].some((type) =>
+      pattern.endsWith("*") ? type.startsWith(pattern.slice(0, -1)) : type === pattern,
+    );
+  const named = RULES.flatMap(({ spec }) => [...(spec.match?.actions ?? []), ...(spec.match?.exclude?.actions ?? [])]);
+  expect(named.filter((pattern) => !isListed(pattern))).toEqual([]);
+});

@@ -1,0 +1,189 @@
+/** Replacing the master key from the command line: status, reseal cut off and gone on with, key files, doctor. */
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { type CliResult, runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { createSealer, masterKeyId } from "../../packages/server/src/edge/start/sealer.ts";
+import { openClient } from "../../packages/server/src/store/database/connection.ts";
+import { secretContext } from "../../packages/server/src/store/webhooks/webhooks.ts";
+import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+
+vi.setConfig({ testTimeout: 600_000 });
+
+const [key_a, key_b, key_c] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+const [id_a, id_b, id_c] = [key_a, key_b, key_c].map(masterKeyId);
+const text = (...keys: Buffer[]) => keys.map((key) => key.toString("base64")).join(",");
+const webhooks = 250;
+
+/** A database with webhooks that are sealed with the first key, and the command line on it. */
+async function sealedDatabase() {
+  const { db, connection } = await testDatabase();
+  const sealer = createSealer(key_a);
+  const ids = Array.from({ length: webhooks }, (_, n) => `wh_${String(n).padStart(3, "0")}`);
+  const rows = ids.map((id) => ({ id, sealed: sealer.seal(`secret of ${id}`, secretContext("org_1", id)) }));
+  await db.query(
+    `insert into webhooks (org_id, webhook_id, url, event_types, secret_sealed, active, description, created_at)
+     select 'org_1', id, 'https://x.example', '[]', sealed, true, '', now()
+     from json_to_recordset($1::json) as i(id text, sealed text)`,
+    [JSON.stringify(rows)],
+  );
+  const env = (current: Buffer, ...others: Buffer[]) => ({
+    DATABASE_URL: databaseUrl(connection),
+    COUNTERSIGN_MASTER_KEY: text(current),
+    COUNTERSIGN_OTHER_MASTER_KEYS: text(...others),
+  });
+  const stored = () =>
+    db.query<{ webhook_id: string; secret_sealed: string }>(
+      "select webhook_id, secret_sealed from webhooks order by webhook_id",
+    );
+  const count = async (prefix: string) =>
+    (await stored()).filter(({ secret_sealed }) => secret_sealed.startsWith(prefix)).length;
+  return { connection, env, stored, count };
+}
+
+function showsNoKey({ stdout, stderr }: CliResult): void {
+  for (const key of [key_a, key_b, key_c])
+    for (const encoding of ["base64", "base64url", "hex"] as const)
+      expect(stdout + stderr).not.toContain(key.toString(encoding).slice(0, 20));
+  expect(stdout + stderr).not.toContain("secret of");
+}
+
+test("reseal killed in the middle loses nothing; run again it goes on; status tells when the former key may go", async () => {
+  const { connection, env, stored, count } = await sealedDatabase();
+  const settings = env(key_b, key_a);
+  const before = await runCli(["secrets", "status", "--json"], settings);
+  expect(JSON.parse(before.stdout)).toMatchObject({ key_id: id_b, other_key_ids: [id_a], needed_key_ids: [id_a] });
+  const needed = await runCli(["secrets", "status"], settings);
+  expect(needed).toMatchObject({ code: 0, stdout: expect.stringContaining(`The master key ${id_a} is still needed`) });
+
+  // Somebody else holds a row that comes late, so the killed run cannot have been through.
+  const holder = await openClient(connection, "countersign test");
+  await holder.query("begin; set local app.org = '*'; select from webhooks where webhook_id = 'wh_200' for update");
+  const cut = startCli(["secrets", "reseal", "--batch", "20"], settings);
+  await cut.printed(/^webhooks: 200 sealed anew$/m);
+  cut.process.kill("SIGKILL");
+  expect((await cut.finished).code).toBeNull();
+  await holder.query("rollback");
+  await holder.end();
+
+  const both = createSealer(key_b, [key_a]);
+  expect(await count(both.prefix)).toBeGreaterThanOrEqual(200);
+  const opened = async (sealer: typeof both) =>
+    (await stored()).map(({ webhook_id, secret_sealed }) =>
+      sealer.open(secret_sealed, secretContext("org_1", webhook_id)),
+    );
+  const secrets = (await stored()).map(({ webhook_id }) => `secret of ${webhook_id}`);
+  expect(await opened(both)).toEqual(secrets);
+
+  const again = await runCli(["secrets", "reseal"], settings);
+  expect(again).toMatchObject({ code: 0 });
+  expect(await opened(createSealer(key_b))).toEqual(secrets);
+  const after = await runCli(["secrets", "status"], settings);
+  expect(after).toMatchObject({ code: 0 });
+  expect(after.stdout).toContain(`Nothing that is kept needs the master key ${id_a}.`);
+  const alone = await runCli(["secrets", "status", "--json"], env(key_b));
+  expect(JSON.parse(alone.stdout)).toMatchObject({ needed_key_ids: [], unreadable: 0, key_id: id_b });
+  for (const result of [before, needed, again, after, alone]) showsNoKey(result);
+});
+
+test("a missing key is told by status, reseal, doctor and every start, and nothing is touched", async () => {
+  const { env, stored } = await sealedDatabase();
+  const before = await stored();
+  const settings = env(key_b, key_c);
+  const status = await runCli(["secrets", "status"], settings);
+  expect(status.code).toBe(1);
+  expect(status.stdout).toContain("Some values open with no key that is set here");
+  expect(status.stdout).toContain(`Nothing that is kept needs the master key ${id_c}.`);
+  const reseal = await runCli(["secrets", "reseal"], settings);
+  expect(reseal.code).toBe(1);
+  expect(reseal.stderr).toContain(`${webhooks} values open with no key that is set here and stay as they are`);
+  const doctor = await runCli(["doctor", "--json"], settings);
+  const finding = ({ stdout }: CliResult) =>
+    JSON.parse(stdout).find(({ check }: { check: string }) => check === "secrets");
+  expect(doctor.code).toBe(1);
+  expect(finding(doctor)).toMatchObject({
+    state: "problem",
+    text: expect.stringContaining(`${webhooks} of ${webhooks}`),
+  });
+  const service = startCli(["serve"], { ...settings, PORT: "0" });
+  await service.printed(/"places":\["webhooks"\].*sealed values open with no master key that is set here/);
+  await service.printed(/^listening on/m);
+  service.process.kill("SIGTERM");
+  const served = await service.finished;
+  showsNoKey(served);
+  expect(await stored()).toEqual(before);
+  expect(finding(await runCli(["doctor", "--json"], env(key_b, key_a)))).toMatchObject({
+    state: "note",
+    text: `some of ${webhooks} sealed values still need the master key ${id_a}`,
+  });
+  expect(finding(await runCli(["doctor", "--json"], env(key_a)))).toMatchObject({ state: "ok" });
+  const none = await runCli(["secrets", "reseal"], { DATABASE_URL: env(key_a).DATABASE_URL }, tmpdir());
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no master key") });
+  for (const result of [status, reseal, doctor, none]) showsNoKey(result);
+  const batch = await runCli(["secrets", "reseal", "--batch", "0"], settings);
+  expect(batch).toMatchObject({ code: 1, stderr: expect.stringContaining("give a whole number from 1 to 1000.") });
+});
+
+test("a key file is replaced while the service is stopped: its former key opens, reseal follows, then it may be emptied", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "countersign-key-"));
+  const data_dir = join(directory, "data");
+  onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  const settings = { COUNTERSIGN_DATA_DIR: data_dir, PORT: "0" };
+  const keyOf = async (name: string) => (await readFile(join(data_dir, name), "utf8")).trim();
+  const cli = (...args: string[]) => runCli(args, settings);
+
+  const api_key = (await cli("keys", "create", "--role", "admin")).stdout.trim();
+  const create = async (url: string) => {
+    const headers = { "x-api-key": api_key, "content-type": "application/json", "idempotency-key": "once" };
+    const made = await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: '{"name":"kept"}' });
+    return ((await made.json()) as { api_key?: string }).api_key;
+  };
+  const serve = async () => {
+    const service = startCli(["serve"], settings);
+    const url = (await service.printed(/^listening on (http:\/\/\S+)$/m))[1] as string;
+    const stop = () => {
+      service.process.kill("SIGTERM");
+      return service.finished;
+    };
+    return { url, stop };
+  };
+
+  const first = await serve();
+  const made = await create(first.url);
+  expect(made).toMatch(/^svc_live_/);
+  const former = await keyOf("master.key");
+  const refused = await cli("secrets", "replace-key-file");
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("stop it first") });
+  expect(await keyOf("master.key")).toBe(former);
+  await first.stop();
+
+  const replaced = await cli("secrets", "replace-key-file");
+  const current = await keyOf("master.key");
+  expect(replaced.code).toBe(0);
+  expect(current).not.toBe(former);
+  expect(await keyOf("master-others.keys")).toBe(former);
+  expect(replaced.stdout).toContain(`The master key is now ${masterKeyId(Buffer.from(current, "base64"))}`);
+  expect(replaced.stdout).not.toContain(former);
+
+  const second = await serve();
+  expect(await create(second.url)).toBe(made);
+  expect(await cli("secrets", "reseal")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^1 values were sealed/),
+  });
+  await second.stop();
+  await rm(join(data_dir, "master-others.keys"));
+  const third = await serve();
+  expect(await create(third.url)).toBe(made);
+  await third.stop();
+
+  const setting = { ...settings, COUNTERSIGN_MASTER_KEY: text(key_a) };
+  const is_setting = await runCli(["secrets", "replace-key-file"], setting);
+  expect(is_setting).toMatchObject({ code: 1, stderr: expect.stringContaining("the master key is a setting") });
+  const elsewhere = { ...settings, DATABASE_URL: "postgres://nobody@127.0.0.1:1/nothing" };
+  const unsaid = await runCli(["secrets", "replace-key-file"], elsewhere);
+  expect(unsaid).toMatchObject({ code: 1, stderr: expect.stringContaining("--stopped") });
+  expect(await keyOf("master.key")).toBe(current);
+});

@@ -1,0 +1,64 @@
+/** What the start says about open mode. Source: api.md §3. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+
+const database = await testDatabase();
+
+/** Everything that a process printed from its start to its end; in between `meanwhile` worked with it. */
+async function started(
+  meanwhile: (url: string) => Promise<void> = async () => undefined,
+  more: Record<string, string> = {},
+): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "open-mode-"));
+  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
+  const settings = {
+    PORT: "0",
+    HOST: "127.0.0.1",
+    DATABASE_URL: databaseUrl(database.connection),
+    COUNTERSIGN_DATA_DIR: dir,
+    ...more,
+  };
+  const running = startCli(["serve"], settings);
+  onTestFinished(() => void running.process.kill("SIGKILL"));
+  const [, url = ""] = await running.printed(/listening on (http:\/\/127\.0\.0\.1:\d+)/);
+  await meanwhile(url);
+  running.process.kill("SIGTERM");
+  const { stdout, stderr } = await running.finished;
+  return stdout + stderr;
+}
+
+test.each([
+  ["declared", { COUNTERSIGN_TRUST_PROXY: "127.0.0.0/8" }],
+  ["told of by the public URL", { COUNTERSIGN_PUBLIC_URL: "https://countersign.example" }],
+])(
+  "behind a proxy that is %s the start says that there is no open mode, and how the first key is made",
+  {
+    timeout: 120_000,
+  },
+  async (_name, more) => {
+    const said = await started(async (url) => {
+      expect((await fetch(`${url}/v1/api-keys`)).status).toBe(401);
+    }, more);
+    expect(said).toMatch(/"level":"warn".*"org_id":"org_local".*countersign keys create/);
+    expect(said).not.toContain("OPEN MODE");
+  },
+);
+
+test("while open mode is on every start warns of it; from the first key on none does", {
+  timeout: 120_000,
+}, async () => {
+  const warning = /"level":"warn".*"org_id":"org_local".*OPEN MODE/;
+  expect(await started()).toMatch(warning);
+  const key = JSON.stringify({ role: "admin" });
+  const headers = { "Content-Type": "application/json" };
+  expect(
+    await started(async (url) => {
+      expect((await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: key })).status).toBe(201);
+    }),
+  ).toMatch(warning);
+  expect(await started()).not.toMatch(/open mode/i);
+});

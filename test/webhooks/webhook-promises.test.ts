@@ -1,0 +1,43 @@
+/** What webhooks promise, promise by promise, and the tests that hold it: none of them may go away unnoticed. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+interface Promised {
+  readonly about: "registration" | "delivery" | "events";
+  readonly promise: string;
+  readonly tests: readonly { readonly file: string; readonly title: string }[];
+}
+
+const promises: readonly Promised[] = JSON.parse(
+  readFileSync(new URL("../data/webhook-promises.json", import.meta.url), "utf8"),
+);
+
+/**
+ * Titles of a file's tests, and of the cases of its tables. A title is the first text of a call of `test`, `it` or what
+ * their `each` gives; one that is skipped or left for later is none.
+ */
+function titlesOf(file: string): Set<string> {
+  const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+  const titles = source.matchAll(/(?:(?<![.\w])(?:test|it)\(|\)\(|\btitle: )\s*(["`])((?:\\.|(?!\1).)*)\1\s*,/g);
+  return new Set(Array.from(titles, ([, , title]) => title as string));
+}
+
+test.each(promises.map((each) => [each.promise, each] as const))("%s", (_promise, { tests }) => {
+  expect(tests).not.toEqual([]);
+  expect(tests.filter(({ file, title }) => !titlesOf(file).has(title))).toEqual([]);
+});
+
+test("a test that is gone, or skipped, is noticed", () => {
+  const file = "test/webhooks/webhook-promises.test.ts";
+  expect(titlesOf(file).has("a test that is gone, or skipped, is noticed")).toBe(true);
+  expect(titlesOf(file).has("a test that nobody wrote")).toBe(false);
+  for (const { file: each } of promises.flatMap(({ tests }) => tests))
+    expect(readFileSync(new URL(`../../${each}`, import.meta.url), "utf8")).not.toMatch(
+      /\b(?:test|it|describe)\.(?:skip|only|todo)\b/,
+    );
+});
+
+test("every promise is made once, about each of the three", () => {
+  expect(new Set(promises.map(({ promise }) => promise)).size).toBe(promises.length);
+  expect(new Set(promises.map(({ about }) => about))).toEqual(new Set(["registration", "delivery", "events"]));
+});
