@@ -370,13 +370,14 @@ test.each([
   ["the database is refused, as the client goes on in another one", "/16", no_database, no_database],
 ])("the log says why Redis is not used as told: %s", async (_, path, refusal, reason) => {
   let sessions = 0;
+  const refused = refusal === wrong ? ["hello", "auth"] : ["select"];
   const refusing = createServer((socket) => {
     sessions += 1;
     socket
       .on("error", () => undefined)
       .on("data", (data) => {
         for (const [command] of String(data).matchAll(/(?<=\*\d+\r\n\$\d+\r\n)\w+/g)) {
-          if (command === (refusal === wrong ? "auth" : "select")) socket.write(`-${refusal}\r\n`);
+          if (refused.includes(command)) socket.write(`-${refusal}\r\n`);
           else socket.write(refusal === wrong ? "-NOAUTH Authentication required.\r\n" : "+OK\r\n");
         }
         if (refusal === wrong) socket.end();
