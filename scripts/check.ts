@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { staleFiles } from "./gen.ts";
+import { repositoryYamlProblems } from "./lint-yaml.ts";
 import { findingText, repositoryFindings } from "./tidy.ts";
 
 interface Check {
@@ -43,6 +44,7 @@ const checks: readonly Check[] = [
     mend: "see the errors above",
     run: tool("tsc", "-p", "packages/console/tsconfig.json"),
   },
+  { name: "yaml", mend: "see the lines above", run: repositoryYamlProblems },
   { name: "unused", mend: "take it away, or use it", run: tool("knip", "--no-config-hints", "--no-progress") },
   { name: "generated", mend: "npm run gen", run: () => staleFiles().join("\n") },
 ];

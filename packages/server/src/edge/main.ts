@@ -28,7 +28,7 @@ const missingKey =
   "sealed values open with no master key that is set here (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
 
 const lostOrganizations =
-  "keys or people are of organizations that are not in this database, as after a dump that left out what row-level security hides: restore a whole one (README, Backups)";
+  "keys or people are of organizations that are not in this database, as after a dump that left out what row-level security hides: restore a whole one (docs/operating.md, Backups)";
 /** The loss is one of all organizations: some names are enough to see it. */
 const looked_at_max = 1_000;
 

@@ -1,0 +1,137 @@
+/**
+ * Makes a release: sets the version, closes the changelog, builds, packs tarballs with checksums and writes an SBOM.
+ *
+ *     npm run release -- --version 0.2.0 --dry-run
+ *
+ * A dry run changes no tracked file and no tag. Without it the script commits and tags; it never pushes or publishes.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const release_dir = join(root, "release");
+/** The packages that a project of its own installs. */
+const published = ["cel", "contract", "sdk", "mcp"] as const;
+
+const usage = `usage: npm run release -- [--version X.Y.Z] [--dry-run]
+  --version   the version to release; the version in package.json by default
+  --dry-run   write tarballs, checksums and SBOM to release/, and change nothing else`;
+
+/** A mistake of the person who releases; the message says what to do. */
+class Refused extends Error {}
+
+function run(command: string, args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status === 0) return stdout.trim();
+  throw new Refused(`${command} ${args.join(" ")} failed:\n${error?.message ?? `${stdout}${stderr}`.trim()}`);
+}
+
+/** The changelog with its "Unreleased" section closed under this version, and that section's text. */
+export function closeChangelog(changelog: string, version: string, date: string): { text: string; notes: string } {
+  const [, before, notes, after] = /^([\s\S]*?)## Unreleased\n([\s\S]*?)((?=\n## )[\s\S]*|)$/.exec(changelog) ?? [];
+  if (before === undefined || notes === undefined || notes.trim() === "")
+    throw new Refused('CHANGELOG.md has no text under "## Unreleased". Write what changed for users there first.');
+  return {
+    text: `${before}## Unreleased\n\n## ${version} - ${date}\n${notes}${after ?? ""}`,
+    notes: notes.trim(),
+  };
+}
+
+/** The lines of SHA256SUMS, as `sha256sum --check` reads them. */
+export function checksumLines(files: readonly { readonly name: string; readonly bytes: Buffer }[]): string {
+  return files
+    .map(({ name, bytes }) => `${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`)
+    .sort((a, b) => a.slice(66).localeCompare(b.slice(66)))
+    .join("");
+}
+
+/** Files outside package.json that name the version. */
+const naming_version = ["packages/contract/src/version.ts", "README.md", "packages/sdk/README.md"];
+
+function setVersion(from: string, version: string): void {
+  run("npm", [
+    "version",
+    version,
+    "--workspaces",
+    "--include-workspace-root",
+    "--no-git-tag-version",
+    "--allow-same-version",
+  ]);
+  // npm leaves the versions that the packages ask of each other.
+  for (const name of readdirSync(join(root, "packages"))) {
+    const file = join(root, "packages", name, "package.json");
+    const text = readFileSync(file, "utf8").replaceAll(/("@countersign\/[\w-]+": )"[^"]+"/g, `$1"${version}"`);
+    writeFileSync(file, text);
+  }
+  for (const path of naming_version) {
+    const file = join(root, path);
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(from, version));
+  }
+  run("npm", ["install", "--package-lock-only", "--ignore-scripts"]);
+  run(process.execPath, ["scripts/complete-lock.mjs"]);
+}
+
+/** Builds, and writes tarballs, SBOM and checksums to release/. Returns the names of the files. */
+function makeArtifacts(): string[] {
+  run("npm", ["run", "build"]);
+  rmSync(release_dir, { recursive: true, force: true });
+  mkdirSync(release_dir);
+  const workspaces = published.flatMap((name) => ["-w", `@countersign/${name}`]);
+  run("npm", ["pack", ...workspaces, "--pack-destination", release_dir]);
+  const sbom = run("npm", ["sbom", "--sbom-format", "cyclonedx", "--omit", "dev"]);
+  writeFileSync(join(release_dir, "countersign.cdx.json"), `${sbom}\n`);
+  const files = readdirSync(release_dir).map((name) => ({ name, bytes: readFileSync(join(release_dir, name)) }));
+  writeFileSync(join(release_dir, "SHA256SUMS"), checksumLines(files));
+  return readdirSync(release_dir).sort();
+}
+
+function release(from: string, version: string, is_dry_run: boolean): void {
+  if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version)) throw new Refused(`${version} is no version. Give X.Y.Z.`);
+  const dirty = run("git", ["status", "--porcelain"]);
+  if (dirty !== "" && !is_dry_run) throw new Refused(`Commit or stash these changes first:\n${dirty}`);
+  if (run("git", ["tag", "--list", `v${version}`]) !== "") throw new Refused(`The tag v${version} exists already.`);
+  const changelog = join(root, "CHANGELOG.md");
+  const { text, notes } = closeChangelog(
+    readFileSync(changelog, "utf8"),
+    version,
+    new Date().toISOString().slice(0, 10),
+  );
+  if (!is_dry_run) {
+    setVersion(from, version);
+    writeFileSync(changelog, text);
+    run("npm", ["run", "gen"]);
+  }
+  const files = makeArtifacts();
+  console.log(`Countersign ${version}\n\n${notes}\n\nrelease/\n${files.map((name) => `  ${name}`).join("\n")}`);
+  if (is_dry_run) {
+    console.log("\nDry run: no version, changelog, commit or tag was changed.");
+    return;
+  }
+  run("git", ["commit", "--all", "--message", `Release ${version}`]);
+  run("git", ["tag", "--annotate", `v${version}`, "--message", `Countersign ${version}`]);
+  console.log(`\nCommitted and tagged v${version}. Push both: git push --follow-tags`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    const { values } = parseArgs({
+      options: { version: { type: "string" }, "dry-run": { type: "boolean" }, help: { type: "boolean", short: "h" } },
+    });
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    if (values.help) console.log(usage);
+    else release(version, values.version ?? version, values["dry-run"] ?? false);
+  } catch (error) {
+    const is_usage = error instanceof TypeError && "code" in error;
+    if (!(error instanceof Refused) && !is_usage) throw error;
+    console.error(is_usage ? `${(error as Error).message}\n${usage}` : (error as Error).message);
+    process.exitCode = 1;
+  }
+}
