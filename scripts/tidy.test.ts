@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fileFindings, findingText, folderFindings, repositoryFindings } from "./tidy.ts";
+import { functionFindings, longFunctions } from "./tidy-functions.ts";
 import { codeOnly, importsOf } from "./tidy-scan.ts";
 
 const rulesOf = (path: string, source: string) => fileFindings(path, source).map(({ rule, line }) => `${rule}:${line}`);
@@ -165,6 +166,36 @@ describe("house rules", () => {
     expect(finding && findingText(finding)).toBe(
       "packages/core/src/a.ts:1 [clock] Date.now: time comes from the Clock port (or as a parameter now_us in core)",
     );
+  });
+});
+
+describe("long functions", () => {
+  const body = (lines: number) => `{${"\n".repeat(lines - 1)}}\n`;
+  const path = "packages/core/src/a.ts";
+  const found = (source: string, exceptions: { path: string; name: string; lines: number }[] = []) =>
+    functionFindings([{ path, source }], exceptions).map(({ message }) => message);
+
+  it.each([
+    [`function f(): { a: 1 } | undefined ${body(71)}`, "f"],
+    [`const f = (): void => ${body(71)}`, "f"],
+    [`const o = { f() ${body(71)}};`, "f"],
+    [`class C { f() ${body(71)}}`, "f"],
+    [`run(() => ${body(71)});`, "line 1"],
+  ])("%j is found by its name", (source, name) => {
+    expect(longFunctions(path, source)).toEqual([{ name, line: 1, lines: 71 }]);
+  });
+
+  it("70 lines are the limit", () => {
+    expect(found(`function f() ${body(70)}`)).toEqual([]);
+    expect(found(`function f() ${body(71)}`)).toEqual([expect.stringContaining("f has 71 lines; at most 70")]);
+  });
+
+  it("an exception may neither grow nor outlive its function's shrinking", () => {
+    const source = `function f() ${body(80)}`;
+    expect(found(source, [{ path, name: "f", lines: 80 }])).toEqual([]);
+    expect(found(source, [{ path, name: "f", lines: 79 }])).toEqual([expect.stringContaining("grown from 79 to 80")]);
+    expect(found(source, [{ path, name: "f", lines: 81 }])).toEqual([expect.stringContaining("shrunk to 80")]);
+    expect(found("", [{ path, name: "f", lines: 80 }])).toEqual([expect.stringContaining("within the limit")]);
   });
 });
 

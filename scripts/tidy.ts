@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Exception, functionFindings } from "./tidy-functions.ts";
 import { codeOnly, importsOf, lineAt } from "./tidy-scan.ts";
 import { isTestCode, type Room, roomOf, wallFinding } from "./tidy-walls.ts";
 
@@ -176,6 +177,7 @@ function sourceFiles(folder: string): string[] {
 
 /** All findings in the repository, and the files so long that one may ask whether they should be two. */
 export function repositoryFindings(): { findings: Finding[]; questions: string[] } {
+  const exceptions: Exception[] = JSON.parse(readFileSync(join(root, "scripts/long-functions.json"), "utf8"));
   const files = sourceFiles("").map((path) => ({ path, source: readFileSync(join(root, path), "utf8") }));
   const long = files.filter(
     ({ path, source }) => !isTestCode(path) && source.split("\n").length - 1 > lines_questioned,
@@ -184,6 +186,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
     findings: [
       ...files.flatMap(({ path, source }) => fileFindings(path, source)),
       ...folderFindings(files.map(({ path }) => path)),
+      ...functionFindings(files, exceptions),
     ],
     questions: long.map(({ path }) => path),
   };
