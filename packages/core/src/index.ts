@@ -30,7 +30,6 @@ export type {
   MembraneSettings,
 } from "./deciding/decision.ts";
 export { default_verdict_name, goesThrough } from "./deciding/decision.ts";
-export { hideContent } from "./deciding/modify.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export {
@@ -73,7 +72,6 @@ export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
 export {
   commonReviewers,
-  heldFor,
   type KnownReviewer,
   type ReviewDemand,
   reviewersToKnow,
@@ -81,8 +79,30 @@ export {
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export type { PolicyDiagnostic } from "./policy/source.ts";
-export { type Review, type ReviewStep, type Ruling, stepReview } from "./reviews/escalation.ts";
+export {
+  isReached,
+  type Review,
+  type ReviewStep,
+  type Ruling,
+  type StepRefusal,
+  stepReview,
+} from "./reviews/escalation.ts";
 export { type OverrideTerms, overrideTerms } from "./reviews/override.ts";
+export {
+  hiddenPlaces,
+  hiddenTextsInAction,
+  hiddenTextsInChange,
+  redactedRemark,
+} from "./reviews/redaction.ts";
+export {
+  type ProposedRuling,
+  type RulesInForce,
+  type RulingRefusal,
+  reviewersChanges,
+  type StoredAction,
+  timeOutRuling,
+  workOutRuling,
+} from "./reviews/ruling.ts";
 export { formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "./time.ts";
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";

@@ -132,7 +132,7 @@ function termsOf(
 ): EscalationTerms {
   const asked = votes
     .filter(({ vote }) => vote.effect === "escalate" && !isLifted(vote, lift))
-    .map(({ vote }) => vote.policy.escalation);
+    .map(({ vote }) => vote.policy);
   return mergeTerms(membrane.escalation, asked, membrane_votes.length > 0);
 }
 

@@ -1,6 +1,7 @@
 import type { Budget } from "@countersign/cel";
-import type { Decision, Membrane, PipelineMode, Reason, Reviewer, Verdict } from "@countersign/contract";
+import type { Decision, Membrane, PipelineMode, Reason, Verdict } from "@countersign/contract";
 import type { MergedFacts } from "../facts/merge.ts";
+import type { ReviewDemand } from "../policy/escalation-terms.ts";
 import type { PolicySet } from "./policy-set.ts";
 
 /** An intent as deciding reads it: whatever `POST /v1/intents` accepts, checked before. Source: api.md §4. */
@@ -67,8 +68,8 @@ export type DecisionContent = Pick<
 
 /** What an escalation of this decision asks for: the strictest of what the fired policies and the membrane say. */
 export interface EscalationTerms {
-  /** Whom each of them names; `commonReviewers` says who it comes to. */
-  readonly panels: readonly (readonly Reviewer[])[];
+  /** What each of them demands; `commonReviewers` returns who may review. */
+  readonly demands: readonly ReviewDemand[];
   readonly quorum: number;
   readonly timeout_seconds: number;
   readonly on_timeout: "block" | "approve";

@@ -20,16 +20,17 @@ const membrane = {
 
 test("without policies the membrane's terms hold", () => {
   const { reviewers, ...terms } = membrane;
-  expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, panels: [reviewers] });
+  const demands = [{ policy: "membrane.escalation", reviewers, quorum: 1 }];
+  expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, demands });
 });
 
 test("the strictest of all policies holds, each filled up from the membrane", () => {
   const terms = mergeTerms(
     membrane,
     [
-      { quorum: 2, timeout: "8h" },
-      { reviewers: ["role:operator"], timeout: "30m" },
-      { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" },
+      { name: "large", escalation: { quorum: 2, timeout: "8h" } },
+      { name: "fast", escalation: { reviewers: ["role:operator"], timeout: "30m" } },
+      { name: "strict", escalation: { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" } },
     ],
     false,
   );
@@ -37,20 +38,31 @@ test("the strictest of all policies holds, each filled up from the membrane", ()
     quorum: 2,
     timeout_seconds: 1800,
     on_timeout: "block",
-    panels: [["role:reviewer"], ["role:operator"], ["role:admin", "role:reviewer"]].map(panel),
+    demands: [
+      { policy: "large", reviewers: panel(["role:reviewer"]), quorum: 2 },
+      { policy: "fast", reviewers: panel(["role:operator"]), quorum: 1 },
+      { policy: "strict", reviewers: panel(["role:admin", "role:reviewer"]), quorum: 1 },
+    ],
   });
-  expect(commonReviewers(terms.panels, new Map())).toEqual(panel(["role:admin", "role:operator"]));
+  expect(commonReviewers(terms.demands, new Map())).toEqual(panel(["role:admin", "role:operator"]));
 });
 
 test("what the membrane holds by itself is decided by whom it names, and by as many, whatever a policy asks beside it", () => {
   const strict = { ...membrane, reviewers: panel(["role:admin"]), quorum: 2 };
-  const terms = mergeTerms(strict, [{ reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" }], true);
+  const terms = mergeTerms(
+    strict,
+    [{ name: "p", escalation: { reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" } }],
+    true,
+  );
   expect(terms).toMatchObject({ quorum: 2, timeout_seconds: 28_800 });
-  expect(commonReviewers(terms.panels, new Map())).toEqual(panel(["role:admin"]));
+  expect(commonReviewers(terms.demands, new Map())).toEqual(panel(["role:admin"]));
 });
 
 test("a policy cannot approve on time-out where the membrane does not", () => {
-  expect(mergeTerms({ ...membrane, on_timeout: "block" }, [{ on_timeout: "approve" }], false).on_timeout).toBe("block");
+  expect(
+    mergeTerms({ ...membrane, on_timeout: "block" }, [{ name: "p", escalation: { on_timeout: "approve" } }], false)
+      .on_timeout,
+  ).toBe("block");
 });
 
 test("when nobody would do for all policies, everybody named is asked", () => {
@@ -71,22 +83,26 @@ test("whom one policy names decides, and no role beside, where all that the othe
 test("two names of one person are one: keys of one chain of rotations, and a key and who made it", () => {
   const rotated = (id: string): [string, KnownReviewer] => [id, { role: "reviewer", self: "key_1", person: "usr_1" }];
   const known = new Map([rotated("key_2"), rotated("key_3")]);
-  expect(commonReviewers([panel(["user:key_2"]), panel(["user:key_3"])], known)).toEqual(
+  expect(commonReviewers(demanded([["user:key_2"], ["user:key_3"]]), known)).toEqual(
     panel(["user:key_2", "user:key_3"]),
   );
-  expect(commonReviewers([panel(["user:usr_1", "user:usr_2"]), panel(["user:key_2"])], known)).toEqual(
+  expect(commonReviewers(demanded([["user:usr_1", "user:usr_2"], ["user:key_2"]]), known)).toEqual(
     panel(["user:key_2"]),
   );
 });
 
 test("nobody has to be looked up where all name the same or roles only", () => {
-  expect(reviewersToKnow([panel(["user:a", "role:admin"]), panel(["role:admin", "user:a"]), []])).toEqual([]);
-  expect(reviewersToKnow([panel(["role:admin"]), panel(["role:operator"])])).toEqual([]);
-  expect(reviewersToKnow([panel(["user:a"]), panel(["role:reviewer", "user:b"])])).toEqual(["a", "b"]);
+  expect(reviewersToKnow(demanded([["user:a", "role:admin"], ["role:admin", "user:a"], []]))).toEqual([]);
+  expect(reviewersToKnow(demanded([["role:admin"], ["role:operator"]]))).toEqual([]);
+  expect(reviewersToKnow(demanded([["user:a"], ["role:reviewer", "user:b"]]))).toEqual(["a", "b"]);
 });
 
 function panel(names: readonly string[]): Reviewer[] {
   return names.map(reviewerOf);
+}
+
+function demanded(panels: readonly (readonly string[])[]) {
+  return panels.map((names) => ({ reviewers: panel(names) }));
 }
 
 function common(panels: readonly (readonly string[])[], roles: Readonly<Record<string, Role>> = {}): Reviewer[] {
@@ -94,7 +110,7 @@ function common(panels: readonly (readonly string[])[], roles: Readonly<Record<s
     id,
     { role, self: id, person: id },
   ]);
-  return commonReviewers(panels.map(panel), new Map(known));
+  return commonReviewers(demanded(panels), new Map(known));
 }
 
 test("of policies that hold only the changed action, what they ask of the review themselves is told", () => {

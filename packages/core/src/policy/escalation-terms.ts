@@ -4,56 +4,70 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { parseDurationSeconds } from "../time.ts";
 import type { EscalationSettings } from "./document.ts";
 
-/** What is known of somebody whom a policy or a membrane names to review. */
+/** What is known about a user or key that a rule names as a reviewer. */
 export interface KnownReviewer {
   readonly role: Role;
   /** The user, or the key's chain of rotations. */
   readonly self: string;
-  /** The user who made the key; else `self`. */
+  /** The user who made the key; without such a user the same as `self`. */
   readonly person: string;
 }
 
-/**
- * The terms of an escalation that several policies ask for: the largest quorum, the shortest time limit, approval on
- * time-out only where the membrane allows it and no policy forbids it, and whom each of them names (`commonReviewers` makes
- * the reviewers of it). A policy takes what it leaves out from the membrane. Where the membrane itself asks, too, by its risk
- * threshold or default verdict, its reviewers and its quorum count beside theirs. Source: policies.md §2; api.md §6.
- */
-export function mergeTerms(
-  membrane: MembraneSettings["escalation"],
-  asked: readonly EscalationSettings[],
-  membrane_asks: boolean,
-): EscalationTerms {
-  let quorum = 0;
-  let timeout_seconds = Infinity;
-  let on_timeout = membrane.on_timeout;
-  const panels: (readonly Reviewer[])[] = [];
-  for (const settings of asked.length === 0 ? [{}] : asked) {
-    quorum = Math.max(quorum, settings.quorum ?? membrane.quorum);
-    const own = settings.timeout === undefined ? null : parseDurationSeconds(settings.timeout);
-    timeout_seconds = Math.min(timeout_seconds, own ?? membrane.timeout_seconds);
-    if (settings.on_timeout === "block") on_timeout = "block";
-    panels.push(settings.reviewers?.map(reviewerOf) ?? membrane.reviewers);
-  }
-  // The time limit is the policies' where they name one. But who decides, and how many: a policy that escalates what the
-  // membrane holds by itself would else hand it to fewer, or to others.
-  if (membrane_asks && asked.length > 0) {
-    quorum = Math.max(quorum, membrane.quorum);
-    panels.push(membrane.reviewers);
-  }
-  return { panels, quorum, timeout_seconds, on_timeout };
-}
-
-/** What a policy itself asks of a review: whom it names (nobody: whoever reviews), and how many of them. */
+/** What one rule demands of a review: which rule, who may approve, how many of them. */
 export interface ReviewDemand {
+  /** The name of the policy; `membrane_demand_name` for the membrane's own settings. */
   readonly policy: string;
+  /** Who may approve; empty: any reviewer. */
   readonly reviewers: readonly Reviewer[];
+  /** How many different people must approve. */
   readonly quorum: number;
 }
 
+/** The `policy` of a demand that comes from the membrane's settings. */
+export const membrane_demand_name = "membrane.escalation";
+
+/** The escalation settings of a policy that holds an action. */
+export interface HoldingPolicy {
+  readonly name: string;
+  readonly escalation: EscalationSettings;
+}
+
 /**
- * What the policies that hold an action by these reasons ask of whoever lets it through. Those that held it `before` are left
- * out: their terms are the review's.
+ * Merges what the policies that hold an action, and the membrane, demand of its review: every rule's demand, the largest
+ * quorum, the shortest time limit, and approval on time-out only where the membrane allows it and no policy forbids it.
+ * A policy takes what it leaves out from the membrane. `membrane_asks`: the membrane holds the action itself, by a risk
+ * threshold or its default verdict.
+ */
+export function mergeTerms(
+  membrane: MembraneSettings["escalation"],
+  holding: readonly HoldingPolicy[],
+  membrane_asks: boolean,
+): EscalationTerms {
+  const demands: ReviewDemand[] = holding.map(({ name, escalation }) => ({
+    policy: name,
+    reviewers: escalation.reviewers?.map(reviewerOf) ?? membrane.reviewers,
+    quorum: escalation.quorum ?? membrane.quorum,
+  }));
+  // The membrane's demand counts beside those of policies: a policy must not hand the action to fewer or other reviewers.
+  if (membrane_asks || holding.length === 0)
+    demands.push({ policy: membrane_demand_name, reviewers: membrane.reviewers, quorum: membrane.quorum });
+  const limits_seconds = holding.map(
+    ({ escalation: { timeout } }) =>
+      (timeout === undefined ? null : parseDurationSeconds(timeout)) ?? membrane.timeout_seconds,
+  );
+  const forbidden = holding.some(({ escalation }) => escalation.on_timeout === "block");
+  return {
+    demands,
+    quorum: Math.max(...demands.map(({ quorum }) => quorum)),
+    // Where policies hold the action, the membrane's time limit counts only for a policy without one.
+    timeout_seconds: holding.length === 0 ? membrane.timeout_seconds : Math.min(...limits_seconds),
+    on_timeout: forbidden ? "block" : membrane.on_timeout,
+  };
+}
+
+/**
+ * Returns what policies demand themselves that hold an action for these reasons; a demand does not take what it leaves out
+ * from the membrane. Policies that held the action for the reasons `before` are left out: the review meets them already.
  */
 export function heldFor(
   reasons: readonly Reason[],
@@ -70,32 +84,32 @@ export function heldFor(
 }
 
 /**
- * Those who would do for every panel; when nobody would, everybody named. An empty panel asks for nobody in particular.
- * Somebody named does for the role reviewer in any case, because nobody below it decides anything; whether for a higher one,
- * and whether two names are one person, `known` says. Source: docs/decisions/0011.
+ * Returns the reviewers who meet every demand; if nobody does, all reviewers named. A demand that names nobody is met by
+ * any reviewer. A named user meets the role reviewer, because nobody below it may decide; `known` says whether a user meets
+ * a higher role, and whether two names are one person. Source: docs/decisions/0011.
  */
 export function commonReviewers(
-  panels: readonly (readonly Reviewer[])[],
+  demands: readonly Pick<ReviewDemand, "reviewers">[],
   known: ReadonlyMap<string, KnownReviewer>,
 ): Reviewer[] {
-  const named = panels.filter((panel) => panel.length > 0);
+  const named = namedIn(demands);
   const everybody = unique(named.flat());
   const fitting = everybody.filter((reviewer) =>
-    named.every((panel) => panel.some((member) => doesFor(reviewer, member, known))),
+    named.every((reviewers) => reviewers.some((member) => meets(reviewer, member, known))),
   );
   return fitting.length > 0 ? fitting : everybody;
 }
 
-/** The ids of whom `commonReviewers` would have to know more; none where all panels name the same, or roles only. */
-export function reviewersToKnow(panels: readonly (readonly Reviewer[])[]): string[] {
-  const named = panels.filter((panel) => panel.length > 0);
-  if (new Set(named.map((panel) => JSON.stringify(unique(panel)))).size < 2) return [];
+/** Returns the ids that `commonReviewers` must know more about; none if all demands name the same reviewers, or roles only. */
+export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers">[]): string[] {
+  const named = namedIn(demands);
+  if (new Set(named.map((reviewers) => JSON.stringify(unique(reviewers)))).size < 2) return [];
   return unique(named.flat())
     .filter(({ type }) => type === "user")
     .map(({ id }) => id);
 }
 
-/** How many people can approve at most; null: a role may, and anybody where nobody is named. */
+/** Returns how many people can approve at most; null: no limit, because a role is named, or nobody. */
 export function peopleNamed(reviewers: readonly Reviewer[]): number | null {
   if (reviewers.length === 0 || reviewers.some(({ type }) => type === "role")) return null;
   return new Set(reviewers.map(({ id }) => id)).size;
@@ -107,8 +121,12 @@ export function reviewerOf(text: string): Reviewer {
   return { type: text.slice(0, colon) === "user" ? "user" : "role", id: text.slice(colon + 1) };
 }
 
-/** Whether whoever decides as `reviewer` is `member`, too, or has its role or one that includes it. */
-function doesFor(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, KnownReviewer>): boolean {
+function namedIn(demands: readonly Pick<ReviewDemand, "reviewers">[]): (readonly Reviewer[])[] {
+  return demands.flatMap(({ reviewers }) => (reviewers.length === 0 ? [] : [reviewers]));
+}
+
+/** Whether a reviewer is the person, or has the role, that a demand names as `member`. */
+function meets(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, KnownReviewer>): boolean {
   const least = member.id as Role;
   if (reviewer.type === "role") return member.type === "role" && roleMeets(reviewer.id as Role, [least]);
   const who = known.get(reviewer.id);

@@ -5,78 +5,93 @@ import { clipText } from "../values/clip-text.ts";
 import { withoutTexts } from "../values/hidden-text.ts";
 
 /*
- * The review of one held action. Everything that happens to it is a step from `pending`; a closed review never moves.
+ * The state machine of a review: one held action, from its escalation to a final outcome.
  *
- *   pending --vote, block-------------------------> decided    outcome block
- *   pending --vote, approval, quorum reached------> decided    outcome: what was approved
- *   pending --vote, approval, people missing------> pending
- *   pending --reassign----------------------------> pending    other reviewers, same votes, same time limit
- *   pending --cancel------------------------------> cancelled  outcome block
- *   pending --time over, not before expires_at----> timed_out  outcome as on_timeout says, block where it may not approve by now
+ * Words:
+ *   reviewer  a person who may decide the action; two keys of one person are one reviewer
+ *   vote      what one reviewer said; a later vote of the same reviewer replaces the earlier one
+ *   ruling    what an approval lets through: the action as submitted, or as policies and reviewers modified it
+ *   quorum    how many reviewers must approve the same ruling
+ *   overtaken policies changed, so the approved change no longer gives the approved ruling
+ *   redacted  replaced by a mark, because policies hide the text from people
  *
- * Every step but the last is refused from `expires_at` on, whether or not anybody has noticed that the time is over.
- * One person has one vote: voting again replaces the former. Approvals have to be for the same action: who would let
- * something else through is told so, instead of two half quorums being added up. Approvals of what policies have made
- * something else of since (`overtaken`) hold nobody up: they end with the first of something else.
+ * Steps from `pending` (a closed review refuses every step):
+ *
+ *   step                                       | next state | outcome
+ *   -------------------------------------------+------------+---------------------------------------------------
+ *   vote: block                                | decided    | block
+ *   vote: approval, quorum reached             | decided    | the approved ruling
+ *   vote: approval, quorum not reached         | pending    | none yet
+ *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
+ *     different ruling                         |            |
+ *   vote: the same, but theirs is overtaken    | pending    | their votes end, this one is the first of a new quorum
+ *   reassign                                   | pending    | none yet; votes and time limit stay
+ *   cancel                                     | cancelled  | block
+ *   time_over, at or after expires_at          | timed_out  | as on_timeout says; block if rules no longer approve
+ *   time_over, before expires_at               | pending    | refused "early"
+ *   any other step, at or after expires_at     | pending    | refused "closed"
  */
 
 /** What the approvals of a review let through. */
 export interface Ruling {
   readonly outcome: "approve" | "approve_modified";
-  /** Changes to payload.content, those of policies first. */
+  /** Changes to payload.content: first those that policies asked for when they held the action. */
   readonly modifications: readonly Modification[];
-  /** payload.content as changed; null when nothing is. */
+  /** payload.content after all changes; null: unchanged. */
   readonly modified_content: Readonly<Record<string, unknown>> | null;
-  /** payload.content as a reviewer wants it, before what policies still modify; absent: none changed anything. */
+  /** payload.content as the reviewer wants it, before policies modify it again; absent: no reviewer changed it. */
   readonly wanted_content?: Readonly<Record<string, unknown>>;
 }
 
-/** A review as it stands. */
+/** A review with the votes so far. */
 export interface Review {
   readonly record: Escalation;
-  /** What the approvals so far are for; null: nobody has approved. */
+  /** The ruling that the approvals so far are for; null: nobody has approved. */
   readonly ruling: Ruling | null;
 }
 
-/** Something that happens to a review, at a moment of the database's clock (RFC 3339). */
+/** One step of a review. `at` is a moment of the database's clock (RFC 3339). */
 export type ReviewStep =
   | {
       readonly kind: "vote";
-      /** Who votes: two keys of one person are one person. */
+      /** The reviewer. Two keys of one person are one person. */
       readonly person: string;
       readonly outcome: Outcome;
-      /** What an approval lets through; null exactly for a block. */
+      /** What the vote lets through; null exactly for a block. */
       readonly ruling: Ruling | null;
       readonly comment: string | null;
-      /** What this person changed of it; null: nothing. */
+      /** The reviewer's own changes, as other people may see them; null: none. */
       readonly modifications: Escalation["votes"][number]["modifications"];
-      /** What others approved is not let through as that any more: policies have changed since. */
+      /** True: the ruling that others approved is overtaken. */
       readonly overtaken: boolean;
-      /** Texts that policies keep from people by now; the record may have told them before. Absent: none. */
+      /** Texts that policies hide from people by now; the record may show them still. Absent: none. */
       readonly hidden?: readonly string[];
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
   | { readonly kind: "cancel"; readonly by: string; readonly comment: string | null; readonly at: string }
-  /** `ruling`: what the action is let through as, where `on_timeout` says approve; null: that is not allowed any more. */
+  /** `ruling`: what the time limit lets through where `on_timeout` is approve; null: the rules no longer allow it. */
   | { readonly kind: "time_over"; readonly ruling: Ruling | null; readonly at: string };
 
-/** What came of a step. */
+/** Why a step was refused: the review is closed or its time is over; its time is not over; others approved something else. */
+export type StepRefusal = "closed" | "early" | "disagrees";
+
+/** The result of a step. */
 export type Stepped =
   | { readonly kind: "moved"; readonly review: Review }
-  /** `closed`: final, or its time is over; `early`: its time is not over; `disagrees`: others approved something else. */
-  | { readonly kind: "refused"; readonly because: "closed" | "early" | "disagrees" };
+  | { readonly kind: "refused"; readonly because: StepRefusal };
 
-/** Takes one step. Pure; the review that is given is never changed. Source: api.md §6. */
+/** Takes one step and returns the review after it. Pure: the given review is never changed. */
 export function stepReview(review: Review, step: ReviewStep): Stepped {
   const { record } = review;
-  const over = us(step.at) >= us(record.expires_at);
+  const over = isReached(record.expires_at, step.at);
   if (record.status !== "pending") return refused("closed");
   if (step.kind === "time_over") {
     if (!over) return refused("early");
-    // The record says what has happened, not what would have while it was allowed.
+    // The closed record shows what happened: a block, although `on_timeout` was approve when the review opened.
     const ended: Review = step.ruling === null ? { ...review, record: { ...record, on_timeout: "block" } } : review;
-    return close(ended, "timed_out", record.on_timeout === "approve" ? step.ruling : null, null, null, step.at);
+    const ruling = record.on_timeout === "approve" ? step.ruling : null;
+    return close(ended, { status: "timed_out", ruling, by: null, comment: null, at: step.at });
   }
   if (over) return refused("closed");
   switch (step.kind) {
@@ -85,10 +100,15 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
     case "reassign":
       return moved({ ...review, record: { ...record, reviewers: [...step.reviewers] } });
     case "cancel":
-      return close(review, "cancelled", null, step.by, step.comment, step.at);
+      return close(review, { status: "cancelled", ruling: null, by: step.by, comment: step.comment, at: step.at });
     default:
       return step satisfies never;
   }
+}
+
+/** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
+export function isReached(moment: string, now: string): boolean {
+  return us(now) >= us(moment);
 }
 
 function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Stepped {
@@ -100,32 +120,36 @@ function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Step
     ruling !== null &&
     known !== null &&
     others.length > 0 &&
-    canonicalJson(through(known)) !== canonicalJson(through(ruling));
+    canonicalJson(letThrough(known)) !== canonicalJson(letThrough(ruling));
+  // Refused rather than counted: two half quorums for different rulings must never add up to one.
   if (disagrees && !step.overtaken) return refused("disagrees");
   const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, modifications, at }];
   const approvals = votes.filter((each) => each.outcome !== "block").length;
   const quorum = { required: record.quorum.required, approvals, rejections: votes.length - approvals };
   const voted = { record: { ...record, votes, quorum }, ruling };
-  if (ruling === null) return close(voted, "decided", null, person, comment, at);
-  if (approvals < quorum.required) return moved(voted);
-  return close(voted, "decided", ruling, person, comment, at);
+  if (ruling !== null && approvals < quorum.required) return moved(voted);
+  return close(voted, { status: "decided", ruling, by: person, comment, at });
 }
 
-function close(
-  review: Review,
-  status: "decided" | "timed_out" | "cancelled",
-  ruling: Ruling | null,
-  by: string | null,
-  comment: string | null,
-  at: string,
-): Stepped {
+/** How a review ends. */
+interface Closing {
+  readonly status: "decided" | "timed_out" | "cancelled";
+  /** Null: block. */
+  readonly ruling: Ruling | null;
+  /** Null: the time limit. */
+  readonly by: string | null;
+  readonly comment: string | null;
+  readonly at: string;
+}
+
+function close(review: Review, { status, ruling, by, comment, at }: Closing): Stepped {
   const modifications = ruling === null ? [] : [...ruling.modifications];
   const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, modifications, at };
   const record = { ...review.record, status, resolution, closed_at: at };
-  return moved({ ruling: ruling === null ? null : through(ruling), record });
+  return moved({ ruling: ruling === null ? null : letThrough(ruling), record });
 }
 
-/** The record without texts that stand in what an agent or a reviewer wrote. Marks may be longer than what they stand for. */
+/** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts what grows too long. */
 function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
   if (hidden.length === 0) return record;
   const { reason, action, votes } = record;
@@ -144,8 +168,8 @@ function withoutHidden(record: Escalation, hidden: readonly string[]): Escalatio
   };
 }
 
-/** What the action is let through as: approvals are for the same where this is, and nothing else is kept of them. */
-function through({ outcome, modifications, modified_content }: Ruling): Ruling {
+/** The part of a ruling that approvals are compared by, and the only part that a closed review keeps. */
+function letThrough({ outcome, modifications, modified_content }: Ruling): Ruling {
   return { outcome, modifications, modified_content };
 }
 
@@ -153,12 +177,12 @@ function moved(review: Review): Stepped {
   return { kind: "moved", review };
 }
 
-function refused(because: "closed" | "early" | "disagrees"): Stepped {
+function refused(because: StepRefusal): Stepped {
   return { kind: "refused", because };
 }
 
 function us(time: string): number {
   const at_us = parseTimestampUs(time);
-  if (at_us === null) throw new RangeError(`${time} is no moment`);
+  if (at_us === null) throw new RangeError(`${time} is no timestamp`);
   return at_us;
 }

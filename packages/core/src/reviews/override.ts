@@ -2,28 +2,30 @@ import type { Reason } from "@countersign/contract";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 
-/** What overriding one blocked decision takes, and what the override then lifts. */
+/** What an override of one blocked decision takes, and what it then lifts. */
 export type OverrideTerms =
-  /** These policies (by name) may not be overridden by anybody. */
+  /** Nobody may override these policies (by name). */
   | { readonly kind: "forbidden"; readonly policies: readonly string[] }
-  /**
-   * `policies` (by name) stop it; `lifts` goes into the override and from there into `DecideInput.overrides`; each of the
-   * people has to be among those whom `demands` name.
-   */
   | {
       readonly kind: "allowed";
+      /** How many people must approve the override. */
       readonly people: 1 | 2;
+      /** Each of these people must meet each demand. */
       readonly demands: readonly ReviewDemand[];
+      /** The policies (by name) that stop the action. */
       readonly policies: readonly string[];
+      /** Stored with the override; the retry is decided with it as `DecideInput.overrides`. */
       readonly lifts: readonly string[];
     };
 
 /**
- * What it takes to override a blocked decision: nobody may when one policy in its reasons says `never`, two people must
- * when one says `two_person`. It lifts everything that blocks or escalates there (policy ids; names for the membrane's
- * own say): the next retry shall be approved, not held. So it is for those whom a policy that holds it names as reviewers, and for
- * two of them where it asks for more than one. A policy that is no longer in the set asks for one person.
- * Source: api.md §6; policies.md §3 rule 8.
+ * Works out what an override of a blocked decision takes.
+ *
+ * Nobody may override if one policy in the reasons says `never`. Two people must if one says `two_person`, or if a policy
+ * that also holds the action has a quorum above 1. A policy that is no longer in the set takes one person.
+ *
+ * The override lifts everything that blocks or holds the action (policy ids; names for the membrane's own reasons), because
+ * the next retry must be approved rather than held. So each person must also be a reviewer of every policy that holds it.
  */
 export function overrideTerms(reasons: readonly Reason[], policySet: PolicySet): OverrideTerms {
   const stopping = reasons.filter((reason) => reason.effect === "block" || reason.effect === "escalate");

@@ -1,31 +1,48 @@
 import type { CancelInput, Escalation } from "@countersign/contract";
-import { readIntent } from "../../store/intents/intents.ts";
-import { shownRemark, withheldInChange } from "../intents/shown-remark.ts";
+import type { Query } from "../../ports.ts";
 import { identityOf } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { changeEscalation, demandCurrent, withCurrentCaller } from "./change-escalation.ts";
+import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
 
-/** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed. Source: api.md §6. */
+type CancelRuntime = Pick<Runtime, "db" | "ids" | "callers" | "deliveries">;
+
+/** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed, unavailable (stale each time). */
 export async function cancelEscalation(
-  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,
+  runtime: CancelRuntime,
   caller: Caller,
   escalation_id: string,
   input: CancelInput,
 ): Promise<Escalation> {
-  const record = await withCurrentCaller(runtime, caller, (current) =>
-    runtime.db.tenant(current.org_id, async (query) => {
-      const { person: by } = await identityOf(query, current.org_id, current.lineage_id);
-      const audit = { actor: current.actor, type: null };
-      return changeEscalation(runtime, query, current.org_id, escalation_id, audit, async (at, head, review) => {
-        demandCurrent(head, current);
-        const { reason } = input;
-        if (reason === undefined) return { kind: "cancel", by, comment: null, at };
-        const intent = await readIntent(query, current.org_id, review.record.intent_id);
-        return { kind: "cancel", by, comment: shownRemark(intent, reason, withheldInChange(review.ruling)), at };
-      });
-    }),
-  );
-  runtime.deliveries.poke();
-  return record;
+  let current = caller;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const record = await unlessStale(
+      runtime.db.tenant(caller.org_id, (query) => cancelReview(runtime, query, current, escalation_id, input)),
+    );
+    if (record !== stale) {
+      runtime.deliveries.poke();
+      return record;
+    }
+    current = await runtime.callers.reload(current);
+  }
+  throw staleEachTime();
+}
+
+async function cancelReview(
+  runtime: CancelRuntime,
+  query: Query,
+  caller: Caller,
+  escalation_id: string,
+  { reason }: CancelInput,
+): Promise<Escalation> {
+  const { org_id, actor } = caller;
+  const { person: by } = await identityOf(query, org_id, caller.lineage_id);
+
+  const locked = await lockReview(query, org_id, escalation_id);
+  demandCurrentKey(locked.head, caller);
+  const { review, at } = locked;
+  const comment =
+    reason === undefined ? null : shownText({ review, intent: await readAction(query, org_id, review) }, reason);
+  return takeStep(runtime, query, locked, { kind: "cancel", by, comment, at }, { actor, type: null });
 }

@@ -4,7 +4,7 @@ import { readReview } from "../../store/escalations/escalations.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** One escalation. Faults: not_found. */
+/** Returns one escalation. Faults: not_found. */
 export async function getEscalation(
   runtime: Pick<Runtime, "db">,
   caller: Pick<Caller, "org_id">,

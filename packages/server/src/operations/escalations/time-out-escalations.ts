@@ -1,28 +1,27 @@
-import type { Decision, Escalation } from "@countersign/contract";
-import { canonicalJson, type DecidableIntent, decide, Fault, type ReviewStep, type Ruling } from "@countersign/core";
+import { Fault, timeOutRuling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { isUnanswered } from "../../store/database/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../../store/escalations/escalations.ts";
-import { readIntent } from "../../store/intents/intents.ts";
-import type { Head } from "../../store/organizations/heads.ts";
 import type { Runtime } from "../runtime.ts";
 import type { OrgState } from "../shared/org-state.ts";
-import { untilCurrent } from "../shared/until-current.ts";
-import { changeEscalation, demandInForce, inputAgain, rulingOf } from "./change-escalation.ts";
+import { attempts_max, demandRulesInForce, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { lockReview, readAction, takeStep } from "./review-steps.ts";
 
-type Needed = Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">;
+type TimeOutRuntime = Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">;
 
-/** So many take a third of a second; then it is seen whose else are due. */
+/** Reviews closed in one pass: 50 take about 0.3 s, then other organizations get their turn. */
 const batch_rows = 50;
 
 /**
- * Closes the reviews whose time is over, at most 50 in one go, in turns from organization to organization; true: there may be
- * more. What another node or a step of the same moment was first with is passed over, as the database's clock decides each
- * one, and so is what cannot be closed: both are added to `passed_over`, and what stands there is left alone. So is the rest of
- * an organization for a session of which one of them has waited in vain: each would wait for seconds again, and everybody
- * else's for all of them. Source: api.md §6.
+ * Closes the reviews whose time is over, at most 50 in one pass, taking turns between organizations. Returns true if there
+ * may be more.
+ *
+ * A review that cannot be closed is added to `passed_over`, and the next pass leaves out what is listed there. So is a
+ * review that another node closed first; the database's clock decides each race. If the database does not answer for one
+ * review, the pass leaves out the organization's other reviews too: each of them would wait for seconds again, and delay
+ * all other organizations.
  */
-export async function timeOutEscalations(runtime: Needed, passed_over: string[]): Promise<boolean> {
+export async function timeOutEscalations(runtime: TimeOutRuntime, passed_over: string[]): Promise<boolean> {
   const due = await runtime.db.system((query) => readDueEscalations(query, batch_rows, passed_over));
   let closed = 0;
   const out_of_reach = new Set<string>();
@@ -32,7 +31,7 @@ export async function timeOutEscalations(runtime: Needed, passed_over: string[])
       passed_over.push(escalation_id);
       continue;
     }
-    // Each in a transaction of its own: one that cannot be closed must not keep the others open.
+    // Each review has a transaction of its own: one that cannot be closed must not keep the others open.
     try {
       await timeOut(runtime, each);
       closed += 1;
@@ -47,45 +46,31 @@ export async function timeOutEscalations(runtime: Needed, passed_over: string[])
   return due.length === batch_rows;
 }
 
-async function timeOut(runtime: Needed, { org_id, escalation_id, approves }: DueEscalation): Promise<void> {
-  const close = (rulingAt: (query: Query, head: Head, record: Escalation) => Promise<Ruling | null>) =>
-    runtime.db.tenant(org_id, (query) =>
-      changeEscalation(
-        runtime,
-        query,
-        org_id,
-        escalation_id,
-        { actor: "system", type: null },
-        async (at, head, { record }): Promise<ReviewStep> => {
-          return { kind: "time_over", ruling: await rulingAt(query, head, record), at };
-        },
-      ),
-    );
-  if (!approves) await close(async () => null);
-  else
-    await untilCurrent(async () => {
-      const state = await runtime.orgStates.get(org_id);
-      await close(async (query, head, record) => {
-        await demandInForce(runtime, query, org_id, head, state);
-        return letThrough(query, org_id, state, record.intent_id);
-      });
-    });
+/** Faults: escalation_closed (another step came first), unavailable (stale each time). */
+async function timeOut(runtime: TimeOutRuntime, due: DueEscalation): Promise<void> {
+  const { org_id, approves } = due;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    // Only an approval rests on the rules in force.
+    const state = approves ? await runtime.orgStates.get(org_id) : null;
+    const closed = await unlessStale(runtime.db.tenant(org_id, (query) => closeReview(runtime, query, due, state)));
+    if (closed !== stale) return;
+  }
+  throw staleEachTime();
 }
 
-/**
- * What nobody has looked at is let through as; null: it is not. No person answers for it, so the rules of now have to let
- * it through as they did: the membrane still allows approval by time, and on the facts and at the time of the decision
- * no policy blocks the action, forbids such an approval or changes it in another way.
- */
-async function letThrough(query: Query, org_id: string, state: OrgState, intent_id: string): Promise<Ruling | null> {
-  const row = await readIntent(query, org_id, intent_id);
-  if (row === undefined) throw new Error(`${intent_id} is not stored`);
-  const input = inputAgain(state, row);
-  if (input.membrane.escalation.on_timeout !== "approve") return null;
-  const { submitted, attested } = row.intent as { submitted: DecidableIntent; attested?: boolean };
-  const { content, escalation } = decide({ ...input, intent: submitted, attested: attested === true });
-  if (content.verdict === "block" || escalation?.on_timeout === "block") return null;
-  const ruling = rulingOf(row.decision as unknown as Decision);
-  const again = rulingOf(content);
-  return canonicalJson(again) === canonicalJson(ruling) ? ruling : null;
+/** `state`: the rules by which the time limit may approve; null: it blocks. */
+async function closeReview(
+  runtime: TimeOutRuntime,
+  query: Query,
+  { org_id, escalation_id }: DueEscalation,
+  state: OrgState | null,
+): Promise<void> {
+  const locked = await lockReview(query, org_id, escalation_id);
+  let ruling = null;
+  if (state !== null) {
+    await demandRulesInForce(runtime, query, org_id, locked.head, state);
+    ruling = timeOutRuling(await readAction(query, org_id, locked.review), state);
+  }
+  const step = { kind: "time_over", ruling, at: locked.at } as const;
+  await takeStep(runtime, query, locked, step, { actor: "system", type: null });
 }

@@ -109,7 +109,7 @@ export async function proposeDecision(
   };
   let escalation: DecisionRows["escalation"] = null;
   if (escalation_id !== null) {
-    const reviewers = await reviewersOf(runtime.db, caller.org_id, decided.escalation?.panels ?? []);
+    const reviewers = await reviewersOf(runtime.db, caller.org_id, decided.escalation?.demands ?? []);
     escalation = openedEscalation(decision, escalation_id, intent, decided, reviewers, now_us);
   }
   const texts = {

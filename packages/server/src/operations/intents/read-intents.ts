@@ -1,14 +1,14 @@
 /** Reading intents and decisions. Keys of agents see their own only; what others own answers like what does not exist. */
 import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
-import { Fault, faultAt, formatTimestampUs, listFacts, type MergedFacts, redacted_text } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, hiddenPlaces, listFacts, type MergedFacts } from "@countersign/core";
 import { readAuditPage } from "../../store/audit/audit.ts";
 import {
   currentDecision,
   type IntentFilter,
+  type ListedIntent,
   listIntents,
   readDecision,
   readIntent,
-  type StoredIntent,
 } from "../../store/intents/intents.ts";
 import { decodeCursor, idPlace, isSeq, type Page, page } from "../../store/rows/cursor.ts";
 import type { Runtime } from "../runtime.ts";
@@ -25,7 +25,7 @@ export async function getIntent(
 ): Promise<{ intent: IntentRecord; facts: UsedFacts; decision: Decision }> {
   const row = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
-  return { intent: intentRecord(row), facts: shownFacts(row.facts as MergedFacts), decision: decisionOf(row) };
+  return { intent: intentRecord(row), facts: shownFacts(row.facts), decision: decisionOf(row) };
 }
 
 /** Intents, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor), forbidden (a key of one agent asks for another). */
@@ -108,39 +108,25 @@ export function maySee(
   return caller.role !== "agent" || intent.lineage_id === caller.lineage_id;
 }
 
-function decisionOf(row: StoredIntent): Decision {
-  return { ...row.decision, ...row.resolution } as Decision;
+function decisionOf(row: ListedIntent): Decision {
+  return { ...row.decision, ...row.resolution };
 }
 
-function intentRecord(row: StoredIntent): IntentRecord {
-  const { submitted, decided_as } = row.intent as { submitted: object; decided_as: IntentRecord["decided_as"] };
+function intentRecord(row: ListedIntent): IntentRecord {
+  const { submitted, decided_as } = row.intent;
   return {
     intent_id: row.intent_id,
     membrane_id: row.membrane_id,
     pipeline_mode: row.mode,
-    ...(submitted as Pick<IntentRecord, "agent" | "action">),
+    ...submitted,
     decided_as,
-    withheld: withheldOf(row),
+    withheld: hiddenPlaces(row),
     submitted_by: shownActor(row.key_id),
     submitted_at: row.created_at,
   };
 }
 
-/**
- * What policies hid when they decided, whatever the verdict, and what they hid of the action that people then changed.
- * Intents from before the first was recorded have it in the decision only.
- */
-export function withheldOf({ intent, decision, resolution }: StoredIntent): string[] {
-  const { withheld = [] } = intent as { withheld?: string[] };
-  const places = new Set(withheld);
-  for (const { modifications = [] } of [decision, resolution ?? {}] as Partial<Decision>[]) {
-    for (const { op, path, value, policy_id } of modifications)
-      if (policy_id !== null && (op === "remove" || value === redacted_text)) places.add(path);
-  }
-  return [...places];
-}
-
-function listItem(row: StoredIntent): IntentListItem {
+function listItem(row: ListedIntent): IntentListItem {
   const { decision_id, verdict, outcome, status, risk_score } = decisionOf(row);
   return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score };
 }

@@ -1,6 +1,6 @@
 /** What an agent did after its decision. Source: api.md §4. */
 import type { Observation, ObservationInput } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
+import { Fault, formatTimestampUs, hiddenTextsInAction, redactedRemark } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { readDecision, readIntent } from "../../store/intents/intents.ts";
@@ -11,7 +11,6 @@ import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { maySee } from "./read-intents.ts";
-import { shownRemark } from "./shown-remark.ts";
 
 /** Adds an observation to an intent; any number may be made. Faults: not_found, idempotency_conflict. */
 export function recordObservation(
@@ -43,7 +42,7 @@ async function observe(
     observation_id: runtime.ids.next("observation"),
     intent_id,
     status: input.status,
-    detail: shownRemark(intent, input.detail ?? null),
+    detail: redactedRemark(input.detail ?? null, intent === undefined ? [] : hiddenTextsInAction(intent)),
     recorded_by: shownActor(caller.actor),
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };

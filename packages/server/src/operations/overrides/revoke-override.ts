@@ -1,38 +1,41 @@
 import { Fault, faultAt } from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { databaseNow } from "../../store/escalations/escalations.ts";
-import { withHead } from "../../store/organizations/heads.ts";
+import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { markOverrideRevoked, readOverride } from "../../store/overrides/overrides.ts";
-import { demandCurrent, withCurrentCaller } from "../escalations/change-escalation.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
+import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+
+type RevokeRuntime = Pick<Runtime, "db" | "ids" | "callers">;
 
 /**
- * Withdraws an override before it is spent; once this has answered no retry is approved by it. Faults: not_found,
- * state_conflict (spent, over or revoked already). Source: api.md §6.
+ * Revokes an override before it is spent. After the answer no retry is approved by it. Faults: not_found, state_conflict
+ * (spent, expired or revoked already), unavailable (stale each time).
  */
-export async function revokeOverride(
-  runtime: Pick<Runtime, "db" | "ids" | "callers">,
-  caller: Caller,
-  override_id: string,
-): Promise<void> {
-  await withCurrentCaller(runtime, caller, (current) =>
-    runtime.db.tenant(current.org_id, async (query) => {
-      const { org_id, actor } = current;
-      await withHead(query, org_id, async (head) => {
-        demandCurrent(head, current);
-        const override = await readOverride(query, org_id, override_id);
-        if (override === undefined) throw new Fault("not_found");
-        if (!(await markOverrideRevoked(query, org_id, override_id))) {
-          const message = `The override is ${override.status}.`;
-          throw faultAt("state_conflict", "", "not_allowed", message);
-        }
-        const { intent_id } = override;
-        const at = await databaseNow(query);
-        return {
-          audit: [auditRow(runtime.ids, { intent_id, at, actor, type: "override_revoked", data: { override_id } })],
-        };
-      });
-    }),
-  );
+export async function revokeOverride(runtime: RevokeRuntime, caller: Caller, override_id: string): Promise<void> {
+  let current = caller;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const revoked = await unlessStale(
+      runtime.db.tenant(caller.org_id, (query) => revoke(runtime, query, current, override_id)),
+    );
+    if (revoked !== stale) return;
+    current = await runtime.callers.reload(current);
+  }
+  throw staleEachTime();
+}
+
+async function revoke(runtime: RevokeRuntime, query: Query, caller: Caller, override_id: string): Promise<void> {
+  const { org_id, actor } = caller;
+  const head = await lockHead(query, org_id);
+  demandCurrentKey(head, caller);
+  const override = await readOverride(query, org_id, override_id);
+  if (override === undefined) throw new Fault("not_found");
+  if (!(await markOverrideRevoked(query, org_id, override_id)))
+    throw faultAt("state_conflict", "", "not_allowed", `The override is ${override.status}.`);
+  const { intent_id } = override;
+  const at = await databaseNow(query);
+  const row = auditRow(runtime.ids, { intent_id, at, actor, type: "override_revoked", data: { override_id } });
+  await changeHead(query, head, { audit: [row] });
 }

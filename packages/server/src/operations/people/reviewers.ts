@@ -52,22 +52,22 @@ export async function refuseUnfitReviewers(
 }
 
 /**
- * Whom a review is for, of those whom each policy that held the action names. Who they are is looked up only where it
- * matters: several lists that differ, with people in them.
+ * Returns who may review, by the demands of the rules that hold the action. Looks up people only where it matters: demands
+ * that differ and name users.
  */
 export async function reviewersOf(
   db: Pick<Db, "tenant">,
   org_id: string,
-  panels: readonly (readonly Reviewer[])[],
+  demands: readonly ReviewDemand[],
 ): Promise<Reviewer[]> {
-  const ids = reviewersToKnow(panels);
+  const ids = reviewersToKnow(demands);
   const known = new Map<string, KnownReviewer>();
   if (ids.length > 0)
     await db.tenant(org_id, async (query) => {
       for (const { id, lineage_id, role } of await readNamedReviewers(query, org_id, ids))
         known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
     });
-  return commonReviewers(panels, known);
+  return commonReviewers(demands, known);
 }
 
 /**
@@ -85,7 +85,10 @@ export async function isReviewer(
   return isRotationOf(query, caller.org_id, named, caller.lineage_id);
 }
 
-/** What of these is asked for in vain where so many `approvals` let an action through, and this is one; `few`: more are asked for. */
+/**
+ * Returns the demands that this caller's approval cannot meet, where `approvals` of them let the action through. `few`: the
+ * demand's quorum is larger than that. Otherwise the caller is none of its reviewers.
+ */
 export async function unmetDemands(
   query: Query,
   demands: readonly ReviewDemand[],

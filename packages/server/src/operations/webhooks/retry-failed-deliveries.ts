@@ -4,7 +4,7 @@ import { withHead } from "../../store/organizations/heads.ts";
 import { lockDeliveries, readDelivery, retryIsPending } from "../../store/webhooks/deliveries.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { Outdated, untilCurrent } from "../shared/until-current.ts";
+import { attempts_max, Stale, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 import { listFailedDeliveries } from "./list-failed-deliveries.ts";
 import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts";
 
@@ -38,15 +38,19 @@ export async function retryFailedDeliveries(
     if (retries.length === 0) return retries;
     await withHead(query, org_id, async () => {
       for (const webhook_id of new Set(retries.map((retry) => retry.webhook_id)))
-        if (!(await isActive(query, org_id, webhook_id))) throw new Outdated("webhooks");
+        if (!(await isActive(query, org_id, webhook_id))) throw new Stale("webhooks");
       return { audit: retries.map((retry) => retriedRow(runtime, caller, retry)) };
     });
     return retries;
   };
-  const deliveries = await untilCurrent(() => runtime.db.tenant(org_id, retried));
-  for (const webhook_id of new Set(deliveries.map((retry) => retry.webhook_id)))
-    runtime.deliveries.poke({ org_id, webhook_id });
-  return { deliveries, next_cursor };
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const deliveries = await unlessStale(runtime.db.tenant(org_id, retried));
+    if (deliveries === stale) continue;
+    for (const webhook_id of new Set(deliveries.map((retry) => retry.webhook_id)))
+      runtime.deliveries.poke({ org_id, webhook_id });
+    return { deliveries, next_cursor };
+  }
+  throw staleEachTime();
 }
 
 /** Whether nothing of its chain came after it, but for what was cancelled. */

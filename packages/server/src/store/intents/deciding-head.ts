@@ -1,18 +1,18 @@
-/** SQL for what a decision rests on besides membranes, policies and stored documents. Source: architecture.md §4. */
+/** SQL for what a decision depends on besides membranes, policies and stored documents. */
 import type { Query } from "../../ports.ts";
 import { settingsTypes } from "../audit/audit.ts";
 import type { ContextSourceRow } from "../context/context-source.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** One organization in one snapshot: what is said beside an epoch is as of that epoch. */
+/** One organization in one snapshot: all members are as of its epochs. */
 export interface DecidingHead {
   readonly policy_epoch: number;
   readonly context_epoch: number;
-  /** The trail's last row about membranes and policies in force, or null: with the policy epoch it tells rules apart, see `Epochs`. */
+  /** The audit trail's last row about membranes and policies in force, or null. With the policy epoch it identifies the rules, see `Epochs`. */
   readonly settings_audit_id: string | null;
-  /** Event types that an active webhook of the whole organization hears. */
+  /** Event types that an active webhook of the whole organization subscribes to. */
   readonly heard: ReadonlySet<string>;
-  /** Some override may be good. */
+  /** True: an active override may exist. */
   readonly overrides: boolean;
   /** The endpoint to ask for facts, or null. */
   readonly source: ContextSourceRow | null;
@@ -28,8 +28,8 @@ type Row = Omit<DecidingHead, "source" | "subjects" | "heard"> &
   };
 
 /**
- * Without the head's lock; undefined: there is no such organization. One statement, because while facts are pushed it is read
- * before every decision, and each round trip more is time for the next push to outdate it.
+ * Reads the head without its lock; undefined: there is no such organization. It is one statement, because while facts are
+ * pushed it runs before every decision, and each further round trip gives the next push time to make it stale.
  */
 export async function readDecidingHead(
   query: Query,

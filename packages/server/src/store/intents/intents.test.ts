@@ -100,6 +100,19 @@ describe("one intent", () => {
     expect(await read(other)).toBeUndefined();
   });
 
+  it.each([
+    ["a submission without an action", `intent = '{"submitted":{"agent":{"id":"a"}}}'`],
+    ["a decision without reasons", `decision = '{"verdict":"block","modifications":[]}'`],
+    ["facts that are a list", "facts = '[]'"],
+  ])("that is stored in an unknown form is not acted on: %s", async (_, change) => {
+    const { intent_id } = intentOf(6);
+    const read = db.tenant(org_id, async (query) => {
+      await query(`update intents set ${change} where org_id = $1 and intent_id = $2`, [org_id, intent_id]);
+      return readIntent(query, org_id, intent_id);
+    });
+    await expect(read).rejects.toThrow(`${intent_id} is stored in an unknown form`);
+  });
+
   it("gives its first answer byte for byte for ever, and its present one with the resolution", async () => {
     const { intent_id, decision } = intentOf(5);
     const first = () => db.tenant(org_id, (query) => readFirstAnswer(query, org_id, intent_id));

@@ -1,14 +1,14 @@
-/** SQL for reading intents and the decisions on them. They are written by the commit writer only. Source: api.md §4. */
-import { parseTimestampUs } from "@countersign/core";
+/** SQL for reading intents and the decisions on them. Only the commit writer writes them. */
+import type { Decision, IntentRecord, IntentSubmission } from "@countersign/contract";
+import { type MergedFacts, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { IntentRow } from "../commit/commit-writer-rows.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { beginAfterAll } from "../rows/clock-steps.ts";
 import { clock_slack_ms, firstIdAt, idTime_ms } from "../rows/first-id-at.ts";
+import { isJsonObject } from "../rows/stored-json.ts";
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
-/** The decision on an intent as it stands. */
+/** The present decision on an intent. */
 export interface StoredDecision {
   readonly intent_id: string;
   readonly agent_id: string;
@@ -17,14 +17,30 @@ export interface StoredDecision {
   /** The first answer, byte for byte. */
   readonly decision: string;
   /** The members of the decision that a ruling, a time limit or a cancellation replaced; null: none so far. */
-  readonly resolution: JsonObject | null;
+  readonly resolution: Partial<Decision> | null;
 }
 
-/** An intent without its facts. */
-export interface StoredIntent extends Omit<IntentRow, "fingerprint" | "intent" | "facts" | "decision"> {
-  readonly intent: JsonObject;
-  readonly decision: JsonObject;
-  readonly resolution: JsonObject | null;
+/** What is stored of a submission. */
+export interface IntentDocument {
+  readonly submitted: IntentSubmission["intent"];
+  readonly decided_as: IntentRecord["decided_as"];
+  /** The submitter's role may attest: a claim of human review in the content counts. */
+  readonly attested?: boolean;
+  /** JSON Pointers into payload.content that policies hid from people when they decided; absent: none. */
+  readonly withheld?: readonly string[];
+}
+
+/** An intent without its facts, as lists show it. */
+export interface ListedIntent extends Omit<IntentRow, "fingerprint" | "intent" | "facts" | "decision"> {
+  readonly intent: IntentDocument;
+  /** The first answer. */
+  readonly decision: Decision;
+  readonly resolution: Partial<Decision> | null;
+}
+
+/** An intent with the facts that it was decided on. */
+export interface StoredIntent extends ListedIntent {
+  readonly facts: MergedFacts;
 }
 
 /** Which intents a list shows. `from` is included, `to` is not; RFC 3339. */
@@ -42,7 +58,7 @@ export interface IntentFilter {
 const columns = `intent_id, decision_id, membrane_id, agent_id, key_id, lineage_id, mode, verdict, status, escalation_id, intent, decision,
   resolution, created_at`;
 
-/** The first answer to an intent that is known to be stored, byte for byte. */
+/** Returns the first answer to an intent, byte for byte. Throws if the intent is not stored. */
 export async function readFirstAnswer(query: Query, org_id: string, intent_id: string): Promise<string> {
   const [row] = await query<{ decision: string }>(
     "select decision::text as decision from intents where org_id = $1 and intent_id = $2",
@@ -52,7 +68,7 @@ export async function readFirstAnswer(query: Query, org_id: string, intent_id: s
   return row.decision;
 }
 
-/** The decision on one intent, or undefined. */
+/** Returns the decision on one intent, or undefined. */
 export async function readDecision(
   query: Query,
   org_id: string,
@@ -62,7 +78,7 @@ export async function readDecision(
   return row;
 }
 
-/** The decisions on those of these intents that the organization has, in no order. */
+/** Returns the decisions on these intents, without those of other organizations, in no order. */
 export function readDecisions(query: Query, org_id: string, intent_ids: readonly string[]): Promise<StoredDecision[]> {
   return query<StoredDecision>(
     `select intent_id, agent_id, lineage_id, status, decision::text as decision, resolution from intents
@@ -71,34 +87,67 @@ export function readDecisions(query: Query, org_id: string, intent_ids: readonly
   );
 }
 
-/** The decision as it stands now, as JSON text: the first answer, with the members that the resolution replaced. */
+/** Returns the present decision as JSON text: the first answer, with the members that the resolution replaced. */
 export function currentDecision(stored: Pick<StoredDecision, "decision" | "resolution">): string {
   if (stored.resolution === null) return stored.decision;
-  return JSON.stringify({ ...(JSON.parse(stored.decision) as JsonObject), ...stored.resolution });
+  return JSON.stringify({ ...(JSON.parse(stored.decision) as Decision), ...stored.resolution });
 }
 
-/** One intent with the facts it was decided on, or undefined. */
-export async function readIntent(
-  query: Query,
-  org_id: string,
-  intent_id: string,
-): Promise<(StoredIntent & { readonly facts: JsonObject }) | undefined> {
-  const [row] = await query<StoredIntent & { facts: JsonObject }>(
+/** Returns one intent with the facts that it was decided on, or undefined. Throws if its JSON has an unknown shape. */
+export async function readIntent(query: Query, org_id: string, intent_id: string): Promise<StoredIntent | undefined> {
+  const [row] = await query<IntentColumns>(
     `select ${columns}, facts from intents where org_id = $1 and intent_id = $2`,
     [org_id, intent_id],
   );
-  return row;
+  return row === undefined ? undefined : storedIntent(row);
 }
 
-/** At most `limit` intents, newest first, older than the intent `before` (null: from the newest). */
+/** A row as the driver returns it: JSON columns are parsed, and their shape is unknown. */
+interface IntentColumns extends Omit<IntentRow, "fingerprint" | "intent" | "facts" | "decision"> {
+  readonly intent: unknown;
+  readonly facts: unknown;
+  readonly decision: unknown;
+  readonly resolution: unknown;
+}
+
+/**
+ * Gives a row its types. It checks the members that reviews and overrides act on, because they would let an action through
+ * by a record that was written in another form. The commit writer wrote the rest of the documents.
+ */
+function storedIntent({ intent, facts, decision, resolution, ...others }: IntentColumns): StoredIntent {
+  if (!isIntentDocument(intent) || !isFacts(facts) || !isDecision(decision) || !isResolution(resolution))
+    throw new Error(`${others.intent_id} is stored in an unknown form`);
+  return { ...others, intent, facts, decision, resolution };
+}
+
+function isIntentDocument(value: unknown): value is IntentDocument {
+  if (!isJsonObject(value) || !isJsonObject(value.submitted)) return false;
+  const { agent, action } = value.submitted;
+  return isJsonObject(agent) && isJsonObject(action) && typeof action.verb === "string";
+}
+
+function isFacts(value: unknown): value is MergedFacts {
+  return isJsonObject(value);
+}
+
+function isDecision(value: unknown): value is Decision {
+  if (!isJsonObject(value) || typeof value.verdict !== "string") return false;
+  return Array.isArray(value.reasons) && Array.isArray(value.modifications);
+}
+
+function isResolution(value: unknown): value is Partial<Decision> | null {
+  return value === null || isJsonObject(value);
+}
+
+/** Returns at most `limit` intents, newest first, older than the intent `before` (null: from the newest). */
 export async function listIntents(
   query: Query,
   org_id: string,
   filter: IntentFilter,
   before: string | null,
   limit: number,
-): Promise<BoundedPage<StoredIntent>> {
-  return readBounded<StoredIntent>(
+): Promise<BoundedPage<ListedIntent>> {
+  return readBounded<ListedIntent>(
     query,
     {
       columns,
@@ -129,7 +178,7 @@ export async function listIntents(
   );
 }
 
-/** Which of these intents are final, whatever organization they belong to. System scope. */
+/** Returns the intents among these that are final, of all organizations. System scope. */
 export function readFinal(
   query: Query,
   intents: readonly { readonly org_id: string; readonly intent_id: string }[],
@@ -142,8 +191,8 @@ export function readFinal(
 }
 
 /**
- * Where in the order of ids a moment lies, with slack on the given side: ids begin with the milliseconds of their time, so
- * a list of last month's intents starts there in the primary key instead of walking back from today.
+ * Returns the id that an intent of this moment would have, with slack on the given side. Ids begin with the milliseconds of
+ * their time, so a list of last month's intents starts there in the primary key instead of walking back from today.
  */
 export function idNear(time: string | undefined, side: -1 | 1): string | null {
   const at_us = time === undefined ? null : parseTimestampUs(time);
@@ -155,10 +204,10 @@ function idNearMs(at_ms: number, side: -1 | 1): string {
 }
 
 /**
- * Before which no intent of a filter lies. No key submitted anything before it was made, and nothing was decided in a membrane:
- * without that, a new key that listed its few intents read all 670,000 of its organization each time. An index by keys would
- * find those of old keys, too; it made writing an intent take a quarter longer, with 270 bytes more of log (measured).
- * Where the clock was set back since, they may lie before it, as far as it was set back.
+ * Returns an id before which no intent of a filter lies; null: unknown. A key submits nothing before it is created, and a
+ * membrane decides nothing before that. Without this bound, a new key that listed its few intents read all 670,000 of its
+ * organization each time. An index by key would also serve old keys, but made writing an intent take 25 % longer, with 270
+ * more bytes of log (measured). If the clock was set back since, the bound moves back as far.
  */
 export async function earliestId(
   query: Query,

@@ -1,4 +1,4 @@
-/** SQL for observations: what agents reported after a decision. Source: api.md §4. */
+/** SQL for observations: what agents reported after a decision. */
 import type { Observation } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 

@@ -137,7 +137,15 @@ export async function withHead(
 ): Promise<Head> {
   const head = await lockHead(query, org_id);
   const wanted = typeof changes === "function" ? await changes(head) : changes;
-  if (wanted === null) return head;
+  return wanted === null ? head : changeHead(query, head, wanted);
+}
+
+/**
+ * Applies changes to a head that `lockHead` returned in this transaction, and appends the audit and event rows. Call it
+ * once for each lock. Returns the head after the changes.
+ */
+export async function changeHead(query: Query, head: Head, wanted: HeadChanges): Promise<Head> {
+  const { org_id } = head;
   const after = applied(head, wanted);
   const { raise = [] } = wanted;
   const [epochs] = await query<Pick<Head, "auth_epoch" | "policy_epoch" | "context_epoch">>(

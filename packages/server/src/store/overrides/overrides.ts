@@ -18,13 +18,16 @@ export interface NewOverride {
 
 const day = `interval '${limits.override_hours} hours'`;
 
-/** An approval is over exactly 24 hours after it was given; a second person is waited for as long. */
+/** An override expires exactly 24 hours after its approval; so does one that waits for a second person. */
 const columns = `override_id, intent_id, decision_id, agent_id,
   case when status = 'active' and expires_at <= clock_timestamp() then 'expired'
     when status = 'pending_second' and created_at + ${day} <= clock_timestamp() then 'expired' else status end as status,
   reason, approved_by, seconded_by, approved_at, expires_at, policies_overridden, consumed_by`;
 
-/** Writes an override; `people` 1: it is good from `created_at` (of the database's clock) on, 2: once it is seconded. */
+/**
+ * Writes an override. With `people` 1 it is active from `created_at` (by the database's clock), with 2 it waits for the
+ * second person.
+ */
 export async function insertOverride(
   query: Query,
   org_id: string,
@@ -57,7 +60,7 @@ export async function insertOverride(
   return row;
 }
 
-/** The newest override of an intent, whatever became of it; undefined: none. */
+/** Returns the newest override of an intent in any status; undefined: none. */
 export async function readOverrideOf(query: Query, org_id: string, intent_id: string): Promise<Override | undefined> {
   const [row] = await query<Override>(
     `select ${columns} from overrides where org_id = $1 and intent_id = $2 order by override_id desc limit 1`,
@@ -66,7 +69,7 @@ export async function readOverrideOf(query: Query, org_id: string, intent_id: st
   return row;
 }
 
-/** The second person's approval: good for 24 hours from `at` on. */
+/** Writes the second person's approval: the override is active for 24 hours from `at` on. */
 export async function secondOverride(
   query: Query,
   org_id: string,
@@ -83,7 +86,7 @@ export async function secondOverride(
   return row;
 }
 
-/** Takes an override that lapsed while it waited for a second person out of the way of a new one. */
+/** Revokes an override that expired while it waited for a second person, so that a new one can be made. */
 export async function dropLapsed(query: Query, org_id: string, intent_id: string): Promise<void> {
   await query(
     `update overrides set status = 'revoked' where org_id = $1 and intent_id = $2 and status = 'pending_second'
@@ -92,7 +95,7 @@ export async function dropLapsed(query: Query, org_id: string, intent_id: string
   );
 }
 
-/** Withdraws an override that is neither spent nor over; false when it is. */
+/** Revokes an override; false if it is spent, expired or revoked already. */
 export async function markOverrideRevoked(query: Query, org_id: string, override_id: string): Promise<boolean> {
   const rows = await query(
     `update overrides set status = 'revoked' where org_id = $1 and override_id = $2 and (
@@ -104,7 +107,7 @@ export async function markOverrideRevoked(query: Query, org_id: string, override
   return rows.length > 0;
 }
 
-/** One override, or undefined. */
+/** Returns one override, or undefined. */
 export async function readOverride(query: Query, org_id: string, override_id: string): Promise<Override | undefined> {
   const rows = await query<Override>(`select ${columns} from overrides where org_id = $1 and override_id = $2`, [
     org_id,
@@ -113,13 +116,13 @@ export async function readOverride(query: Query, org_id: string, override_id: st
   return rows[0];
 }
 
-/** What a list of overrides is narrowed to. */
+/** Which overrides a list shows. */
 export interface OverrideFilter {
   readonly agent_id?: string;
   readonly intent_id?: string;
 }
 
-/** Up to `limit` overrides, newest first, older than `before`. */
+/** Returns up to `limit` overrides, newest first, older than `before` (null: from the newest). */
 export function listOverrides(
   query: Query,
   org_id: string,
@@ -136,8 +139,8 @@ export function listOverrides(
 }
 
 /**
- * The overrides that are good for this action now and what they lift, oldest first; of those that lift the same the oldest
- * only, since the others would do no more.
+ * Returns the active overrides of an action and what they lift, oldest first. Of overrides that lift the same it returns
+ * the oldest only, because the others would change nothing more.
  */
 export function readReadyOverrides(
   query: Query,

@@ -22,7 +22,7 @@ export interface RowsWanted {
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-const intent = JSON.stringify({
+const submitted = {
   agent: { id: "claude-3-5-sonnet-20240620", framework: "agentdojo", session_id: "run-00000" },
   action: {
     type: "payment.transfer",
@@ -39,7 +39,9 @@ const intent = JSON.stringify({
     },
   },
   estimated_impact: { reversible: false, financial_exposure_usd: 98.7 },
-});
+};
+const decided_as = { type: "payment.transfer", data_classes: [] };
+const intent = JSON.stringify({ submitted, decided_as, attested: false });
 
 const fact = (value: unknown) => ({ value, source: "inline", as_of: "2026-11-21T03:36:48.123456Z" });
 const facts = JSON.stringify({

@@ -1,0 +1,50 @@
+/** Who may vote on a review. */
+import type { Reviewer } from "@countersign/contract";
+import { Fault, faultAt, isReached, type ReviewDemand } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { databaseNow } from "../../store/escalations/escalations.ts";
+import { identityOf, isOwn } from "../people/identity.ts";
+import { isReviewer, unmetDemands } from "../people/reviewers.ts";
+import type { Caller } from "../shared/caller.ts";
+import type { LoadedReview } from "./review-steps.ts";
+import { unmetDemandsFault } from "./ruling-faults.ts";
+
+/**
+ * Checks that the caller may vote, and returns the person behind the caller. This comes before anything that reports what a
+ * change would do; the lock repeats the checks whose answer can change. Faults: self_review, forbidden, escalation_closed.
+ */
+export async function admitReviewer(query: Query, caller: Caller, { review, intent }: LoadedReview): Promise<string> {
+  const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
+  const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
+  if (isOwn(reviewer, submitter)) throw new Fault("self_review");
+  await demandNamed(query, review.record.reviewers, caller, reviewer.person);
+  const { status, expires_at } = review.record;
+  if (status !== "pending" || isReached(expires_at, await databaseNow(query))) throw new Fault("escalation_closed");
+  return reviewer.person;
+}
+
+/** Refuses a caller who is none of the reviewers of the review. Faults: forbidden. */
+export async function demandNamed(
+  query: Query,
+  reviewers: readonly Reviewer[],
+  caller: Caller,
+  person: string,
+): Promise<void> {
+  if (await isReviewer(query, reviewers, caller, person)) return;
+  throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");
+}
+
+/**
+ * Refuses a changed action that further policies hold, unless the review meets their demands too: the caller is one of their
+ * reviewers, and the review's quorum is at least theirs. Faults: modified_action_blocked naming the policies.
+ */
+export async function demandMet(
+  query: Query,
+  demands: readonly ReviewDemand[],
+  required: number,
+  caller: Caller,
+  person: string,
+): Promise<void> {
+  const unmet = await unmetDemands(query, demands, required, caller, person);
+  if (unmet.length > 0) throw unmetDemandsFault(unmet, required);
+}

@@ -1,0 +1,97 @@
+/**
+ * The steps that every change of a review shares: load the review, lock it, take a step, write the result. The use cases
+ * (decide, cancel, reassign, time out) put them in order. Order of locks: the organization's head, then the review's row.
+ */
+import type { Escalation } from "@countersign/contract";
+import {
+  Fault,
+  hiddenTextsInAction,
+  hiddenTextsInChange,
+  type Review,
+  type ReviewStep,
+  redactedRemark,
+  stepReview,
+} from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { databaseNow, moveReview, readReview, settleIntent } from "../../store/escalations/escalations.ts";
+import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
+import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
+import type { Runtime } from "../runtime.ts";
+import { stepFault } from "./ruling-faults.ts";
+import { resolutionOf, type StepAudit, stepAuditRows, stepEvents } from "./step-rows.ts";
+
+/** A review and the held action that it is about. */
+export interface LoadedReview {
+  readonly review: Review;
+  readonly intent: StoredIntent;
+}
+
+/** A review that no other transaction can change until this one ends. */
+export interface LockedReview {
+  readonly head: Head;
+  readonly review: Review;
+  /** The moment of the lock by the database's clock, RFC 3339. */
+  readonly at: string;
+}
+
+/** Reads a review and its action without a lock. Faults: not_found. */
+export async function loadReview(query: Query, org_id: string, escalation_id: string): Promise<LoadedReview> {
+  const review = await readReview(query, org_id, escalation_id);
+  const intent = await readIntent(query, org_id, review?.record.intent_id ?? "");
+  if (review === undefined || intent === undefined) throw new Fault("not_found");
+  return { review, intent };
+}
+
+/** Reads the action of a review. Intents are never deleted, so a missing one is a broken invariant. */
+export async function readAction(query: Query, org_id: string, { record }: Review): Promise<StoredIntent> {
+  const intent = await readIntent(query, org_id, record.intent_id);
+  if (intent === undefined) throw new Error(`${record.intent_id} is not stored`);
+  return intent;
+}
+
+/**
+ * Returns what records show of what a reviewer wrote: texts that policies hide of the action, or of the change that
+ * reviewers approved, are redacted. Null without a text.
+ */
+export function shownText(
+  { review, intent }: LoadedReview,
+  text: string | undefined,
+  also_hidden: readonly string[] = [],
+): string | null {
+  if (text === undefined) return null;
+  return redactedRemark(text, [...hiddenTextsInAction(intent), ...also_hidden, ...hiddenTextsInChange(review.ruling)]);
+}
+
+/** Locks the organization's head, then reads the review. From here to the commit the organization's decisions wait. Faults: not_found. */
+export async function lockReview(query: Query, org_id: string, escalation_id: string): Promise<LockedReview> {
+  const head = await lockHead(query, org_id);
+  const review = await readReview(query, org_id, escalation_id);
+  if (review === undefined) throw new Fault("not_found");
+  return { head, review, at: await databaseNow(query) };
+}
+
+/**
+ * Takes one step of a locked review and writes it: the review, the decision if the review closed, audit rows and event.
+ * The database's clock has the last word on the deadline, as the row is written. Returns the record after the step.
+ * Faults: escalation_closed, state_conflict (others approved something else).
+ */
+export async function takeStep(
+  runtime: Pick<Runtime, "ids">,
+  query: Query,
+  { head, review: before }: LockedReview,
+  step: ReviewStep,
+  audit: StepAudit,
+): Promise<Escalation> {
+  const stepped = stepReview(before, step);
+  if (stepped.kind === "refused") throw stepFault(stepped.because);
+  const { review } = stepped;
+  const { record } = review;
+  const when = step.kind === "time_over" ? "late" : "in_time";
+  if (!(await moveReview(query, head.org_id, review, when))) throw stepFault("closed");
+  if (record.status !== "pending") await settleIntent(query, head.org_id, record.intent_id, resolutionOf(review));
+  await changeHead(query, head, {
+    audit: stepAuditRows(runtime.ids, before, review, step, audit),
+    events: stepEvents(runtime.ids, head.org_id, record, step),
+  });
+  return record;
+}

@@ -1,0 +1,67 @@
+/** The faults of a refused vote: which code and text each refusal of the core has. */
+import { Fault, faultAt, type ReviewDemand, type RulingRefusal, type StepRefusal } from "@countersign/core";
+
+/** A demand that the caller's approval does not meet. `few`: it demands more approvals than are asked for. */
+export type UnmetDemand = ReviewDemand & { readonly few: boolean };
+
+/** Faults: invalid_request, modified_action_blocked naming the policies, state_conflict. */
+export function rulingFault(refusal: RulingRefusal): Fault {
+  switch (refusal.because) {
+    case "modifications_unexpected":
+      return invalid("/modifications", "Modifications go with the outcome approve_modified only.");
+    case "modifications_missing":
+      return invalid("/modifications", "Say what is modified: no policy asks for a modification.");
+    case "value_missing":
+      return invalid(`/modifications/${refusal.index}/value`, `${refusal.op} needs a value.`);
+    case "cannot_apply":
+      return invalid(`/modifications/${refusal.index}`, `It cannot be applied: ${refusal.message}.`);
+    case "policies_do_not_apply":
+      return invalid("/modifications", "What policies modify cannot be applied to the modified action.");
+    case "blocked":
+      return new Fault("modified_action_blocked", { details: refusal.policies.map(blockedBy) });
+    case "text_unseen":
+      return conflict(
+        "The change lets through a text that is told to nobody; approve it by sending the change itself, or decide block.",
+      );
+    default:
+      return refusal satisfies never;
+  }
+}
+
+/** The change that the record shows is overtaken: the reviewer must send the full change again. Faults: state_conflict. */
+export function overtakenFault(): Fault {
+  return conflict(
+    "Policies have changed what is let through of this change since it was approved; send the change itself, or approve something else.",
+  );
+}
+
+/** The changed action is held by policies that this review does not satisfy. `required`: the review's quorum. */
+export function unmetDemandsFault(unmet: readonly UnmetDemand[], required: number): Fault {
+  const details = unmet.map(({ policy, quorum, few }) =>
+    blockedBy({
+      policy,
+      message: few
+        ? `The policy ${policy} asks for ${quorum} approvals of the modified action; this review takes ${required}.`
+        : `The policy ${policy} holds the modified action for other reviewers.`,
+    }),
+  );
+  return new Fault("modified_action_blocked", { details });
+}
+
+/** Faults: escalation_closed, state_conflict (others approved something else). */
+export function stepFault(because: StepRefusal): Fault {
+  if (because !== "disagrees") return new Fault("escalation_closed");
+  return conflict("Other reviewers approved the action with other modifications; approve the same, or decide block.");
+}
+
+function blockedBy({ policy, message }: { readonly policy: string; readonly message: string }) {
+  return { path: "/modifications", code: "not_allowed", policy, message };
+}
+
+function invalid(path: string, message: string): Fault {
+  return faultAt("invalid_request", path, "not_allowed", message);
+}
+
+function conflict(message: string): Fault {
+  return faultAt("state_conflict", "/modifications", "not_allowed", message);
+}

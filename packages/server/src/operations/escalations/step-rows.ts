@@ -1,0 +1,71 @@
+/** What a step of a review leaves behind besides the review: members of the decision, audit rows, an event. */
+import type { AuditType, Decision, Escalation, EventType } from "@countersign/contract";
+import { parseTimestampUs, type Review, type ReviewStep } from "@countersign/core";
+import type { Ids } from "../../ports.ts";
+import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts";
+import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
+import { eventRow } from "../shared/event-row.ts";
+
+/** The audit row of a step itself. A step that closes the review writes one more. */
+export interface StepAudit {
+  readonly actor: string;
+  /** Null: the step has no row of its own. */
+  readonly type: Extract<AuditType, "voted" | "reassigned"> | null;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const closed_as = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
+
+/** Returns the members of the decision that a closed review replaces. */
+export function resolutionOf({ record, ruling }: Review): Partial<Decision> {
+  const outcome = record.resolution?.outcome ?? "block";
+  const let_through = outcome === "block" ? null : ruling;
+  return {
+    outcome,
+    status: "final",
+    escalation_status: record.status,
+    modifications: [...(let_through?.modifications ?? [])],
+    modified_content: let_through?.modified_content ?? null,
+  };
+}
+
+/** Returns the audit rows of a step: the step itself, then the end of the review. */
+export function stepAuditRows(
+  ids: Ids,
+  before: Review,
+  review: Review,
+  { at }: ReviewStep,
+  { actor, type, data }: StepAudit,
+): AuditRow[] {
+  const { intent_id, escalation_id, status, resolution } = review.record;
+  const rows: AuditRow[] = [];
+  if (type !== null) {
+    const voided = voidedVotes(before, review);
+    const noted = { escalation_id, ...data, ...(voided.length === 0 ? {} : { voided }) };
+    rows.push(auditRow(ids, { intent_id, at, actor, type, data: noted }));
+  }
+  if (status !== "pending" && resolution !== null) {
+    const { outcome, by, comment } = resolution;
+    const modifications = resolution.modifications.length;
+    const record_sha256 = recordHash([JSON.stringify(resolutionOf(review)), JSON.stringify(review.record)]);
+    const closing = { escalation_id, outcome, by, comment, modifications, record_sha256 };
+    rows.push(auditRow(ids, { intent_id, at, actor, type: closed_as[status], data: closing }));
+  }
+  return rows;
+}
+
+/** Returns the event of a step; none for a vote that leaves the review open, which only the audit trail reports. */
+export function stepEvents(ids: Ids, organization_id: string, record: Escalation, step: ReviewStep): EventRow[] {
+  const { escalation_id, intent_id, status } = record;
+  if (status === "pending" && step.kind !== "reassign") return [];
+  const event_type: EventType = status === "pending" ? "escalation.reassigned" : `escalation.${status}`;
+  const at_us = parseTimestampUs(step.at) ?? 0;
+  const about = { event_type, organization_id, at_us, intent_id, escalation_id, escalation_status: status };
+  return [eventRow(ids, { ...about, data: record })];
+}
+
+/** Returns the reviewers whose votes the step ended, without the reviewer who voted again. */
+function voidedVotes(before: Review, { record }: Review): string[] {
+  const remaining = new Set(record.votes.map(({ reviewer }) => reviewer));
+  return before.record.votes.flatMap(({ reviewer }) => (remaining.has(reviewer) ? [] : [reviewer]));
+}

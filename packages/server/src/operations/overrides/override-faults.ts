@@ -1,0 +1,40 @@
+/** The faults of a refused override. */
+import { Fault, faultAt, type ReviewDemand } from "@countersign/core";
+
+/** Faults: override_not_allowed. */
+export function notEnforcedFault(): Fault {
+  return faultAt("override_not_allowed", "", "not_allowed", "Only a block that was enforced can be overridden.");
+}
+
+/** These policies forbid every override. Faults: override_not_allowed naming them. */
+export function forbiddenFault(policies: readonly string[]): Fault {
+  return notAllowed(policies.map((policy) => [policy, `The policy ${policy} may not be overridden.`]));
+}
+
+/**
+ * Policies that also hold the action demand more approvals than `people_max`, or other reviewers. An overridden action is
+ * approved and not held, so their demands count for the override. Faults: override_not_allowed naming the policies.
+ */
+export function unmetDemandsFault(
+  unmet: readonly (ReviewDemand & { readonly few: boolean })[],
+  people_max: number,
+): Fault {
+  return notAllowed(
+    unmet.map(({ policy, quorum, few }) => [
+      policy,
+      few
+        ? `The policy ${policy} asks for ${quorum} approvals of this action; an override takes ${people_max} people at most.`
+        : `The policy ${policy} holds this action for other reviewers.`,
+    ]),
+  );
+}
+
+/** Faults: state_conflict. */
+export function conflict(message: string): Fault {
+  return faultAt("state_conflict", "", "not_allowed", message);
+}
+
+function notAllowed(findings: readonly (readonly [policy: string, message: string])[]): Fault {
+  const details = findings.map(([policy, message]) => ({ path: "", code: "not_allowed", policy, message }));
+  return new Fault("override_not_allowed", { details });
+}

@@ -1,0 +1,69 @@
+/**
+ * Stale: an operation read something that changed before the operation had the lock of the organization's head. The
+ * transaction throws `Stale`, which rolls it back, and the operation runs it again with fresh data:
+ *
+ *   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+ *     const answer = await unlessStale(runtime.db.tenant(org_id, work));
+ *     if (answer !== stale) return answer;
+ *     // read again what was stale
+ *   }
+ *   throw staleEachTime();
+ */
+import { Fault } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import type { Head, StateEpochs } from "../../store/organizations/heads.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "./caller.ts";
+import type { OrgState } from "./org-state.ts";
+
+/** Thrown in a transaction that read stale data; the message says which. */
+export class Stale extends Error {}
+
+/** How often an operation runs before it gives up. */
+export const attempts_max = 6;
+
+/** The result of a transaction that read stale data. */
+export const stale: unique symbol = Symbol("stale");
+
+/** Returns what the work returns, or `stale` if it threw `Stale`. Throws everything else. */
+export async function unlessStale<T>(work: Promise<T>): Promise<T | typeof stale> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Stale) return stale;
+    throw error;
+  }
+}
+
+/** The fault of an operation that was stale in every attempt. */
+export function staleEachTime(): Fault {
+  return new Fault("unavailable", { internal: "found outdated each time" });
+}
+
+/** What one attempt of an operation works with: a transaction, and who calls by which rules. */
+export interface Attempt {
+  readonly query: Query;
+  readonly caller: Caller;
+  readonly state: OrgState;
+}
+
+/** Throws `Stale` if a key was revoked or changed after the gate read the caller's key. */
+export function demandCurrentKey(head: Head, caller: Pick<Caller, "auth_epoch">): void {
+  if (head.auth_epoch !== caller.auth_epoch) throw new Stale("keys");
+}
+
+/**
+ * Throws `Stale` if policies or membranes changed after `state` was read. A raised epoch alone is no reason, because each
+ * override raises it: of many concurrent overrides, all but one would start over.
+ */
+export async function demandRulesInForce(
+  runtime: Pick<Runtime, "orgStates">,
+  query: Query,
+  org_id: string,
+  now: StateEpochs,
+  state: OrgState,
+): Promise<void> {
+  if (now.policy_epoch === state.policy_epoch && now.context_epoch === state.context_epoch) return;
+  runtime.orgStates.forget(org_id, state);
+  if (!(await state.isInForce(query))) throw new Stale("policies");
+}
