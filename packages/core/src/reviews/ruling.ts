@@ -11,7 +11,13 @@
  *
  * The rules may refuse that: they block the changed action, or hold it for reviewers of their own (`demands`).
  */
-import { type Decision, hiddenTexts, type PipelineMode, type RulingInput } from "@countersign/contract";
+import {
+  type Decision,
+  type Escalation,
+  hiddenTexts,
+  type PipelineMode,
+  type RulingInput,
+} from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
 import { type DecidableIntent, default_verdict_name, type MembraneSettings } from "../deciding/decision.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
@@ -21,7 +27,7 @@ import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { redacted_text, withoutTexts } from "../values/hidden-text.ts";
 import { applyPatch } from "../values/json-patch.ts";
-import type { Review, Ruling } from "./escalation.ts";
+import type { Ruling } from "./escalation.ts";
 import { hiddenTextsInAction, type RedactableAction, redactedValues } from "./redaction.ts";
 
 /** A decided action as it is stored, with all that deciding on it again takes. */
@@ -36,7 +42,7 @@ export interface StoredAction extends RedactableAction {
     readonly attested?: boolean | undefined;
   };
   readonly facts: MergedFacts;
-  readonly decision: Decision;
+  readonly decision: Pick<Decision, "reasons" | "modifications" | "modified_content">;
 }
 
 /** The rules in force of an organization. */
@@ -47,7 +53,7 @@ export interface RulesInForce {
 /** A vote that a reviewer wants to give. */
 export interface WantedVote {
   readonly action: StoredAction;
-  readonly review: Review;
+  readonly review: { readonly record: Pick<Escalation, "votes">; readonly ruling: Ruling | null };
   /** The reviewer. */
   readonly person: string;
   readonly input: RulingInput;

@@ -1,0 +1,180 @@
+import type { RulingInput } from "@countersign/contract";
+import { describe, expect, test } from "vitest";
+import { decide } from "../deciding/decide.ts";
+import { inputOf, noon, type TestPolicy } from "../testing/deciding.ts";
+import type { Ruling } from "./escalation.ts";
+import {
+  type ProposedRuling,
+  type RulesInForce,
+  reviewersChanges,
+  type StoredAction,
+  timeOutRuling,
+  type WantedVote,
+  workOutRuling,
+} from "./ruling.ts";
+
+const policy = (name: string, spec: object): TestPolicy => ({ name, spec: { on_unknown: "skip", ...spec } });
+const held = policy("held", { when: "true", effect: "escalate" });
+const noted = policy("note", {
+  when: "true",
+  effect: "approve_modified",
+  modify: [{ op: "set", path: "/note", value: "'seen'" }],
+});
+const hiding = policy("hide", { when: "true", effect: "approve_modified", modify: [{ op: "redact", path: "/to" }] });
+const less = { op: "replace" as const, path: "/amount", value: 5 };
+const renamed = { op: "replace" as const, path: "/to", value: "Mallory Jones" };
+
+/** An action as the policies decided it, and the rules that they are. */
+function decided(policies: readonly TestPolicy[], content: Record<string, unknown> = { amount: 50, to: "Ann Miller" }) {
+  const { intent, facts, policySet, membrane } = inputOf(policies, { intent: { content } });
+  const { content: decision, withheld } = decide(inputOf(policies, { intent: { content } }));
+  const action = {
+    ...{ intent_id: "int_1", membrane_id: "mem_1", mode: "live", created_at: noon, facts, resolution: null },
+    intent: { submitted: intent, attested: false, withheld },
+    decision,
+  } satisfies StoredAction;
+  const rules: RulesInForce = { membrane: (id) => (id === "mem_1" ? { membrane, policySet } : undefined) };
+  return { action, rules };
+}
+
+const rulesOf = (policies: readonly TestPolicy[]) => decided(policies).rules;
+
+/** A review that others approved, with the changes that they made as the record shows them. */
+function review(ruling: Ruling | null = null): WantedVote["review"] {
+  const modifications = reviewersChanges(ruling);
+  const vote = { reviewer: "other", outcome: "approve_modified" as const, comment: null, modifications, at: noon };
+  return { record: { votes: ruling === null ? [] : [vote] }, ruling };
+}
+
+function workOut(action: StoredAction, rules: RulesInForce, input: RulingInput, of: WantedVote["review"] = review()) {
+  return workOutRuling({ action, review: of, person: "me", input }, rules);
+}
+
+function proposedBy(
+  action: StoredAction,
+  rules: RulesInForce,
+  input: RulingInput,
+  of?: WantedVote["review"],
+): ProposedRuling {
+  const worked = workOut(action, rules, input, of);
+  if (worked.kind === "refused") throw new Error(worked.because);
+  return worked;
+}
+
+const change = (...modifications: NonNullable<RulingInput["modifications"]>): RulingInput => ({
+  outcome: "approve_modified",
+  modifications,
+});
+
+describe("a ruling", () => {
+  test("without a change is what policies asked for, and needs no rules", () => {
+    const nobody: RulesInForce = { membrane: () => undefined };
+    const none = { hidden: [], demands: [], repeats_redacted: false, overtaken: false };
+    const { action } = decided([held]);
+    const plain = { outcome: "approve", modifications: [], modified_content: null };
+    expect(workOut(action, nobody, { outcome: "block" })).toEqual({ kind: "proposed", ruling: null, ...none });
+    expect(workOut(action, nobody, { outcome: "approve" })).toEqual({ kind: "proposed", ruling: plain, ...none });
+    const asked = proposedBy(decided([held, noted]).action, nobody, { outcome: "approve" });
+    expect(asked.ruling).toMatchObject({ outcome: "approve_modified", modified_content: { note: "seen" } });
+  });
+
+  test("with a change lets through the reviewer's change and what policies change on top", () => {
+    const { action } = decided([held]);
+    const { ruling } = proposedBy(action, rulesOf([held, noted]), change(less));
+    expect(ruling).toEqual({
+      outcome: "approve_modified",
+      modifications: [
+        { ...less, policy_id: null },
+        { op: "add", path: "/note", value: "seen", policy_id: "pol_note" },
+      ],
+      wanted_content: { amount: 5, to: "Ann Miller" },
+      modified_content: { amount: 5, to: "Ann Miller", note: "seen" },
+    });
+    expect(reviewersChanges(ruling)).toEqual([less]);
+  });
+
+  test("names what only the changed action is held for: which policy, who, and how many", () => {
+    const { action } = decided([held]);
+    const escalation = { reviewers: ["role:admin"], quorum: 2 };
+    const small = policy("small", { when: "params.amount < 10.0", effect: "escalate", escalation });
+    const { demands } = proposedBy(action, rulesOf([held, small]), change(less));
+    expect(demands).toEqual([{ policy: "small", reviewers: [{ type: "role", id: "admin" }], quorum: 2 }]);
+  });
+
+  test.each<[because: string, input: RulingInput, more: object]>([
+    ["modifications_unexpected", { outcome: "approve", modifications: [less] }, {}],
+    ["modifications_unexpected", { outcome: "block", modifications: [less] }, {}],
+    ["modifications_missing", { outcome: "approve_modified" }, {}],
+    ["value_missing", change(less, { op: "add", path: "/x" }), { index: 1, op: "add" }],
+    ["cannot_apply", change(less, { ...less, path: "/none" }), { index: 1, message: expect.any(String) }],
+    ["blocked", change({ ...less, value: 7 }), { policies: [{ policy: "no-sevens", message: expect.any(String) }] }],
+  ])("is refused: %s", (because, input, more) => {
+    const rules = rulesOf([held, policy("no-sevens", { when: "params.amount == 7.0", effect: "block" })]);
+    expect(workOut(decided([held]).action, rules, input)).toEqual({ kind: "refused", because, ...more });
+  });
+});
+
+describe("a redacted change that others approved", () => {
+  const { action, rules } = decided([held, hiding]);
+  const first = proposedBy(action, rules, change(renamed));
+  const shown = reviewersChanges(first.ruling) ?? [];
+
+  test("is approved by sending what the record shows of it", () => {
+    expect([shown, first.hidden]).toEqual([[{ ...renamed, value: "[redacted]" }], ["Mallory Jones"]]);
+    const second = proposedBy(action, rules, change(...shown), review(first.ruling));
+    expect(second).toMatchObject({ repeats_redacted: true, overtaken: false });
+    expect(second.ruling?.wanted_content).toEqual({ amount: 50, to: "Mallory Jones" });
+    expect(second.ruling?.modifications).toEqual(first.ruling?.modifications);
+  });
+
+  test("is a change of the reviewer's own where no other vote shows it", () => {
+    const own = proposedBy(action, rules, change(...shown));
+    expect(own.repeats_redacted).toBe(false);
+    expect(own.ruling?.wanted_content).toEqual({ amount: 50, to: "[redacted]" });
+  });
+
+  test("is overtaken once policies let something else through", () => {
+    const now = rulesOf([held]);
+    expect(proposedBy(action, now, change(...shown), review(first.ruling))).toMatchObject({
+      repeats_redacted: true,
+      overtaken: true,
+    });
+    expect(proposedBy(action, now, { outcome: "block" }, review(first.ruling)).overtaken).toBe(false);
+  });
+});
+
+test("an approved change that policies now block is overtaken", () => {
+  const { action, rules } = decided([held]);
+  const { ruling } = proposedBy(action, rules, change(less));
+  const now = rulesOf([held, policy("no-fives", { when: "params.amount == 5.0", effect: "block" })]);
+  expect(proposedBy(action, now, { outcome: "approve" }, review(ruling)).overtaken).toBe(true);
+});
+
+describe("the time limit", () => {
+  const approving = (policies: readonly TestPolicy[]): RulesInForce => ({
+    membrane: (id) => {
+      const found = rulesOf(policies).membrane(id);
+      if (found === undefined) return undefined;
+      const escalation = { ...found.membrane.escalation, on_timeout: "approve" as const };
+      return { ...found, membrane: { ...found.membrane, escalation } };
+    },
+  });
+
+  test("lets through what policies asked for while the rules in force still do", () => {
+    const { action } = decided([held, noted]);
+    expect(timeOutRuling(action, approving([held, noted]))?.modified_content).toMatchObject({ note: "seen" });
+    expect(timeOutRuling(action, approving([noted]))?.modified_content).toMatchObject({ note: "seen" });
+  });
+
+  test.each<[string, RulesInForce]>([
+    ["the membrane blocks on time-out", rulesOf([held])],
+    ["a policy blocks the action", approving([held, policy("no", { when: "true", effect: "block" })])],
+    [
+      "a policy forbids approval on time-out",
+      approving([policy("held", { ...held.spec, escalation: { on_timeout: "block" } })]),
+    ],
+    ["a policy modifies the action otherwise", approving([held, noted])],
+  ])("lets nothing through where %s", (_, rules) => {
+    expect(timeOutRuling(decided([held]).action, rules)).toBeNull();
+  });
+});
