@@ -24,7 +24,7 @@ test("without policies the membrane's terms hold", () => {
   expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, demands });
 });
 
-test("the strictest of all policies holds, each filled up from the membrane", () => {
+test("the strictest terms of all policies hold; a policy takes what it leaves out from the membrane", () => {
   const terms = mergeTerms(
     membrane,
     [
@@ -47,7 +47,7 @@ test("the strictest of all policies holds, each filled up from the membrane", ()
   expect(commonReviewers(terms.demands, new Map())).toEqual(panel(["role:admin", "role:operator"]));
 });
 
-test("what the membrane holds by itself is decided by whom it names, and by as many, whatever a policy asks beside it", () => {
+test("a membrane that holds the action itself demands its own reviewers and quorum, whatever a policy demands", () => {
   const strict = { ...membrane, reviewers: panel(["role:admin"]), quorum: 2 };
   const terms = mergeTerms(
     strict,
@@ -65,13 +65,13 @@ test("a policy cannot approve on time-out where the membrane does not", () => {
   ).toBe("block");
 });
 
-test("when nobody would do for all policies, everybody named is asked", () => {
+test("when nobody meets all demands, all reviewers named may decide", () => {
   expect(common([["user:a"], ["user:b"]])).toEqual(panel(["user:a", "user:b"]));
   expect(common([["user:a"], ["role:operator"]])).toEqual(panel(["role:operator", "user:a"]));
   expect(common([["user:a"], ["role:admin"]], { a: "operator" })).toEqual(panel(["role:admin", "user:a"]));
 });
 
-test("whom one policy names decides, and no role beside, where all that the others ask for is a role of that one", () => {
+test("a named user who has the roles that other policies demand decides, and no role does", () => {
   expect(common([["user:a"], ["role:reviewer"]])).toEqual(panel(["user:a"]));
   expect(common([["user:a"], ["role:operator"]], { a: "admin" })).toEqual(panel(["user:a"]));
   expect(common([["user:a", "user:b"], ["role:operator"], []], { a: "reviewer", b: "operator" })).toEqual(
@@ -80,7 +80,7 @@ test("whom one policy names decides, and no role beside, where all that the othe
   expect(common([["user:a", "role:admin"], ["role:reviewer"]])).toEqual(panel(["role:admin", "user:a"]));
 });
 
-test("two names of one person are one: keys of one chain of rotations, and a key and who made it", () => {
+test("rotations of one key, and a key and its creator, are one person", () => {
   const rotated = (id: string): [string, KnownReviewer] => [id, { role: "reviewer", self: "key_1", person: "usr_1" }];
   const known = new Map([rotated("key_2"), rotated("key_3")]);
   expect(commonReviewers(demanded([["user:key_2"], ["user:key_3"]]), known)).toEqual(
@@ -91,7 +91,7 @@ test("two names of one person are one: keys of one chain of rotations, and a key
   );
 });
 
-test("nobody has to be looked up where all name the same or roles only", () => {
+test("nobody is looked up if all demands name the same reviewers or roles only", () => {
   expect(reviewersToKnow(demanded([["user:a", "role:admin"], ["role:admin", "user:a"], []]))).toEqual([]);
   expect(reviewersToKnow(demanded([["role:admin"], ["role:operator"]]))).toEqual([]);
   expect(reviewersToKnow(demanded([["user:a"], ["role:reviewer", "user:b"]]))).toEqual(["a", "b"]);
@@ -113,7 +113,7 @@ function common(panels: readonly (readonly string[])[], roles: Readonly<Record<s
   return commonReviewers(demanded(panels), new Map(known));
 }
 
-test("of policies that hold only the changed action, what they ask of the review themselves is told", () => {
+test("returns what policies demand themselves that hold only the changed action", () => {
   const policies = Object.entries({
     before: { reviewers: ["role:admin"] },
     large: { reviewers: ["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"], quorum: 2 },

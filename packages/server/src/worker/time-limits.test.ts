@@ -1,4 +1,4 @@
-/** Reviews end when their time is over, whatever others do. Source: api.md §6. */
+/** Reviews end when their time is over, whatever others do. */
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";

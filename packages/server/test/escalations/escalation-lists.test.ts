@@ -1,4 +1,4 @@
-/** Lists of escalations over HTTP: their order and their pages. Source: api.md §6. */
+/** Lists of escalations over HTTP: their order and their pages. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** Who may be named to review, and who then decides. Source: api.md §6, docs/decisions/0011. */
+/** Who may be named to review, and who then decides. Source: docs/decisions/0011. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { meanwhile } from "../../src/testing/meanwhile.ts";

@@ -1,4 +1,4 @@
-/** Approvals that policies overtake before the quorum is reached. Source: api.md §6, docs/decisions/0011. */
+/** Approvals that policies overtake before the quorum is reached. Source: docs/decisions/0011. */
 import { beforeEach, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** Reviews and overrides at their edges: sizes, odd patches, odd ids, clocks that are wrong. Source: sharp-edges 6, api.md §6. */
+/** Reviews and overrides at their edges: sizes, odd patches, odd ids, clocks that are wrong. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";

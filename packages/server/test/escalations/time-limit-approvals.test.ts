@@ -1,6 +1,6 @@
 /**
  * Approval by the end of the time: nobody has looked at the action, so the membrane and the policies of that moment have to
- * let it through. Source: api.md §6 and §10.
+ * let it through.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";

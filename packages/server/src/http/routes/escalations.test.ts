@@ -1,4 +1,4 @@
-/** Human review over HTTP, on whole nodes. Source: contract §3 and §6, api.md §6. */
+/** Human review over HTTP, on whole nodes. Source: contract §3 and §6. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";

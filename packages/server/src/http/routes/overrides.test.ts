@@ -1,4 +1,4 @@
-/** Overrides over HTTP, on two nodes. Source: contract §1, §2.6, §2.7 and §3, api.md §6. */
+/** Overrides over HTTP, on two nodes. Source: contract §1, §2.6, §2.7 and §3. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** Overrides over HTTP. Source: api.md §6. */
+/** Overrides over HTTP. */
 import { listOverrides } from "../../operations/overrides/list-overrides.ts";
 import { overrideBlock } from "../../operations/overrides/override-block.ts";
 import { revokeOverride } from "../../operations/overrides/revoke-override.ts";

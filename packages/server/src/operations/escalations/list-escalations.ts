@@ -15,9 +15,9 @@ import { storableUs } from "../shared/storable-time.ts";
 const isEscalation = idPlace("escalation");
 
 /**
- * The organization's escalations, newest first or in the order asked for; those of test mode only when asked for. A page
- * of large ones is shorter than `limit`.
- * Faults: invalid_request (cursor, an order for others than pending ones).
+ * Lists the organization's escalations, newest first or in the requested order; those of test mode only on request. A page
+ * of large records is shorter than `limit`.
+ * Faults: invalid_request (cursor, an order without `status=pending`).
  */
 export async function listEscalations(
   runtime: Pick<Runtime, "db">,
@@ -42,7 +42,7 @@ export async function listEscalations(
   return page(rows, limit, placeOf, more);
 }
 
-/** Whoever was named by one key of a chain of rotations decides with each of them. */
+/** Returns all names of a reviewer: a key that was named may decide with each of its rotations. */
 async function namesOf(query: Query, org_id: string, reviewer: string): Promise<string[]> {
   return [...new Set([reviewer, ...(await readRotations(query, org_id, reviewer.replace(/^user:/, "")))])];
 }
@@ -52,7 +52,7 @@ function placeByAge(cursor: string | undefined): EscalationPlace | null {
   return escalation_id === null ? null : { escalation_id, expires_at: null };
 }
 
-/** Many can end at the same moment, so the id is part of the place. */
+/** The id is part of the place, because many escalations can expire at the same moment. */
 function placeByTimeLimit(cursor: string | undefined): EscalationPlace | null {
   const place = decodeCursor(cursor, (text) => {
     const [expires_at = "", escalation_id = "", ...rest] = text.split(" ");

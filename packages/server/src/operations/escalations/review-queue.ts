@@ -1,9 +1,9 @@
 /**
- * What one agent may put into the reviewers' queue: so many actions that wait at once, and so many of one API key, whatever
- * agents it names. More are refused before anything is stored. docs/decisions/0011.
+ * The caps of the review queue: how many actions of one agent, and of one API key, may wait for review at once. Further
+ * submissions are refused before anything is stored. See docs/decisions/0011.
  *
- * While there is plenty of room submissions go side by side. The others go one after the other on a node, each counting
- * first, so a node never passes a cap; of several nodes each may pass it by the one that is on its way there.
+ * While the queue is far below its caps, submissions enter it concurrently. Near a cap they enter one after another on each
+ * node, and each counts first, so one node never exceeds a cap. Each further node may exceed it by one submission.
  */
 import { limits } from "@countersign/contract";
 import { Fault, us_per_second } from "@countersign/core";
@@ -14,38 +14,39 @@ import type { DecisionRows } from "../../store/commit/commit-writer-rows.ts";
 import { countPendingReviews } from "../../store/escalations/escalations.ts";
 import { isReplay } from "../shared/idempotent.ts";
 
-/** The doors of one node to all review queues. */
+/** One node's entrance to the review queues of all organizations. */
 export interface ReviewQueues {
-  /** Runs `commit` where these rows open no review, or one that there is room for. Faults: review_queue_full, overloaded. */
+  /** Runs `commit` if the rows open no review, or the queue has room for it. Faults: review_queue_full, overloaded. */
   enter<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T>;
 }
 
 const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
-/** Plenty of room: several nodes that each let so much of a cap in side by side stay below it together. */
+/** Submissions enter concurrently below this share of a cap, so that several nodes together stay below the cap. */
 const roomy = 0.1;
-/** So long a count serves, with what entered here since. */
+/** How long a count is used; submissions that entered since are added to it. */
 const counted_for_us = us_per_second;
 /**
- * How long one waits at a door for those in front: where the database hangs, each of them takes seconds, one after the other (of
- * 40 at once the last waited for 221 s).
+ * How long a submission waits for its turn. If the database hangs, each submission in front takes seconds: of 40 at once the
+ * last one waited for 221 s.
  */
 const patience_us = 10 * us_per_second;
 const organizationsMax = 2_000;
 const submittersMax = 20_000;
 
-/** How one agent's or one key's part of a queue stands, as far as this node knows. */
+/** What this node knows about one agent's, or one key's, part of a queue. */
 interface Standing {
   readonly max: number;
-  /** So many ever entered, and are on their way to the commit. */
+  /** How many submissions entered since this node started. */
   entered: number;
+  /** How many of them are not committed yet. */
   under_way: number;
-  /** The last count, of the database and of what was under way when it began. Null: none. */
+  /** The last count: what was pending in the database or under way when it began. Null: none. */
   counted: { readonly at_us: number; readonly pending: number; readonly entered: number } | null;
 }
 
-/** Creates the doors. */
+/** Creates the entrance. */
 export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
-  const doors = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(1) });
+  const turns = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(1) });
   const standings = new LRUCache<string, Standing>({ max: submittersMax });
 
   function standingOf(max: number, ...name: readonly (string | null)[]): Standing {
@@ -57,13 +58,13 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
     return made;
   }
 
-  /** The most that can be pending, this one included, is far below the cap. */
+  /** Whether the largest possible number of pending reviews, this one included, is far below the cap. */
   function hasRoom({ counted, entered, max }: Standing): boolean {
     if (counted === null || clock.now_us() - counted.at_us > counted_for_us) return false;
     return counted.pending + entered - counted.entered < roomy * max;
   }
 
-  /** Counts what is pending; true when a cap is reached. */
+  /** Counts the pending reviews; returns true if a cap is reached. */
   async function count({ org_id, intent }: DecisionRows, agent: Standing, key: Standing): Promise<boolean> {
     const { agent_id, lineage_id, mode } = intent;
     const at_us = clock.now_us();
@@ -78,7 +79,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
     return by_agent >= agentMax || by_key >= keyMax;
   }
 
-  /** As `enter`, for rows that open a review. */
+  /** Does the same as `enter` for rows that open a review. */
   async function enterToWait<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T> {
     const { agent_id, lineage_id, mode } = rows.intent;
     const agent = standingOf(agentMax, rows.org_id, mode, "agent", agent_id);
@@ -93,7 +94,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
       await count(rows, agent, key);
       if (both.every(hasRoom)) return await commit(rows);
       const came_us = clock.now_us();
-      return await doors.memo(rows.org_id)(async () => {
+      return await turns.memo(rows.org_id)(async () => {
         if (clock.now_us() - came_us > patience_us)
           throw new Fault("overloaded", { internal: "those in front at the door to the review queue take too long" });
         if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);

@@ -1,8 +1,6 @@
 /** The faults of a refused vote: which code and text each refusal of the core has. */
-import { Fault, faultAt, type ReviewDemand, type RulingRefusal, type StepRefusal } from "@countersign/core";
-
-/** A demand that the caller's approval does not meet. `few`: it demands more approvals than are asked for. */
-export type UnmetDemand = ReviewDemand & { readonly few: boolean };
+import { Fault, faultAt, type RulingRefusal, type StepRefusal } from "@countersign/core";
+import type { UnmetDemand } from "../people/reviewers.ts";
 
 /** Faults: invalid_request, modified_action_blocked naming the policies, state_conflict. */
 export function rulingFault(refusal: RulingRefusal): Fault {

@@ -5,13 +5,13 @@ import { writeMail } from "../people/mail.ts";
 import type { Runtime } from "../runtime.ts";
 
 const at_once_max = 500;
-/** Actions that one mail names; the others are counted. */
+/** How many actions one mail lists; it gives the number of the others. */
 const listed_max = 20;
 
 /**
- * Tells reviewers by mail of the live escalations that wait for them: one mail a person for all that came since the last
- * look, but for a person's own. Each is told once, and again when it is reassigned, in the transaction that marks it. True:
- * there may be more. Source: api.md §9.
+ * Mails reviewers about live escalations that wait for them: one mail for each person, with all escalations since the last
+ * pass except the person's own. Each escalation is mailed once, and again after it is reassigned, in the transaction that
+ * marks it as mailed. Returns true if there may be more.
  */
 export async function tellReviewers(runtime: Runtime): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {

@@ -1,4 +1,4 @@
-/** One computation of a decision from what is in memory: the rows that would commit it. */
+/** Computes a decision from memory, as the rows that would commit it. */
 import type { ContextDocument, Decision, IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
@@ -28,7 +28,7 @@ import type { DecidingMembrane, OrgState } from "../shared/org-state.ts";
 import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
 
 /**
- * Decides on the state as it is in memory and what its context source gave (null: it has none). Faults: invalid_context,
+ * Decides by the cached state and by what the context source returned (null: there is none). Faults: invalid_context,
  * not_found and state_conflict (membrane).
  */
 export async function proposeDecision(
@@ -113,7 +113,7 @@ export async function proposeDecision(
     escalation = openedEscalation(decision, escalation_id, intent, decided, reviewers, now_us);
   }
   const texts = {
-    // Deciding again needs the first three, the mode, the facts, the time, and what the override lifted.
+    // Deciding again takes `submitted`, `attested`, the mode, the facts, the time, and what the override lifted.
     intent: JSON.stringify({
       submitted: intent,
       decided_as,
@@ -151,9 +151,9 @@ export async function proposeDecision(
 }
 
 /**
- * The decision with a person's override: the oldest that is good for this action and makes it an approval. An override is
- * not spent on less: where another policy still stops the action, the decision stays what it is without it, and so does
- * the override. Live overrides are for live retries, those of test mode for test mode. Source: api.md §6.
+ * Decides with a person's override: the oldest active one that turns this decision into an approval. If another policy still
+ * stops the action, the decision stays the same and the override stays unspent. Live overrides are for live retries, those
+ * of test mode for test mode.
  */
 async function overridden(
   runtime: Runtime,
@@ -204,7 +204,7 @@ function subjectsOf(submission: IntentSubmission): ContextSubject[] {
   return subjects;
 }
 
-/** Source: api.md §4 "Mode". */
+/** Returns the mode: a test key always decides in test mode; key, request or membrane can ask for shadow mode. */
 function pipelineMode(
   environment: Caller["environment"],
   asked: "shadow" | undefined,
@@ -214,12 +214,12 @@ function pipelineMode(
   return environment === "shadow" || asked === "shadow" || membrane_status === "shadow" ? "shadow" : "live";
 }
 
-/** Whether the caller's word counts for claims that an agent cannot make for itself. Source: policies.md §6. */
+/** Whether the caller may attest claims that an agent cannot make for itself. */
 function attests(caller: Caller): boolean {
   return caller.role === "admin" || caller.role === "operator" || caller.role === "reviewer";
 }
 
-/** What the agent may do now: in shadow nothing is held; an escalation leaves it open. */
+/** Returns what the agent may do now: shadow mode holds nothing; null while an escalation is open. */
 function outcomeOf(verdict: Decision["verdict"], mode: Decision["pipeline_mode"]): Decision["outcome"] {
   if (mode === "shadow") return "approve";
   return verdict === "escalate" ? null : verdict;

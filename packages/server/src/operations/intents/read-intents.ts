@@ -1,4 +1,4 @@
-/** Reading intents and decisions. Keys of agents see their own only; what others own answers like what does not exist. */
+/** Reads intents and decisions. Keys of agents see their own only; another's intent answers like one that does not exist. */
 import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, hiddenPlaces, listFacts, type MergedFacts } from "@countersign/core";
 import { readAuditPage } from "../../store/audit/audit.ts";
@@ -17,7 +17,7 @@ import { storableTime } from "../shared/storable-time.ts";
 
 const isIntent = idPlace("intent");
 
-/** An intent, the facts it was decided on, and its decision. Faults: not_found. */
+/** Returns an intent, the facts that it was decided on, and its decision. Faults: not_found. */
 export async function getIntent(
   runtime: Runtime,
   caller: Caller,
@@ -28,7 +28,10 @@ export async function getIntent(
   return { intent: intentRecord(row), facts: shownFacts(row.facts), decision: decisionOf(row) };
 }
 
-/** Intents, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor), forbidden (a key of one agent asks for another). */
+/**
+ * Lists intents, newest first; a page of large records is shorter than `limit`. Faults: invalid_request (cursor), forbidden
+ * (a key of one agent asks for another).
+ */
 export async function listOwnIntents(
   runtime: Runtime,
   caller: Caller,
@@ -59,8 +62,8 @@ export async function listOwnIntents(
 }
 
 /**
- * The decision as it stands, as JSON text; with `wait_seconds` not before its outcome is final, the time is over, or
- * whoever waits is `gone`. Faults: not_found.
+ * Returns the present decision as JSON text. With `wait_seconds` it first waits until the outcome is final, the time is
+ * over, or the caller disconnects (`gone`). Faults: not_found.
  */
 export async function getDecision(
   runtime: Runtime,
@@ -81,7 +84,7 @@ export async function getDecision(
   return currentDecision(row);
 }
 
-/** What happened to an intent, in order. Faults: not_found, invalid_request (cursor). */
+/** Lists the audit rows of an intent, in order. Faults: not_found, invalid_request (cursor). */
 export async function listIntentAudit(
   runtime: Runtime,
   caller: Caller,
@@ -99,7 +102,7 @@ export async function listIntentAudit(
   return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
 }
 
-/** A key of scope agent sees that agent's intents; another key of role agent those that its chain of rotations submitted. */
+/** Whether a caller may see an intent: keys of scope agent see that agent's, other keys of role agent see their own. */
 export function maySee(
   caller: Caller,
   intent: { readonly agent_id: string; readonly lineage_id: string | null },

@@ -1,4 +1,4 @@
-/** What an agent did after its decision. Source: api.md §4. */
+/** What an agent reports after its decision. */
 import type { Observation, ObservationInput } from "@countersign/contract";
 import { Fault, formatTimestampUs, hiddenTextsInAction, redactedRemark } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -12,7 +12,7 @@ import { type Caller, shownActor } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { maySee } from "./read-intents.ts";
 
-/** Adds an observation to an intent; any number may be made. Faults: not_found, idempotency_conflict. */
+/** Adds an observation to an intent, which may have any number. Faults: not_found, idempotency_conflict. */
 export function recordObservation(
   runtime: Runtime,
   caller: Caller,

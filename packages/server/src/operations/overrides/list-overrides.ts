@@ -6,7 +6,7 @@ import type { Caller } from "../shared/caller.ts";
 
 const isOverride = idPlace("override");
 
-/** The organization's overrides, newest first. Faults: invalid_request (cursor). */
+/** Lists the organization's overrides, newest first. Faults: invalid_request (cursor). */
 export async function listOverrides(
   runtime: Pick<Runtime, "db">,
   caller: Pick<Caller, "org_id">,

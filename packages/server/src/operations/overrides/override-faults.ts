@@ -1,5 +1,6 @@
 /** The faults of a refused override. */
-import { Fault, faultAt, type ReviewDemand } from "@countersign/core";
+import { Fault, faultAt } from "@countersign/core";
+import type { UnmetDemand } from "../people/reviewers.ts";
 
 /** Faults: override_not_allowed. */
 export function notEnforcedFault(): Fault {
@@ -15,10 +16,7 @@ export function forbiddenFault(policies: readonly string[]): Fault {
  * Policies that also hold the action demand more approvals than `people_max`, or other reviewers. An overridden action is
  * approved and not held, so their demands count for the override. Faults: override_not_allowed naming the policies.
  */
-export function unmetDemandsFault(
-  unmet: readonly (ReviewDemand & { readonly few: boolean })[],
-  people_max: number,
-): Fault {
+export function unmetDemandsFault(unmet: readonly UnmetDemand[], people_max: number): Fault {
   return notAllowed(
     unmet.map(({ policy, quorum, few }) => [
       policy,

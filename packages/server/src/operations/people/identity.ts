@@ -1,20 +1,20 @@
-/** Which person stands behind a key: what distinct people and self-review are told by. Source: api.md §6. */
+/** Which person is behind a key: for counting different people, and for refusing reviews of one's own actions. */
 import { idPrefixes, type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { readMakers } from "../../store/keys/keys.ts";
 import { openModeActor } from "../shared/caller.ts";
 
-/** Who a caller is, or who submitted an intent. */
+/** A caller, or the submitter of an intent. */
 export interface Identity {
   /** The chain of rotations, the user of a session, or open mode. */
   readonly self: string;
-  /** The user who made the key, at however many removes; where no user did, the chain of rotations. */
+  /** The user who made the key, or the key that made it, and so on; without such a user the chain of rotations. */
   readonly person: string;
-  /** `self`, who made it, who made that one, and so on. */
+  /** `self`, its maker, the maker's maker, and so on. */
   readonly makers: ReadonlySet<string>;
 }
 
-/** `lineage_id` is the caller's or the intent's; null: open mode, where everybody is one person. */
+/** Returns the identity for the `lineage_id` of a caller or an intent; null: open mode, where all callers are one person. */
 export async function identityOf(query: Query, org_id: string, lineage_id: string | null): Promise<Identity> {
   const self = lineage_id ?? openModeActor;
   const makers = lineage_id === null ? [openModeActor] : await readMakers(query, org_id, lineage_id);
@@ -27,7 +27,7 @@ export function isOwn(reviewer: Identity, submitter: Identity): boolean {
   return reviewer.person === submitter.person || submitter.makers.has(reviewer.self);
 }
 
-/** Whether a person of this role is one of these reviewers: named, or by a role that is; where nobody is named, everybody is. */
+/** Whether a person of this role is one of these reviewers, by name or by role. An empty list means any person. */
 export function isAmong(reviewers: readonly Reviewer[], person: string, role: Role): boolean {
   const fits = ({ type, id }: Reviewer): boolean =>
     type === "user" ? id === person : roleNames.some((name) => name === id && roleMeets(role, [name]));

@@ -14,10 +14,9 @@ import type { Caller } from "../shared/caller.ts";
 import { type Identity, identityOf, isAmong, isOwn } from "./identity.ts";
 
 /**
- * Refuses reviewers who could never decide: who is nobody in the organization or below reviewer, keys that are over, and
- * where there is one, the submitter. `path` is where the list stands in the body. Answers with the people named, of whom
- * one may have several keys in the list; null: a role is named, or nobody.
- * Faults: invalid_request naming each; another organization's are unknown here.
+ * Refuses reviewers who could never decide: ids that the organization does not have, roles below reviewer, revoked or
+ * expired keys, and the submitter, if given. `path` is the list's place in the body. Returns the people named, where several
+ * keys may be one person; null: a role is named, or nobody. Faults: invalid_request naming each.
  */
 export async function refuseUnfitReviewers(
   query: Query,
@@ -71,8 +70,8 @@ export async function reviewersOf(
 }
 
 /**
- * Whether one of the reviewers named is this person, a role that the caller's includes, or the caller's key: whichever of its
- * rotations was named, and whichever decides.
+ * Whether the caller is one of these reviewers: the person, a role that the caller's role includes, or any rotation of the
+ * caller's key.
  */
 export async function isReviewer(
   query: Query,
@@ -85,17 +84,19 @@ export async function isReviewer(
   return isRotationOf(query, caller.org_id, named, caller.lineage_id);
 }
 
-/**
- * Returns the demands that this caller's approval cannot meet, where `approvals` of them let the action through. `few`: the
- * demand's quorum is larger than that. Otherwise the caller is none of its reviewers.
- */
+/** A demand that an approval does not meet. `few`: its quorum is too large; else the caller is none of its reviewers. */
+export interface UnmetDemand extends ReviewDemand {
+  readonly few: boolean;
+}
+
+/** Returns the demands that this caller's approval cannot meet, where the action takes `approvals` approvals in all. */
 export async function unmetDemands(
   query: Query,
   demands: readonly ReviewDemand[],
   approvals: number,
   caller: Caller,
   person: string,
-): Promise<(ReviewDemand & { readonly few: boolean })[]> {
+): Promise<UnmetDemand[]> {
   const unmet = [];
   for (const demand of demands) {
     const few = demand.quorum > approvals;
@@ -105,8 +106,8 @@ export async function unmetDemands(
 }
 
 /**
- * Refuses a quorum that `people`, the ones named, cannot reach together with those who have `approved` already. `path` is
- * where in the body to mend it. Faults: invalid_request.
+ * Refuses a quorum that the named `people` cannot reach together with the people who `approved` already. `path` is the place
+ * in the body to correct. Faults: invalid_request.
  */
 export function refuseTooFew(
   people: ReadonlySet<string> | null,

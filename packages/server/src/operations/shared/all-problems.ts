@@ -1,8 +1,8 @@
 import { Fault, type FaultDetail } from "@countersign/core";
 
 /**
- * Makes every check and tells what all of them found, in their order. A check finds something by an invalid_request; what
- * else it throws is thrown at once. Faults: invalid_request. Source: api.md §2.
+ * Runs all checks and reports all their problems in one fault, in the order of the checks. A check reports a problem by
+ * throwing invalid_request; anything else that it throws is thrown at once. Faults: invalid_request.
  */
 export async function refuseAllProblems(checks: readonly (() => void | Promise<void>)[]): Promise<void> {
   const details: FaultDetail[] = [];

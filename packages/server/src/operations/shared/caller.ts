@@ -1,4 +1,4 @@
-/** Who is calling, as the gate established it from the key (or from open mode). Source: contract §5, api.md §3. */
+/** Who calls, as the gate established it from a key, a session or open mode. Source: contract §5. */
 import { type Actor, idPrefixes, type Role } from "@countersign/contract";
 
 /** A caller with a valid key or session, or open mode's admin of org_local. */
@@ -6,33 +6,33 @@ export interface Caller {
   readonly org_id: string;
   /** Null in open mode and for people. */
   readonly key_id: string | null;
-  /** Whose session it is; null for keys and in open mode. */
+  /** The user of the session; null for keys and in open mode. */
   readonly user_id: string | null;
   /** The session; null for keys and in open mode. */
   readonly session_id: string | null;
-  /** key_id of the first key of its chain of rotations, or user_id: rate window and ownership of intents. Null in open mode. */
+  /** The user_id, or the key_id of the first key of the chain of rotations. Owns intents and a rate window. Null in open mode. */
   readonly lineage_id: string | null;
   readonly role: Role;
   readonly scope: "org" | "agent";
   /** The one agent that a key of scope `agent` speaks for; null otherwise. */
   readonly agent_id: string | null;
   readonly environment: "live" | "shadow" | "test";
-  /** What audit rows name: the key_id, the user_id, or `open_mode`. */
+  /** The name in audit rows: the key_id, the user_id, or `open_mode`. */
   readonly actor: string;
-  /** The epoch that the key was read under; a commit refuses a decision made under an older one. */
+  /** The epoch at which the key was read; a commit refuses a decision from an older epoch. */
   readonly auth_epoch: number;
 }
 
-/** Looks at a caller's key again. */
+/** Reads callers again. */
 export interface Callers {
-  /** The caller as of now, read from the database. Faults: invalid_api_key, expired_api_key. */
+  /** Reads the caller from the database again. Faults: invalid_api_key, expired_api_key. */
   reload(caller: Caller): Promise<Caller>;
 }
 
-/** What audit rows name in open mode, which has no key; intent rows name nothing there. */
+/** The actor of audit rows in open mode, which has no key; intent rows have none there. */
 export const openModeActor = "open_mode";
 
-/** Who acted, as answers show it, from the text of an audit or intent row. The service itself, `system`, has no id. */
+/** Returns the actor as answers show it, from the text of an audit or intent row. The service itself, `system`, has no id. */
 export function shownActor(actor: string | null): Actor {
   if (actor?.startsWith(idPrefixes.api_key)) return { type: "key", id: actor };
   if (actor?.startsWith(idPrefixes.user)) return { type: "user", id: actor };

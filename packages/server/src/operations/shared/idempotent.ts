@@ -1,4 +1,4 @@
-/** A creating operation under an optional Idempotency-Key, in one transaction. Source: api.md §2. */
+/** Runs a creating operation in one transaction, under an optional Idempotency-Key. */
 import { canonicalJson, formatTimestampUs, sha256Hex } from "@countersign/core";
 import type { Db, Query } from "../../ports.ts";
 import type { DecisionRows } from "../../store/commit/commit-writer-rows.ts";
@@ -6,26 +6,25 @@ import { type OnceAnswer, once, readIdempotencyKey } from "../../store/rows/idem
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 
-/** What makes a repetition the same request: the operation, its key, and everything that shapes the answer. */
+/** What identifies a request, so that a repetition gets the first answer. */
 export interface IdempotencyTerms {
   readonly operation: string;
   readonly idempotency_key: string | undefined;
-  /** Parameters and body; compared by its canonical JSON. */
+  /** Parameters and body; compared as canonical JSON. */
   readonly request: unknown;
-  /** What the caller must be allowed before it hears anything, the first answer to this request included. */
+  /** Checks permission before any answer, including the replay of the first answer. */
   readonly admit?: (query: Query) => Promise<void>;
-  /** `system`: the work reaches beyond the organization, for example to mails. Absent: `tenant`. */
+  /** `system`: the work also touches rows outside the organization, for example mails. Absent: `tenant`. */
   readonly scope?: "tenant" | "system";
 }
 
-/** Who keeps an Idempotency-Key. */
+/** The owner of an Idempotency-Key. */
 export type IdempotencyOwner = Pick<Caller, "lineage_id" | "actor">;
 
 /**
- * The name under which a caller's Idempotency-Keys for an operation are kept: each chain of rotations has its own, and so
- * has each person. So what is fixed for a chain (environment, role, scope, agent) never crosses with an answer, one
- * reviewer's vote is not taken for another's, and a rotated key still replays what its predecessor was answered.
- * See docs/decisions/0013.
+ * Returns the name under which a caller's Idempotency-Keys for an operation are stored. Each chain of rotations and each
+ * person has its own. So an answer never reaches a caller of another environment, role, scope or agent; one reviewer's vote
+ * is not taken for another's; and a rotated key still replays the answers to its predecessor. See docs/decisions/0013.
  */
 export function ownedOperation(operation: string, { lineage_id, actor }: IdempotencyOwner): string {
   return `${operation} ${lineage_id ?? actor}`;
@@ -52,10 +51,7 @@ export function idempotent<T>(
   return terms.scope === "system" ? runtime.db.system(run) : runtime.db.tenant(caller.org_id, run);
 }
 
-/**
- * Whether a submission is answered already, as of now: what no longer finds room is answered again all the same, and the
- * commit finds out with what.
- */
+/** Whether a submission was answered already. A full queue must not refuse a replay, whose answer the commit finds. */
 export async function isReplay(db: Db, { org_id, idempotency }: DecisionRows): Promise<boolean> {
   if (idempotency === null) return false;
   return db.tenant(org_id, (query) => readIdempotencyKey(query, { org_id, ...idempotency }));

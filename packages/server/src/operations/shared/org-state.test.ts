@@ -1,4 +1,4 @@
-/** How much of stored documents is kept in memory. Source: api.md §5. */
+/** How much of stored documents is kept in memory. */
 import type { PolicyDocument } from "@countersign/core";
 import { expect, test } from "vitest";
 import type { Db } from "../../ports.ts";

@@ -2,8 +2,9 @@ import type { Db, Query } from "../../ports.ts";
 import { CommitLost, isUnanswered } from "../../store/database/connection.ts";
 
 /**
- * A read of an organization, made once more where its session was lost with its commit: how a commit of nothing ended does not matter, and hundreds of
- * requests may share the read. Not where the commit got no answer: it was waited for as long as anybody waits.
+ * Reads an organization, and reads once more if the session was lost during the commit. That is safe, because the commit of
+ * a read changes nothing; and hundreds of requests may share the read. It does not repeat a commit that got no answer,
+ * because that already took the longest time that a request waits.
  */
 export async function readAgain<T>(
   db: Pick<Db, "tenant">,

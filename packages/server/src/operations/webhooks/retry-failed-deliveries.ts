@@ -9,9 +9,9 @@ import { listFailedDeliveries } from "./list-failed-deliveries.ts";
 import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts";
 
 /**
- * Sends a page of the failed deliveries again, each as `retryDelivery` does: those that nobody sent again, or whose last retry
- * was cancelled, and whose webhook is active. So a walk over all pages sends each event once to each webhook, also where
- * a page is asked for twice. Faults: invalid_request (cursor).
+ * Retries a page of failed deliveries, each as `retryDelivery` does. It leaves out deliveries of inactive webhooks, and those
+ * with a retry that was not cancelled. So a walk over all pages sends each event once to each webhook, even if a page is
+ * requested twice. Faults: invalid_request (cursor), unavailable (stale each time).
  */
 export async function retryFailedDeliveries(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -25,13 +25,13 @@ export async function retryFailedDeliveries(
     await lockDeliveries(query, org_id, last.map(startOf));
     const active = new Map<string, boolean>();
     const retries: Delivery[] = [];
-    // One after another: a body may have megabytes.
+    // Reads one after another, because a body may have megabytes.
     for (const { delivery_id, webhook_id } of last) {
       if (!active.has(webhook_id)) active.set(webhook_id, await isActive(query, org_id, webhook_id));
       const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
-      // Somebody else may have sent it again before the lock was ours.
+      // Another request may have retried it before this one had the lock.
       if (failed === undefined || !isLast(failed)) continue;
-      // Of a node whose clock is behind it stands before one that was cancelled.
+      // A retry by a node with a late clock may come before a cancelled one in the order.
       if (await retryIsPending(query, org_id, startOf(failed))) continue;
       retries.push(await insertRetry(runtime, query, org_id, failed));
     }
@@ -53,7 +53,7 @@ export async function retryFailedDeliveries(
   throw staleEachTime();
 }
 
-/** Whether nothing of its chain came after it, but for what was cancelled. */
+/** Whether the delivery has no retry, or only cancelled ones. */
 function isLast({ latest_retry }: Delivery): boolean {
   return latest_retry === null || latest_retry.status === "cancelled";
 }

@@ -1,7 +1,7 @@
 /**
- * The one row per organization that every state change locks: decisions through the commit statement, everything else
- * through `withHead`. So all changes of an organization stand in one order, its audit trail has no gap, and whoever
- * decided under an epoch that has been raised since is told.
+ * The head: the one row per organization that every state change locks. Decisions lock it in the commit statement, all
+ * other changes by `lockHead` or `withHead`. So an organization's changes have one order, its audit trail has no gap, and
+ * the commit detects each decision whose epochs were raised meanwhile.
  */
 import type { Query } from "../../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "../audit/audit.ts";
@@ -10,17 +10,17 @@ import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
 /**
- * A decision commits only while all three are what it was computed under. They grow with every change, and what a node has
- * read under them it keeps; but a copy of the database that lacks the last changes, or a dump, sets them back, and counts
- * would come to the same numbers again with other keys, rules and facts behind them (a decision was approved by rules that no
- * longer existed, and under a key of which the database knew nothing). So those of keys and of stored context are the
- * database's time of the change in microseconds, which does not come again, and a change of policies raises that of stored
- * context too. That of policies stays a count: decisions show it as `policy_set.version`.
+ * A decision commits only if all three epochs are those that it was computed under. Each change raises them, and nodes cache
+ * what they read under them. Restoring a dump, or failing over to an incomplete copy, sets them back. Counts would then
+ * repeat with other keys, rules and facts behind them: one decision was approved by rules that no longer existed, under a
+ * key that the database did not have. So the epochs of keys and of stored context are the database's time of the change in
+ * microseconds, which never repeats, and a change of policies raises that of stored context too. The epoch of policies stays
+ * a count, because decisions show it as `policy_set.version`.
  */
 export interface Epochs {
   /** Keys. */
   readonly auth: number;
-  /** Policies, packs and membranes, which events webhooks hear of, and that an override is good. */
+  /** Policies, packs, membranes, event types that webhooks subscribe to, and active overrides. */
   readonly policy: number;
   /** Stored context. */
   readonly context: number;
@@ -37,36 +37,36 @@ export interface Head {
   readonly audit_seq: number;
   /** Hex. */
   readonly audit_root: string;
-  /** Live decisions a month; null: unlimited. */
+  /** Live decisions allowed per month; null: unlimited. */
   readonly hard_limit: number | null;
   /** `YYYY-MM`, UTC. */
   readonly usage_period: string;
   readonly usage_used: number;
-  /** Intents in the submission that met the hard limit of the current period; null: not met, or not announced yet. */
+  /** Number of intents in the submission that reached the hard limit of the current period; null: not reached or not announced. */
   readonly usage_met_by: number | null;
 }
 
-/** What a transaction changes about its organization's head. */
+/** What a transaction changes in its organization's head. */
 export interface HeadChanges {
-  /** Epochs to raise; naming one makes every decision in flight under it stale. */
+  /** Epochs to raise; that makes every decision in flight under them stale. */
   readonly raise?: readonly (keyof Epochs)[];
   /** Appended in order. */
   readonly audit: readonly AuditRow[];
-  /** Stored only while a webhook is active, the one being registered included. */
+  /** Stored only while a webhook is active, including one that this transaction registers. */
   readonly events?: readonly EventRow[];
   /** Webhooks switched on (positive) or off (negative). */
   readonly webhooks_delta?: number;
   /** A new hard limit; null: none. Absent: unchanged. */
   readonly hard_limit?: number | null;
-  /** Notes that `quota.exceeded` was sent in the current period, and for a submission of how many intents; null: takes that back. */
+  /** Records that `quota.exceeded` was sent in the current period, for a submission of this many intents; null: withdraws that. */
   readonly usage_met_by?: number | null;
 }
 
 const now_us = microseconds("clock_timestamp()");
 
 /**
- * An epoch after a change that parameter `$n` says raises it. Whatever the clock says, it grows; where the clock is behind (it
- * was set back, or is that of another server), by a step of up to 0.1 s that nobody could know: counts would come again.
+ * SQL for an epoch after a change; parameter `$n` says whether the change raises it. It grows whatever the clock says. If the
+ * clock is behind (set back, or another server's), it grows by a random step of up to 0.1 s, because a count could repeat.
  */
 const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
   `case when $${n}::boolean then
@@ -76,17 +76,17 @@ const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
 const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, hard_limit,
   usage_period, usage_used, usage_met_by`;
 
-/** What tells states of policies, membranes and stored context apart. */
+/** The epochs that identify a state of policies, membranes and stored context. */
 export type StateEpochs = Pick<Head, "policy_epoch" | "context_epoch">;
 
-/** Without a lock: what they are now may be over by the time of the answer. */
+/** Reads the epochs without a lock; they may have changed when this returns. */
 export async function readStateEpochs(query: Query, org_id: string): Promise<StateEpochs> {
   const [head] = await query<StateEpochs>(newestHead("$1", "policy_epoch, context_epoch"), [org_id]);
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
   return head;
 }
 
-/** Makes the head of a new organization, with an empty audit trail. `period` is the current month, `YYYY-MM` UTC. */
+/** Inserts the head of a new organization, with an empty audit trail. `period` is the current month, `YYYY-MM` UTC. */
 export async function createHead(
   query: Query,
   org_id: string,
@@ -102,17 +102,17 @@ export async function createHead(
 }
 
 /**
- * Longest silence of a transaction that holds a head. A node that stands still (a paused machine, a lost network) or is gone
- * without a word leaves its lock behind, and the commits of every node that has the organization in a batch wait for it,
- * with them all organizations beside it. Ten of its sessions may stand in line, and each that gets the lock keeps it for
- * so long: with 4 s the others were without decisions for 16 s. A node that works asks its next question within milliseconds.
+ * How long a transaction that holds a head may send no statement. A node that hangs or disappears (a paused machine, a lost
+ * network) leaves its lock behind. Then commits of all nodes with this organization in a batch wait, and all organizations
+ * in those batches. Ten sessions of the node may queue for the lock, and each keeps it for this long: with 4 s, other nodes
+ * made no decisions for 16 s. A healthy node sends its next statement within milliseconds.
  */
 const silent_ms_max = 1_000;
 
 /**
- * Locks the organization's head for the rest of the transaction and answers with its latest version. Read what the
- * change depends on after this, never before. Throws when the organization does not exist. From here on the server ends the
- * session when nothing is asked of it for 1 s; the transaction is then run again.
+ * Locks the organization's head for the rest of the transaction and returns its latest version. Read what the change depends
+ * on after this, never before. Throws if the organization does not exist. From here on the server ends the session after
+ * 1 s without a statement; the transaction then runs again.
  */
 export async function lockHead(query: Query, org_id: string): Promise<Head> {
   const [head] = await query<Head>(
@@ -126,9 +126,9 @@ export async function lockHead(query: Query, org_id: string): Promise<Head> {
 }
 
 /**
- * Locks the head, applies the changes and appends the audit and event rows; all of it belongs to the caller's transaction.
- * A function sees the locked head and may still decide; null changes nothing. Call it as late in the transaction as
- * the logic allows: from here to the commit the organization's decisions wait. Answers with the head after the changes.
+ * Locks the head, applies the changes and appends the audit and event rows, all in the caller's transaction. `changes` may
+ * be a function of the locked head; null changes nothing. Call it as late in the transaction as the logic allows, because
+ * the organization's decisions wait from here to the commit. Returns the head after the changes.
  */
 export async function withHead(
   query: Query,
@@ -183,7 +183,7 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
   return { ...after, ...epochs };
 }
 
-/** The head after the changes, except for its epochs. */
+/** Returns the head after the changes, except for its epochs. */
 function applied(head: Head, { audit, webhooks_delta = 0, hard_limit, usage_met_by }: HeadChanges): Head {
   return {
     ...head,
