@@ -24,7 +24,7 @@ export interface ReviewDemand {
 }
 
 /** The `policy` of a demand that comes from the membrane's settings. */
-export const membrane_demand_name = "membrane.escalation";
+const membrane_demand_name = "membrane.escalation";
 
 /** The escalation settings of a policy that holds an action. */
 export interface HoldingPolicy {
@@ -51,7 +51,7 @@ export function mergeTerms(
   // The membrane's demand counts beside those of policies: a policy must not hand the action to fewer or other reviewers.
   if (membrane_asks || holding.length === 0)
     demands.push({ policy: membrane_demand_name, reviewers: membrane.reviewers, quorum: membrane.quorum });
-  const limits_seconds = holding.map(
+  const timeouts_seconds = holding.map(
     ({ escalation: { timeout } }) =>
       (timeout === undefined ? null : parseDurationSeconds(timeout)) ?? membrane.timeout_seconds,
   );
@@ -60,7 +60,7 @@ export function mergeTerms(
     demands,
     quorum: Math.max(...demands.map(({ quorum }) => quorum)),
     // Where policies hold the action, the membrane's time limit counts only for a policy without one.
-    timeout_seconds: holding.length === 0 ? membrane.timeout_seconds : Math.min(...limits_seconds),
+    timeout_seconds: holding.length === 0 ? membrane.timeout_seconds : Math.min(...timeouts_seconds),
     on_timeout: forbidden ? "block" : membrane.on_timeout,
   };
 }

@@ -37,8 +37,9 @@ export interface LockedReview {
 /** Reads a review and its action without a lock. Faults: not_found. */
 export async function loadReview(query: Query, org_id: string, escalation_id: string): Promise<LoadedReview> {
   const review = await readReview(query, org_id, escalation_id);
-  const intent = await readIntent(query, org_id, review?.record.intent_id ?? "");
-  if (review === undefined || intent === undefined) throw new Fault("not_found");
+  if (review === undefined) throw new Fault("not_found");
+  const intent = await readIntent(query, org_id, review.record.intent_id);
+  if (intent === undefined) throw new Fault("not_found");
   return { review, intent };
 }
 
