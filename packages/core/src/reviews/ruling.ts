@@ -230,7 +230,7 @@ function decideChanged(
   });
   const blocking = again.reasons.filter((reason) => reason.effect === "block");
   if (blocking.length > 0) {
-    // Redacts by the submitted content: a value that the reviewer put in the place of a hidden one is no secret.
+    // A message may quote hidden texts of the submitted action, because they can occur in places that the change left alone.
     const hidden = hiddenTextsInAction(action);
     const policies = blocking.map(({ policy, message }) => ({ policy, message: withoutTexts(message, hidden) }));
     return { kind: "refused", because: "blocked", policies };
