@@ -87,7 +87,7 @@ export {
   type StepRefusal,
   stepReview,
 } from "./reviews/escalation.ts";
-export { type OverrideTerms, overrideTerms } from "./reviews/override.ts";
+export { overrideTerms } from "./reviews/override.ts";
 export {
   hiddenPlaces,
   hiddenTextsInAction,
@@ -95,11 +95,8 @@ export {
   redactedRemark,
 } from "./reviews/redaction.ts";
 export {
-  type ProposedRuling,
-  type RulesInForce,
   type RulingRefusal,
   reviewersChanges,
-  type StoredAction,
   timeOutRuling,
   workOutRuling,
 } from "./reviews/ruling.ts";

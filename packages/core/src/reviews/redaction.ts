@@ -13,7 +13,7 @@ import type { Ruling } from "./escalation.ts";
 export interface RedactableAction {
   readonly intent: {
     readonly submitted: Pick<DecidableIntent, "payload">;
-    /** JSON Pointers into payload.content that policies hid when they decided; absent: none, or not recorded. */
+    /** JSON Pointers into payload.content that policies hid when they decided; absent: none. */
     readonly withheld?: readonly string[] | undefined;
   };
   readonly decision: Partial<Pick<Decision, "modifications">>;
@@ -22,8 +22,8 @@ export interface RedactableAction {
 }
 
 /**
- * Returns the JSON Pointers of what people may not see of payload.content: what policies hid when they decided, and what
- * they hid of the action after reviewers changed it.
+ * Returns the JSON Pointers of what people may not see of payload.content: what policies hid in the submitted action, what
+ * their own modifications hide, and what they hid in the action after reviewers changed it.
  */
 export function hiddenPlaces({ intent, decision, resolution }: RedactableAction): string[] {
   const places = new Set(intent.withheld ?? []);
