@@ -16,9 +16,10 @@ import {
 import type { Query } from "../../ports.ts";
 import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts";
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
-import { databaseNow, moveReview, readReview, settleIntent } from "../../store/escalations/escalations.ts";
+import { moveReview, readReview, settleIntent } from "../../store/escalations/escalations.ts";
 import type { readIntent } from "../../store/intents/intents.ts";
 import { type Head, type StateEpochs, withHead } from "../../store/organizations/heads.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { eventRow } from "../shared/event-row.ts";

@@ -17,9 +17,10 @@ import {
   withoutTexts,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { databaseNow, readReview } from "../../store/escalations/escalations.ts";
+import { readReview } from "../../store/escalations/escalations.ts";
 import { readIntent } from "../../store/intents/intents.ts";
 import { readStateEpochs } from "../../store/organizations/heads.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { shownRemark, withheldInChange, withheldTexts } from "../intents/shown-remark.ts";
 import { identityOf, isOwn } from "../people/identity.ts";

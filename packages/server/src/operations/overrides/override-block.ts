@@ -4,10 +4,10 @@ import { Fault, faultAt, overrideTerms, parseTimestampUs, type ReviewDemand } fr
 import type { Ids, Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
-import { databaseNow } from "../../store/escalations/escalations.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../../store/overrides/overrides.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { demandCurrent, demandInForce, withCurrentCaller } from "../escalations/change-escalation.ts";
 import { shownRemark } from "../intents/shown-remark.ts";

@@ -1,8 +1,8 @@
 import { Fault, faultAt } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
-import { databaseNow } from "../../store/escalations/escalations.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { markOverrideRevoked, readOverride } from "../../store/overrides/overrides.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import { demandCurrent, withCurrentCaller } from "../escalations/change-escalation.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";

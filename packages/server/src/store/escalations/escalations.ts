@@ -25,12 +25,6 @@ export interface EscalationPlace {
   readonly expires_at: string | null;
 }
 
-/** The moment by the database's clock, RFC 3339: what deadlines are told by. */
-export async function databaseNow(query: Query): Promise<string> {
-  const [row] = await query<{ at: string }>("select clock_timestamp() as at");
-  return row?.at ?? "";
-}
-
 /** One escalation, or undefined. */
 export async function readReview(query: Query, org_id: string, escalation_id: string): Promise<Review | undefined> {
   const [row] = await query<Review>("select record, ruling from escalations where org_id = $1 and escalation_id = $2", [
