@@ -3,7 +3,6 @@ import { parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { IntentRow } from "../commit/commit-writer-rows.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
-import { beginAfterAll } from "../rows/clock-steps.ts";
 import { clock_slack_ms, firstIdAt, idTime_ms } from "../rows/first-id-at.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -91,7 +90,7 @@ export async function readIntent(
 }
 
 /** At most `limit` intents, newest first, older than the intent `before` (null: from the newest). */
-export async function listIntents(
+export function listIntents(
   query: Query,
   org_id: string,
   filter: IntentFilter,
@@ -120,7 +119,7 @@ export async function listIntents(
       filter.mode ?? null,
       filter.from ?? null,
       filter.to ?? null,
-      await earliestId(query, filter),
+      earliestId(filter),
       idNear(filter.to, 1),
       filter.lineage_id ?? null,
       filter.membrane_id ?? null,
@@ -158,14 +157,16 @@ function idNearMs(at_ms: number, side: -1 | 1): string {
  * Before which no intent of a filter lies. No key submitted anything before it was made, and nothing was decided in a membrane:
  * without that, a new key that listed its few intents read all 670,000 of its organization each time. An index by keys would
  * find those of old keys, too; it made writing an intent take a quarter longer, with 270 bytes more of log (measured).
- * Where the clock was set back since, they may lie before it, as far as it was set back.
  */
-export async function earliestId(
-  query: Query,
-  { from, lineage_id, membrane_id }: Pick<IntentFilter, "from" | "lineage_id" | "membrane_id">,
-): Promise<string | null> {
-  const made_ms = [lineage_id, membrane_id].flatMap((id) => (id === undefined ? [] : (idTime_ms(id) ?? [])));
-  const begins = made_ms.length === 0 ? [] : [idNearMs(await beginAfterAll(query, made_ms), -1)];
+export function earliestId({
+  from,
+  lineage_id,
+  membrane_id,
+}: Pick<IntentFilter, "from" | "lineage_id" | "membrane_id">): string | null {
+  const begins = [lineage_id, membrane_id].flatMap((id) => {
+    const made_ms = id === undefined ? null : idTime_ms(id);
+    return made_ms === null ? [] : [idNearMs(made_ms, -1)];
+  });
   const begun = idNear(from, -1);
   return [...begins, ...(begun === null ? [] : [begun])].sort().at(-1) ?? null;
 }
