@@ -17,7 +17,7 @@ const at = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 
 /** A key that may run backtests, for the organization of the recorded past. */
-export async function besideKey({ db, clock, ids }: Instance, org_id: string): Promise<string> {
+export async function besideKey({ db, ids }: Instance, org_id: string): Promise<string> {
   const key = {
     org_id,
     name: "bench",
@@ -28,7 +28,7 @@ export async function besideKey({ db, clock, ids }: Instance, org_id: string): P
     created_by: null,
     actor: "bench",
   } as const;
-  const { api_key } = await db.tenant(org_id, (query) => insertNewKey({ clock, ids }, query, key));
+  const { api_key } = await db.tenant(org_id, (query) => insertNewKey({ ids }, query, key));
   return api_key;
 }
 

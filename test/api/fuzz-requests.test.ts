@@ -40,7 +40,7 @@ let person: Person;
 async function cookie(): Promise<string> {
   const { token, session } = await database.db.system(async (query) => {
     const current = (await readPerson(query, person.org_id, person.user_id)) ?? person;
-    return beginSession({ clock, ids }, query, current, { ip: null, user_agent: null });
+    return beginSession({ ids }, query, current, { ip: null, user_agent: null });
   });
   pool.session = [session.session_id];
   return `countersign_session=${token}`;

@@ -48,13 +48,13 @@ inBrowser("accounts gone wrong", () => {
     await page.getByRole("heading", { name: "Second step" }).waitFor();
     await page.getByRole("button", { name: "Begin again" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    console_.advance(61);
+    await console_.advance(61);
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Second step" }).waitFor();
     for (let n = 0; n < 6; n++) {
-      console_.advance(61);
+      await console_.advance(61);
       await page.getByLabel("Code").fill(`wrong-code-${n}`);
       const answered = page.waitForResponse((each) => each.url().endsWith("/mfa/verify"));
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -117,7 +117,7 @@ inBrowser("accounts gone wrong", () => {
 
   test("a changed password takes the sessions that it has ended from the list", { timeout }, async () => {
     const { session, email } = await organization("two-devices");
-    console_.advance(61);
+    await console_.advance(61);
     expect((await send("", "/v1/auth/login", { email, password })).status).toBe(200);
     const { page, wrongs, context } = await console_.open({ session });
     await page.goto("/settings");

@@ -274,7 +274,7 @@ inBrowser("accounts", () => {
       await page.getByText("This link does not serve any more").waitFor();
     };
     await use(withdrawn, "Join");
-    console_.advance(limits.invitation_link_seconds + 1);
+    await console_.advance(limits.invitation_link_seconds + 1);
     for (const [path, button, further] of expired) {
       await use(path, button);
       if (further === null) await page.getByText("Ask whoever invited you for another.").waitFor();

@@ -58,7 +58,7 @@ inBrowser("ages", () => {
       await route.fulfill({ response, headers: { ...response.headers(), date } });
     });
     await page.clock.fastForward(away_seconds * 1_000);
-    console_.advance(away_seconds);
+    await console_.advance(away_seconds);
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 20 }));
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Decisions" }).click();
     const age = page.getByRole("row").nth(1).locator("time").first();

@@ -7,6 +7,7 @@ import type { ServiceNode } from "../../packages/server/src/edge/node.ts";
 import { changePlan, type Plan } from "../../packages/server/src/operations/organizations/change-plan.ts";
 import type { Mail } from "../../packages/server/src/ports.ts";
 import { type TestDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { letPass } from "../../packages/server/src/testing/database/passing-time.ts";
 import { webhookNode } from "../../packages/server/src/testing/nodes/webhook-node.ts";
 import { builtConsole } from "./built-console.ts";
 import { chromiumPath, type Look, openPage, startChromium, type Watched } from "./chromium.ts";
@@ -36,8 +37,8 @@ export interface ConsoleUnderTest {
   join(admin: string, email: string, role: Role): Promise<Person>;
   /** The service's database, for what would take too long through the API. */
   readonly database: TestDatabase;
-  /** Puts the service's clock forward, for what ends by itself. */
-  advance(seconds: number): void;
+  /** Lets time pass for the service, for what ends by itself. */
+  advance(seconds: number): Promise<void>;
   /** Puts an organization on a plan, as `countersign orgs plan` does. */
   setPlan(org_id: string, plan: Plan): Promise<void>;
   /** A page in a context of its own; closed with the browser. */
@@ -82,8 +83,9 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
     return linkIn(mail.text);
   }
   return {
-    advance: (seconds) => {
+    advance: async (seconds) => {
       ahead_us += seconds * 1_000_000;
+      await letPass((database as TestDatabase).db, seconds);
     },
     setPlan: (org_id, plan) => changePlan((node as ServiceNode).runtime, { org_id, actor: "operator" }, plan),
     mailedPath,

@@ -7,7 +7,6 @@ export {
   parseApiKey,
 } from "./access/api-key.ts";
 export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./access/client-ip.ts";
-export { type KeyLife, type KeyState, keyState } from "./access/key-lifecycle.ts";
 export { type RateTake, RateWindow, rateTake } from "./access/rate-window.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
 export { type RecordedIntent, replayIntent } from "./backtest/replay.ts";

@@ -4,10 +4,8 @@ import type { AttemptResult } from "@countersign/core";
 
 /** The one source of time. */
 export interface Clock {
-  /** Microseconds since the Unix epoch, an integer; decreases within a process only where it was far ahead. */
+  /** Microseconds since the Unix epoch, an integer; decreases within a process only if the wall clock is set back by over a minute. */
   now_us(): number;
-  /** The furthest moment that it told since this was last asked. Absent: it never goes back. */
-  reached_us?(): number;
 }
 
 /** Wake-ups. A timer is only ever a hint to look again; what is due is decided by the clock and the database. */

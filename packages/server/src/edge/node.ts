@@ -24,7 +24,6 @@ import { ensureOpenModeOrganization } from "../operations/organizations/create-o
 import type { Runtime } from "../operations/runtime.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
 import type { Sealer } from "../operations/shared/sealer.ts";
-import { noteClock } from "../operations/upkeep/note-clock.ts";
 import { createBacklogWatch } from "../operations/upkeep/watch-backlog.ts";
 import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, Spans, Timers } from "../ports.ts";
 import { type CommitMetrics, createCommitWriter } from "../store/commit/commit-writer.ts";
@@ -114,7 +113,6 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const keyReader = createKeyReader(db, openModeOrgId);
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);
   await ensureOpenModeOrganization(parts);
-  await noteClock(parts);
   const trust = networkList(config.trust_proxy);
   if (!(await keyReader.openMode()).key_ever_created) {
     const behind = mayBeForwarded("127.0.0.1", trust, config.public_url ?? "http://127.0.0.1");

@@ -1,9 +1,6 @@
 /** Attacks on accounts that have to go on failing: links, sessions, roles, tenants, addresses, odd input. Source: api.md §9. */
 import { limits } from "@countersign/contract";
-import { formatTimestampUs } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { tokenHash } from "../../src/operations/people/session.ts";
-import { insertToken, takeToken } from "../../src/store/people/person-tokens.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { meanwhile } from "../../src/testing/meanwhile.ts";
 import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
@@ -42,20 +39,6 @@ describe("links", () => {
       expect((await nodes.send("POST", `/v1/unsubscribe?token=${token}`)).code).toBe("not_found");
     }
     for (const [purpose, token] of Object.entries(tokens)) expect((await use(purpose, token)).status).toBeLessThan(300);
-  });
-
-  test.each([
-    [-1, true],
-    [0, false],
-    [1, false],
-  ])("taken %i µs from its end: serves %s", async (offset_us, serves) => {
-    const end_us = nodes.clock.now_us();
-    const hash = tokenHash(`edge ${offset_us}`);
-    const taken = await database.db.system(async (query) => {
-      await insertToken(query, "signup", hash, null, {}, formatTimestampUs(end_us));
-      return takeToken(query, "signup", hash, formatTimestampUs(end_us + offset_us));
-    });
-    expect(taken !== undefined).toBe(serves);
   });
 
   test("an invitation that two accept at once on two nodes makes one person", async () => {

@@ -36,7 +36,7 @@ test("a password that was set in a session, and one that was set with a mailed l
 test("a second factor that was set up, its recovery codes replaced, and that it was switched off", async () => {
   const { email, cookie } = await nodes.signedUp();
   const { secret } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie })).json;
-  const timestamp = Math.floor(nodes.clock.now_us() / 1000);
+  const timestamp = Date.now();
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
   const on = await post("totp/confirm", cookie, { code });
   expect(on.status).toBe(200);

@@ -7,7 +7,6 @@ import { cancelDeliveries } from "../../src/store/webhooks/deliveries.ts";
 import {
   type ClaimedDelivery,
   claimDue,
-  drawNear,
   large_bytes,
   type Room,
   readGone,
@@ -63,30 +62,6 @@ test("what has ended takes no place of what is due, and its receiver is not told
   expect(first).toMatchObject({ due: [{ org_id, webhook_id: webhook_ids[0] }], passed_over: false });
   await emptied();
   expect(await claimDue(db, roomy)).toEqual({ deliveries: [], due: [], due_in_ms: null, passed_over: false });
-});
-
-test("what is due later than anything can be is due after a lease: the clock was ahead when it was put off; all else stays", async () => {
-  const receivers = [
-    await hearingOrganization(db, 2),
-    await hearingOrganization(db, 1),
-    await hearingOrganization(db, 1),
-  ];
-  const far: string[] = [];
-  for (const { org_id, webhook_ids } of receivers.slice(0, 2))
-    for (const webhook_id of webhook_ids) {
-      for (const due_in_s of [-1, 25]) await add(org_id, webhook_id, { due_in_s });
-      far.push(await add(org_id, webhook_id, { due_in_s: 86_400 }), await add(org_id, webhook_id, { due_in_s: 3_600 }));
-    }
-  const [{ org_id, webhook_ids }] = receivers.slice(2) as [(typeof receivers)[number]];
-  await add(org_id, webhook_ids[0], { due_in_s: 25 });
-  await add(org_id, webhook_ids[0], { due_in_s: 3_600, status: "delivered" });
-  const others = () =>
-    db.query("select delivery_id, due_at from deliveries where delivery_id <> all ($1) order by delivery_id", [far]);
-  const before = await others();
-  await drawNear(db, 20_000);
-  expect(await others()).toEqual(before);
-  for (const row of await Promise.all(far.map(rowOf))) expect(Math.ceil(row?.wait_s ?? 0)).toBeOneOf([19, 20]);
-  await emptied();
 });
 
 test("what is due later is not leased, and a claim of all says when the first of it is", async () => {

@@ -2,12 +2,15 @@
  * From the X-API-Key header to a caller.
  *
  * Every operation reads the key from the database, except the submission of one intent: that takes a known key from
- * memory, because its commit checks the key's epoch anyway and refuses what was decided under an older one. So nothing in
- * memory has to be told of revocations, and a revoked key fails on every node from the moment the revocation commits.
+ * memory, because its commit checks the key's epoch and refuses what was decided under an older one. So a revoked key fails on
+ * every node from the moment the revocation commits, although no node is notified.
+ *
+ * The database says whether a key has expired, and how long a valid one has left. A key stays in memory for no longer than that,
+ * measured by the monotonic clock from before it was read, so the node's wall clock does not matter.
  * Source: api.md §3, architecture.md §4.
  */
 import { openModeOrgId } from "@countersign/contract";
-import { equalInConstantTime, Fault, hashApiKeyText, keyState, parseApiKey } from "@countersign/core";
+import { equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { type Caller, type Callers, openModeActor } from "../../operations/shared/caller.ts";
 import type { Clock } from "../../ports.ts";
@@ -16,12 +19,14 @@ import { type RateAgreement, rateLimitsUnder } from "../answer/rate-limit.ts";
 import type { KeyReader } from "./key-reader.ts";
 import { type Known, reload, remember } from "./known.ts";
 
-/** Told which key was used when; the times are written to the minute, off the hot path. */
+/** Records when each key was used. The times are written to the minute, outside the hot path. */
 export interface KeyUses {
   note(org_id: string, key_id: string, now_us: number): void;
 }
 
-const knownMax = 20_000;
+const known_max = 20_000;
+/** A key is read again after so long: the monotonic clock stands still while a machine sleeps. */
+const known_ms_max = 60_000;
 
 /** The callers of one node. */
 export class Keys implements Callers {
@@ -29,7 +34,7 @@ export class Keys implements Callers {
   readonly #clock: Clock;
   readonly #uses: KeyUses;
   readonly #agreement: RateAgreement;
-  readonly #known = new LRUCache<string, Known>({ max: knownMax });
+  readonly #known = new LRUCache<string, Known>({ max: known_max, ttlResolution: 0 });
 
   constructor(reader: KeyReader, clock: Clock, uses: KeyUses, agreement: RateAgreement) {
     this.#reader = reader;
@@ -38,15 +43,15 @@ export class Keys implements Callers {
     this.#agreement = agreement;
   }
 
-  /** A caller from memory: possibly revoked meanwhile, never expired. Undefined: read it. */
+  /** A caller from memory: possibly revoked meanwhile, never expired. Undefined: it must be read. */
   recall(key: string, now_us: number): Known | undefined {
     const known = this.#known.get(hashApiKeyText(key));
-    if (known === undefined || now_us >= known.expires_us) return undefined;
+    if (known === undefined) return undefined;
     this.#uses.note(known.caller.org_id, known.caller.key_id as string, now_us);
     return known;
   }
 
-  /** The caller of a key as of now. Faults: invalid_api_key, expired_api_key. */
+  /** The caller of a key, read from the database. Faults: invalid_api_key, expired_api_key. */
   async identify(key: string): Promise<Known> {
     if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
     return this.#read(hashApiKeyText(key));
@@ -59,7 +64,6 @@ export class Keys implements Callers {
     return remember({
       caller: { ...openModeCaller, auth_epoch },
       limits: rateLimitsUnder(this.#agreement),
-      expires_us: Number.POSITIVE_INFINITY,
       again: () => this.openMode(),
     });
   }
@@ -70,22 +74,21 @@ export class Keys implements Callers {
   }
 
   async #read(hash: string): Promise<Known> {
+    const asked_ms = this.#known.perf.now();
     const key = await this.#reader.read(hash);
-    const now_us = this.#clock.now_us();
-    const known_key = key !== undefined && equalInConstantTime(key.key_sha256, Buffer.from(hash, "base64"));
-    const state = known_key ? keyState(key, now_us) : "revoked";
-    if (key === undefined || state !== "valid") {
+    const mine = key !== undefined && equalInConstantTime(key.key_sha256, Buffer.from(hash, "base64"));
+    if (!mine || key.state !== "valid") {
       this.#known.delete(hash);
-      throw new Fault(state === "expired" ? "expired_api_key" : "invalid_api_key");
+      throw new Fault(mine && key.state === "expired" ? "expired_api_key" : "invalid_api_key");
     }
     const known = remember({
       caller: callerOf(key),
       limits: rateLimitsUnder(this.#agreement, key.rate_limits),
-      expires_us: key.expires_us,
       again: () => this.#read(hash),
     });
-    this.#known.set(hash, known);
-    this.#uses.note(key.org_id, key.key_id, now_us);
+    const left_ms = Math.min(Math.floor(key.left_us / 1000), known_ms_max);
+    if (left_ms > 0) this.#known.set(hash, known, { ttl: left_ms, start: asked_ms });
+    this.#uses.note(key.org_id, key.key_id, this.#clock.now_us());
     return known;
   }
 }

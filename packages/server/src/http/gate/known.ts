@@ -6,7 +6,6 @@ import type { RateLimits } from "../answer/rate-limit.ts";
 export interface Known {
   readonly caller: Caller;
   readonly limits: RateLimits;
-  readonly expires_us: number;
   /** The caller as of now, read from the database. */
   readonly again: () => Promise<Known>;
 }

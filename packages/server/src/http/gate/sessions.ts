@@ -15,12 +15,12 @@ export interface Sessions {
 }
 
 /** Creates the reader of one node. */
-export function createSessions(runtime: Pick<Runtime, "db" | "clock">, agreement: RateAgreement): Sessions {
+export function createSessions(runtime: Pick<Runtime, "db">, agreement: RateAgreement): Sessions {
   const limits = rateLimitsUnder(agreement);
   async function identify(token: string): Promise<Known> {
-    const session = await runtime.db.system((query) => findSession(runtime, query, token));
+    const session = await runtime.db.system((query) => findSession(query, token));
     if (session === undefined || session.mfa_pending) throw noSession();
-    const { org_id, user_id, session_id, role, auth_epoch, expires_us } = session;
+    const { org_id, user_id, session_id, role, auth_epoch } = session;
     return remember({
       caller: {
         org_id,
@@ -36,7 +36,6 @@ export function createSessions(runtime: Pick<Runtime, "db" | "clock">, agreement
         auth_epoch,
       },
       limits,
-      expires_us,
       again: () => identify(token),
     });
   }

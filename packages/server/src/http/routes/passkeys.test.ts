@@ -2,19 +2,20 @@
 import { randomBytes } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
+import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { createPasswords } from "../../edge/sign-in/passwords.ts";
-import type { Clock, Mail } from "../../ports.ts";
+import type { Mail } from "../../ports.ts";
 import { insertPerson } from "../../store/people/people.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { letPass } from "../../testing/database/passing-time.ts";
 import { meanwhile } from "../../testing/meanwhile.ts";
 import { call, testOrganization } from "../../testing/nodes/http-node.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
 import { type Lies, softwareAuthenticator } from "../../testing/people/software-authenticator.ts";
 
 const database = await testDatabase();
-let offset_us = 0;
-const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
+const ids = createIds(createClock());
 const origin = "https://countersign.example";
 const mails: Mail[] = [];
 const mailer = { send: async (mail: Mail) => void mails.push(mail) };
@@ -23,7 +24,7 @@ let nodes: Awaited<ReturnType<typeof serviceNode>>[];
 let password_hash: string;
 beforeAll(async () => {
   const passwords = createPasswords();
-  const parts = { clock, passwords, mailer, config: { public_url: origin } };
+  const parts = { passwords, mailer, config: { public_url: origin } };
   nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
   password_hash = await passwords.hash(password);
 });
@@ -49,16 +50,10 @@ let numbers = 0;
 async function somebody() {
   const org = await testOrganization(database.db);
   const { org_id } = org;
-  const user_id = createIds(clock).next("user");
+  const user_id = ids.next("user");
   const email = `person-${++numbers}@example.com`;
-  const person = {
-    org_id,
-    user_id,
-    email,
-    role: "admin",
-    password_hash,
-    created_at: new Date().toISOString(),
-  } as const;
+  const created_at = new Date().toISOString();
+  const person = { org_id, user_id, email, role: "admin", password_hash, created_at } as const;
   await database.db.system((query) => insertPerson(query, person));
   const { cookie } = await send("POST", "/v1/auth/login", { body: { email, password } });
   return { org, org_id, user_id, email, cookie: cookie as string, authenticator: softwareAuthenticator(origin) };
@@ -135,7 +130,7 @@ describe("registering", () => {
   test("a challenge serves for five minutes, and a newer one replaces it", async () => {
     const { cookie, authenticator } = await somebody();
     const late = await options(cookie);
-    offset_us += limits.passkey_challenge_seconds * 1_000_000;
+    await letPass(database.db, limits.passkey_challenge_seconds);
     expect((await register(cookie, authenticator.create(late))).code).toBe("invalid_credentials");
     const replaced = await options(cookie);
     const newest = await options(cookie);
@@ -158,9 +153,9 @@ describe("registering", () => {
   test("is begun only with a session that began lately; signing in again is enough", async () => {
     const { cookie, email, authenticator } = await somebody();
     const begin = (cookie: string) => send("POST", "/v1/auth/passkeys/registration/options", { cookie });
-    offset_us += (limits.session_fresh_seconds - 30) * 1_000_000;
+    await letPass(database.db, limits.session_fresh_seconds - 30);
     const begun = (await begin(cookie)).json.options;
-    offset_us += 30 * 1_000_000;
+    await letPass(database.db, 30);
     const refused = await begin(cookie);
     expect([refused.status, refused.code]).toEqual([403, "forbidden"]);
     expect(refused.json.error.details).toMatchObject([{ code: "session_too_old" }]);
@@ -389,7 +384,7 @@ describe("login", () => {
 });
 
 test("on a loopback address passkeys are for localhost: 409 where the page was opened by its number", async () => {
-  const { url } = await serviceNode(database, { clock });
+  const { url } = await serviceNode(database);
   const { port } = new URL(url);
   const path = "/v1/auth/passkeys/login/options";
   const numbered = await call(url, "POST", path);

@@ -97,7 +97,7 @@ describe("invitations and roles", () => {
     );
     await invite(second);
     const late = await nodes.mailed(second, /^Join/);
-    nodes.advance(limits.invitation_link_seconds);
+    await nodes.advance(limits.invitation_link_seconds);
     expect((await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token: late, password } })).code).toBe(
       "not_found",
     );

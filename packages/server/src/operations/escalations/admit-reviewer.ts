@@ -2,7 +2,7 @@
 import type { Reviewer } from "@countersign/contract";
 import { Fault, faultAt, isReached, type ReviewDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { databaseNow } from "../../store/escalations/escalations.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import { identityOf, isOwn } from "../people/identity.ts";
 import { isReviewer, unmetDemands } from "../people/reviewers.ts";
 import type { Caller } from "../shared/caller.ts";

@@ -13,9 +13,10 @@ import {
   stepReview,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { databaseNow, moveReview, readReview, settleIntent } from "../../store/escalations/escalations.ts";
+import { moveReview, readReview, settleIntent } from "../../store/escalations/escalations.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import { stepFault } from "./ruling-faults.ts";
 import { resolutionOf, type StepAudit, stepAuditRows, stepEvents } from "./step-rows.ts";

@@ -14,13 +14,14 @@ import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { insertKey } from "../../store/keys/keys.ts";
 import { lockHead, withHead } from "../../store/organizations/heads.ts";
+import { databaseNowUs } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 
-type Needs = Pick<Runtime, "clock" | "ids">;
+type Needs = Pick<Runtime, "ids">;
 type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "session_id" | "lineage_id" | "actor">;
 
 /** A key to be made. */
@@ -42,11 +43,11 @@ export interface KeyToCreate {
 }
 
 /**
- * Makes a key in the caller's transaction (tenant or system scope) and raises the epoch of the organization's keys. The
- * answer is the only place where the key stands in full. The first key of all ends open mode.
+ * Makes a key in the caller's transaction (tenant or system scope) and raises the epoch of the organization's keys. Its life is
+ * counted by the database's time. Only the answer contains the key's text. The first key of all ends open mode.
  */
 export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreate): Promise<ApiKeyCreated> {
-  const now_us = runtime.clock.now_us();
+  const now_us = await databaseNowUs(query);
   const { lifetime_days = limits.api_key_lifetime_days_default } = key;
   const expires_us = key.expires_us ?? now_us + lifetime_days * us_per_day;
   const key_id = runtime.ids.next("api_key");
@@ -78,7 +79,7 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
  * its text is kept for that, sealed. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
  */
 export async function createKey(
-  runtime: Needs & Pick<Runtime, "db" | "sealer">,
+  runtime: Needs & Pick<Runtime, "db" | "clock" | "sealer">,
   caller: Creator,
   input: ApiKeyInput,
   idempotency_key?: string,
@@ -88,8 +89,8 @@ export async function createKey(
   const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
     await lockHead(query, caller.org_id);
     await refuseEnded(query, caller);
-    // Judged here: an expiry that has passed meanwhile is no reason to refuse a repetition.
-    const created = await insertNewKey(runtime, query, keyToCreate(caller, input, runtime.clock.now_us()));
+    // Judged for the first request only: a repetition is not refused because the expiry has passed meanwhile.
+    const created = await insertNewKey(runtime, query, keyToCreate(caller, input, await databaseNowUs(query)));
     return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };
   });
   return { response: JSON.parse(runtime.sealer.open(response.sealed, context)) as ApiKeyCreated, replayed };

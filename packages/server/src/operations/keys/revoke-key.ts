@@ -1,7 +1,8 @@
-import { Fault, formatTimestampUs } from "@countersign/core";
+import { Fault } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { countOtherAdmins, lockKey, markRevoked } from "../../store/keys/keys.ts";
 import { withHead } from "../../store/organizations/heads.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import { withdrawn } from "../people/invitations.ts";
 import type { Runtime } from "../runtime.ts";
@@ -18,14 +19,14 @@ export async function revokeKey(
   key_id: string,
 ): Promise<void> {
   const { org_id, actor } = caller;
-  const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       const key = await lockKey(query, org_id, key_id);
       if (key === undefined) throw new Fault("not_found");
+      const at = await databaseNow(query);
       if (!(await markRevoked(query, org_id, key_id, at))) return null;
-      if (key.role === "admin" && (await countOtherAdmins(query, org_id, key_id, at)) === 0) {
+      if (key.role === "admin" && (await countOtherAdmins(query, org_id, key_id)) === 0) {
         runtime.log.warn(
           { org_id, key_id },
           "the last admin key of an organization was revoked: the command line can create another",

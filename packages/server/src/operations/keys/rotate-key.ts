@@ -1,17 +1,9 @@
 import { type ApiKeyRotated, limits } from "@countersign/contract";
-import {
-  Fault,
-  faultAt,
-  formatTimestampUs,
-  hashApiKey,
-  keyState,
-  newApiKey,
-  parseTimestampUs,
-  us_per_second,
-} from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, hashApiKey, newApiKey, us_per_second } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { countOtherAdmins, insertKey, lockKey, markRevoked } from "../../store/keys/keys.ts";
 import { withHead } from "../../store/organizations/heads.ts";
+import { databaseNowUs } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
@@ -26,7 +18,7 @@ import type { Caller } from "../shared/caller.ts";
  * Faults: forbidden, invalid_api_key, expired_api_key. Source: contract §3 and §5 rule 7, api.md §3.
  */
 export async function rotateKey(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "log">,
+  runtime: Pick<Runtime, "db" | "ids" | "log">,
   caller: Caller,
   key_id: string,
 ): Promise<ApiKeyRotated> {
@@ -41,20 +33,18 @@ export async function rotateKey(
     await withHead(query, org_id, async () => {
       const key = await lockKey(query, org_id, key_id);
       if (key === undefined) throw new Fault("invalid_api_key");
-      // The time is read under the lock: a rotation that waited for another is judged by when it runs.
-      const now_us = runtime.clock.now_us();
-      const revoked_us = key.revoked_at === null ? null : parseTimestampUs(key.revoked_at);
-      const state = keyState({ expires_us: parseTimestampUs(key.expires_at) as number, revoked_us }, now_us);
+      // The state is read under the lock: a rotation that waited for another finds the key revoked.
+      const { last_used_at: _, revoked_at: __, state, ...kept } = key;
       if (state !== "valid") throw new Fault(state === "expired" ? "expired_api_key" : "invalid_api_key");
+      const now_us = await databaseNowUs(query);
 
       const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
       const created_at = formatTimestampUs(now_us);
       const expires_at = formatTimestampUs(now_us + key.lifetime_seconds * us_per_second);
-      const { last_used_at: _, revoked_at: __, ...kept } = key;
       const replaced = { org_id, key_id: new_key_id, key_sha256: hashApiKey(api_key), rotated_from: key_id };
       await insertKey(query, { ...kept, ...replaced, created_at, expires_at });
       await markRevoked(query, org_id, key_id, created_at);
-      if (key.role === "admin" && (await countOtherAdmins(query, org_id, new_key_id, created_at)) === 0) {
+      if (key.role === "admin" && (await countOtherAdmins(query, org_id, new_key_id)) === 0) {
         runtime.log.warn(
           { org_id, key_id: new_key_id },
           "the only admin key was rotated: if its answer is lost, only the command line helps",

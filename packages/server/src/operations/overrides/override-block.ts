@@ -2,10 +2,10 @@
 import type { Override, OverrideInput } from "@countersign/contract";
 import { Fault, hiddenTextsInAction, overrideTerms, redactedRemark } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { databaseNow } from "../../store/escalations/escalations.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../../store/overrides/overrides.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { identityOf } from "../people/identity.ts";
 import { unmetDemands } from "../people/reviewers.ts";

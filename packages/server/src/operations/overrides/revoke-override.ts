@@ -1,9 +1,9 @@
 import { Fault, faultAt } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
-import { databaseNow } from "../../store/escalations/escalations.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { markOverrideRevoked, readOverride } from "../../store/overrides/overrides.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";

@@ -1,4 +1,4 @@
-/** Invitations: an admin names an address and a role, its owner follows the mailed link. Source: api.md §9. */
+/** Invitations: an admin names an address and a role, and the owner of the address follows the mailed link. Source: api.md §9. */
 import {
   type AcceptInvitationInput,
   type Invitation,
@@ -6,7 +6,7 @@ import {
   limits,
   type Role,
 } from "@countersign/contract";
-import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
@@ -57,38 +57,30 @@ export async function invitePerson(
 ): Promise<OnceAnswer<Invitation>> {
   const { org_id, actor } = caller;
   const { email, role } = input;
-  const now_us = runtime.clock.now_us();
-  const created_at = formatTimestampUs(now_us);
-  const expires_at = formatTimestampUs(now_us + limits.invitation_link_seconds * us_per_second);
   const token = newToken(runtime);
-  const invitation: KeptInvitation = {
-    invitation_id: runtime.ids.next("invitation"),
-    email,
-    role,
-    created_at,
-    expires_at,
-    token_sha256: tokenHash(token),
-  };
+  const token_sha256 = tokenHash(token);
+  const invitation_id = runtime.ids.next("invitation");
   const terms = { operation: "invite_user", idempotency_key, request: input, scope: "system" } as const;
   const answer = await idempotent(runtime, caller, terms, async (query) => {
+    let invitation: KeptInvitation | undefined;
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
       await refuseTooMany(query, org_id);
       const replaced = await withdrawn(runtime, query, caller, { email });
-      if ((await countInvitations(query, org_id, created_at)) >= limits.open_invitations_per_organization_max)
+      if ((await countInvitations(query, org_id)) >= limits.open_invitations_per_organization_max)
         throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
-      await insertInvitation(query, org_id, invitation, actor);
-      const subject = { email, role, invitation_id: invitation.invitation_id };
-      await insertToken(query, "invitation", invitation.token_sha256, org_id, subject, expires_at);
+      invitation = await insertInvitation(query, org_id, { invitation_id, email, role, token_sha256 }, actor);
+      await insertToken(query, "invitation", token_sha256, org_id, { email, role, invitation_id });
       const org_name = await readOrganizationName(query, org_id);
       await writeMail(runtime, query, "invitation", { to: email, org_name, role, token });
-      const data = { invitation_id: invitation.invitation_id, email, role };
-      const invited = auditRow(runtime.ids, { intent_id: null, at: created_at, actor, type: "user_invited", data });
+      const at = formatTimestampUs(runtime.clock.now_us());
+      const data = { invitation_id, email, role };
+      const invited = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_invited", data });
       return { audit: [...replaced, invited] };
     });
-    return shown(invitation);
+    return shown(invitation as KeptInvitation);
   });
   runtime.mails.poke();
   return answer;
@@ -96,13 +88,12 @@ export async function invitePerson(
 
 /** Open invitations, newest first. Faults: invalid_request (cursor). */
 export async function listInvitations(
-  runtime: Pick<Runtime, "db" | "clock">,
+  runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
   { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
 ): Promise<{ invitations: Invitation[]; next_cursor: string | null }> {
   const before = decodeCursor(cursor, isInvitation);
-  const now = formatTimestampUs(runtime.clock.now_us());
-  const found = await runtime.db.tenant(org_id, (query) => readInvitations(query, org_id, now, limit + 1, before));
+  const found = await runtime.db.tenant(org_id, (query) => readInvitations(query, org_id, limit + 1, before));
   const { rows, next_cursor } = page(found, limit, (each) => each.invitation_id);
   return { invitations: rows.map(shown), next_cursor };
 }
@@ -128,9 +119,8 @@ type Which =
   | { readonly email: string };
 
 /**
- * Withdraws invitations under the head's lock; gives what to write into the audit trail. Those of a person who is no
- * longer admin go with its role, and those of a key with the key: a link that was sent to an address of its holder's would
- * bring the holder back.
+ * Withdraws invitations under the head's lock and returns the rows for the audit trail. The invitations of a person end with the
+ * person's admin role, and those of a key with the key. Otherwise the holder could come back by a link to an own address.
  */
 export async function withdrawn(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -145,7 +135,7 @@ export async function withdrawn(
   );
 }
 
-/** Deletes invitations with their links, under the head's lock, and gives them. */
+/** Deletes invitations with their links, under the head's lock, and returns them. */
 export async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
   const wanted = "email" in which ? { email: emailKey(which.email) } : which;
   const deleted = await deleteInvitations(query, org_id, wanted);
@@ -154,15 +144,15 @@ export async function voidInvitations(query: Query, org_id: string, which: Which
 }
 
 /**
- * Makes the invited person and begins its first session: following the link shows that the address is theirs.
+ * Makes the invited person and begins the first session. Following the link shows that the address is the person's.
  * Faults: not_found (link), already_exists (the address has an account on this service, or the organization has all the
  * people it may), overloaded.
  */
 export async function acceptInvitation(runtime: Runtime, input: AcceptInvitationInput, client: Client): Promise<Begun> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(input.token);
-  // Looked at first: hashing is dear, and strangers can make up as many links as they like.
-  const token = await runtime.db.system((query) => readToken(query, "invitation", token_sha256, created_at));
+  // The link is checked before the password is hashed: hashing is expensive, and strangers can invent any number of links.
+  const token = await runtime.db.system((query) => readToken(query, "invitation", token_sha256));
   const { email, role, invitation_id } = token?.subject ?? {};
   const org_id = token?.org_id;
   if (org_id == null || email === undefined || role === undefined || invitation_id === undefined) throw linkFault();
@@ -170,7 +160,7 @@ export async function acceptInvitation(runtime: Runtime, input: AcceptInvitation
   return runtime.db.system(async (query) => {
     const user_id = runtime.ids.next("user");
     await withHead(query, org_id, async () => {
-      if ((await takeToken(query, "invitation", token_sha256, created_at)) === undefined) throw linkFault();
+      if ((await takeToken(query, "invitation", token_sha256)) === undefined) throw linkFault();
       await refuseTooMany(query, org_id);
       await deleteInvitations(query, org_id, { invitation_id });
       const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };

@@ -1,5 +1,4 @@
 /** Mails are written in the transaction that makes them true, and sent by the worker. Source: api.md §9. */
-import { formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { insertMail } from "../../store/people/mails.ts";
 import type { Runtime } from "../runtime.ts";
@@ -51,14 +50,14 @@ export type MailKind = keyof MailContents;
 
 /** Puts a mail on its way, in a system transaction. */
 export async function writeMail<K extends MailKind>(
-  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  runtime: Pick<Runtime, "ids" | "sealer">,
   query: Query,
   kind: K,
   content: MailContents[K],
 ): Promise<void> {
   const mail_id = runtime.ids.next("mail");
   const sealed = runtime.sealer.seal(JSON.stringify(content), mailContext(mail_id));
-  await insertMail(query, { mail_id, kind, sealed, created_at: formatTimestampUs(runtime.clock.now_us()) });
+  await insertMail(query, { mail_id, kind, sealed });
 }
 
 /** What a mail's content is sealed under. */

@@ -1,6 +1,6 @@
 /** Passkeys: registered by a signed-in person, and a login by themselves. A challenge serves once. Source: api.md §9. */
 import { limits, type Passkey, type PasskeyInput, type PasskeyOptions } from "@countersign/contract";
-import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { PasskeySite } from "../../sign-in-ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
@@ -48,10 +48,10 @@ export async function beginPasskeyRegistration(
     // Locked: of two at once the second finds the challenge of the first.
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw noSession();
-    await requireFreshSession(runtime, query, org_id, session_id);
+    await requireFreshSession(query, org_id, session_id);
     await deleteTokensOf(query, "passkey", org_id, user_id);
     const subject = { use: "register", user_id, session_id };
-    await insertToken(query, "passkey", tokenHash(challenge), org_id, subject, challengeEnd(runtime));
+    await insertToken(query, "passkey", tokenHash(challenge), org_id, subject);
     return { person, known: await readPasskeys(query, org_id, user_id) };
   });
   return { options: await runtime.passkeys.registrationOptions(site, person, challenge, known) };
@@ -138,9 +138,7 @@ export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id:
 /** What the browser is to show a passkey with; it offers those that it has for this service. */
 export async function beginPasskeyLogin(runtime: Needed, site: PasskeySite): Promise<PasskeyOptions> {
   const challenge = newToken(runtime);
-  await runtime.db.system((query) =>
-    insertToken(query, "passkey", tokenHash(challenge), null, { use: "login" }, challengeEnd(runtime)),
-  );
+  await runtime.db.system((query) => insertToken(query, "passkey", tokenHash(challenge), null, { use: "login" }));
   return { options: await runtime.passkeys.loginOptions(site, challenge) };
 }
 
@@ -177,11 +175,10 @@ async function answeredChallenge(
   credential: Readonly<Record<string, unknown>>,
 ): Promise<{ challenge: string; subject: Readonly<Record<string, string>> }> {
   const challenge = challengeOf(credential);
-  const now = formatTimestampUs(runtime.clock.now_us());
   const token =
     challenge === null
       ? undefined
-      : await runtime.db.system((query) => takeToken(query, "passkey", tokenHash(challenge), now));
+      : await runtime.db.system((query) => takeToken(query, "passkey", tokenHash(challenge)));
   if (challenge === null || token === undefined) throw new Fault("invalid_credentials");
   return { challenge, subject: token.subject };
 }
@@ -202,10 +199,6 @@ function challengeOf({ response }: Readonly<Record<string, unknown>>): string | 
 function claims({ response }: Readonly<Record<string, unknown>>, user_id: string): boolean {
   const handle = (response as { userHandle?: unknown }).userHandle;
   return handle == null || handle === Buffer.from(user_id).toString("base64url");
-}
-
-function challengeEnd({ clock }: Pick<Runtime, "clock">): string {
-  return formatTimestampUs(clock.now_us() + limits.passkey_challenge_seconds * us_per_second);
 }
 
 function taken(message: string): Fault {

@@ -1,12 +1,12 @@
-/** Another password: by who knows the old one, or by who reads the mail of the address. Source: api.md §9. */
+/** Changing a password with the old one, or setting one with a mailed link. Source: api.md §9. */
 import { limits, type PasswordChangeInput, type PasswordResetInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, us_per_second } from "@countersign/core";
+import { Fault, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { findPerson, lockPerson, type Person, readPerson, updatePerson } from "../../store/people/people.ts";
-import { deleteTokensOf, hasTokenOf, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
-import { clocks_differ_seconds, sessionStands } from "../../store/people/sessions.ts";
+import { deleteTokensOf, hasRecentToken, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
+import { sessionStands } from "../../store/people/sessions.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { writeMail } from "./mail.ts";
@@ -23,53 +23,48 @@ import {
 } from "./session.ts";
 import { linkFault } from "./sign-up.ts";
 
-/** Does and answers the same for every address; whose it is, is looked at when the mail is sent. */
+/** Does the same and answers the same for every address. The owner is looked up when the mail is sent. */
 export async function forgotPassword(runtime: Runtime, email: string): Promise<void> {
   await runtime.db.system((query) => writeMail(runtime, query, "password", { to: email }));
   runtime.mails.poke();
 }
 
 /**
- * The link for a forgotten password, in the caller's system transaction. Null: nobody has the address, or its owner was
- * mailed one within the last minute and this mail is not the one that could not be sent (`again`): anybody may ask in
- * anybody's name.
+ * Makes the link for a forgotten password, in the caller's system transaction. Null: nobody has the address, or its owner was
+ * mailed a link within the last minute. That limit exists because anybody may ask for any address; it does not apply to a mail
+ * that is sent `again` after a failed attempt.
  */
 export async function newPasswordLink(
-  runtime: Pick<Runtime, "clock" | "ids">,
+  runtime: Pick<Runtime, "ids">,
   query: Query,
   email: string,
   again: boolean,
 ): Promise<string | null> {
   const found = await findPerson(query, email);
-  // Locked: of two mails at once the second finds the link of the first.
+  // The lock makes the second of two mails at once find the link of the first.
   const person = found && (await lockPerson(query, found.org_id, found.user_id));
   if (person === undefined) return null;
   const { org_id, user_id } = person;
-  const expires_us = runtime.clock.now_us() + limits.password_link_seconds * us_per_second;
-  const recent = [-limits.password_mail_every_seconds, clocks_differ_seconds].map((seconds) =>
-    formatTimestampUs(expires_us + seconds * us_per_second),
-  ) as [string, string];
-  if (!again && (await hasTokenOf(query, "password", org_id, user_id, ...recent))) return null;
+  const every_seconds = limits.password_mail_every_seconds;
+  if (!again && (await hasRecentToken(query, "password", org_id, user_id, every_seconds))) return null;
   const token = newToken(runtime);
-  const expires_at = formatTimestampUs(expires_us);
-  // Earlier links stay good: anybody may ask in anybody's name, and would void each before it can be followed.
-  await insertToken(query, "password", tokenHash(token), org_id, { user_id }, expires_at);
+  // Earlier links stay valid: anybody may ask for any address, and could otherwise void each link before its owner follows it.
+  await insertToken(query, "password", tokenHash(token), org_id, { user_id });
   return token;
 }
 
 /** Sets a new password with a mailed link and ends every session of the person. Faults: not_found, overloaded. */
 export async function resetPassword(runtime: Runtime, input: PasswordResetInput): Promise<void> {
-  const now = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(input.token);
-  // Looked at first: hashing is dear, and strangers can make up as many links as they like.
-  const token = await runtime.db.system((query) => readToken(query, "password", token_sha256, now));
+  // The link is checked before the password is hashed: hashing is expensive, and strangers can invent any number of links.
+  const token = await runtime.db.system((query) => readToken(query, "password", token_sha256));
   const user_id = token?.subject["user_id"];
   const org_id = token?.org_id;
   if (org_id == null || user_id === undefined) throw linkFault();
   const password_hash = await runtime.passwords.hash(input.password);
   await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
-    const mine = await takeToken(query, "password", token_sha256, now);
+    const mine = await takeToken(query, "password", token_sha256);
     if (person === undefined || mine === undefined) throw linkFault();
     await setPassword(runtime, query, person, password_hash);
     await endSessions(runtime, query, person, user_id);
@@ -78,8 +73,8 @@ export async function resetPassword(runtime: Runtime, input: PasswordResetInput)
 }
 
 /**
- * Sets another password, ends every session of the person and begins a new one here. After five wrong current passwords
- * the session ends.
+ * Sets another password, ends every session of the person and begins a new one here. After five wrong current passwords the
+ * session ends.
  * Faults: invalid_credentials, missing_api_key (the session ended meanwhile), overloaded.
  */
 export async function changePassword(
@@ -94,7 +89,7 @@ export async function changePassword(
   if (!right) {
     await runtime.db.system(async (query) => {
       const person = await lockPerson(query, org_id, user_id);
-      // Ended by a guess before this one: the right password would not serve any more either.
+      // An earlier guess ended the session, so the right password would not be taken either.
       if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
       await countWrong(runtime, query, person, session_id);
     });

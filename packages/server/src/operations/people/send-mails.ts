@@ -1,5 +1,5 @@
 import { limits } from "@countersign/contract";
-import { formatTimestampUs, sha256Hex } from "@countersign/core";
+import { sha256Hex } from "@countersign/core";
 import type { Mail, Query } from "../../ports.ts";
 import { claimMails, type DueMail, deleteMail, postponeMail, putOffMail } from "../../store/people/mails.ts";
 import { emailKey, findPerson, readPerson } from "../../store/people/people.ts";
@@ -114,9 +114,8 @@ async function mailOf(
     }
     case "invitation": {
       const invitation = content as MailContents["invitation"];
-      const now = formatTimestampUs(runtime.clock.now_us());
       // Withdrawn while the mail waited.
-      if ((await readToken(query, "invitation", tokenHash(invitation.token), now)) === undefined) return null;
+      if ((await readToken(query, "invitation", tokenHash(invitation.token))) === undefined) return null;
       return { to: invitation.to, ...invitationMail(public_url, invitation) };
     }
     case "account": {

@@ -1,4 +1,4 @@
-/** Sessions: begun by whoever showed who they are, read by the gate at every request, ended for good. Source: api.md §9. */
+/** Sessions: a login begins one, the gate reads it at every request, and a session that has ended stays ended. Source: api.md §9. */
 import { limits, type OpenSession, type Session } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex, us_per_second } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -6,6 +6,7 @@ import { auditRow } from "../../store/audit/audit.ts";
 import { lockHead, withHead } from "../../store/organizations/heads.ts";
 import { type Person, readPerson, shownUser } from "../../store/people/people.ts";
 import {
+  beganWithin,
   countMfaFailure,
   deleteSessions,
   endLogin,
@@ -13,56 +14,56 @@ import {
   noteSeen,
   type PresentedSession,
   readSession,
-  readSessionBegin,
   listSessions as readSessions,
   sessionStands,
 } from "../../store/people/sessions.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
+import { databaseNowUs } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** About 256 bits. */
+/** About 256 random bits. */
 const token_chars = 43;
 const isSession = idPlace("session");
-const idle_us = limits.session_idle_seconds * us_per_second;
-const seen_every_us = 60 * us_per_second;
+const seen_every_seconds = 60;
 
-/** Where a session is used from, for its owner's list. */
+/** The client that uses a session, for the list that its owner sees. */
 export interface Client {
   readonly ip: string | null;
   readonly user_agent: string | null;
 }
 
-/** A session with the text of its cookie, which is nowhere else. */
+/** A new session with the text of its cookie, which is stored nowhere else. */
 export interface Begun {
   readonly session: Session;
   readonly token: string;
+  readonly lifetime_seconds: number;
 }
 
-/** By what tokens are looked up. Fast on purpose: what is hashed are 256 random bits. */
+/** The hash under which a token is stored. A fast hash is enough, because a token has 256 random bits. */
 export function tokenHash(token: string): string {
   return sha256Hex(token);
 }
 
-/** The text of a new token. */
+/** Makes the text of a new token. */
 export function newToken(runtime: Pick<Runtime, "ids">): string {
   return runtime.ids.secret(token_chars);
 }
 
-/** Begins a session in the caller's system transaction. `mfa_pending`: only the second factor may be given with it. */
+/** Begins a session in the caller's system transaction. With `mfa_pending` it is good only for giving the second factor. */
 export async function beginSession(
-  runtime: Pick<Runtime, "clock" | "ids">,
+  runtime: Pick<Runtime, "ids">,
   query: Query,
   person: Person,
   client: Client,
   mfa_pending = false,
 ): Promise<Begun> {
-  const now_us = runtime.clock.now_us();
-  const lifetime = mfa_pending ? limits.session_mfa_seconds : limits.session_lifetime_seconds;
+  const now_us = await databaseNowUs(query);
+  const lifetime_seconds = mfa_pending ? limits.session_mfa_seconds : limits.session_lifetime_seconds;
   const { org_id, user_id } = person;
   const session_id = runtime.ids.next("session");
   const created_at = formatTimestampUs(now_us);
-  const expires_at = formatTimestampUs(now_us + lifetime * us_per_second);
+  const expires_at = formatTimestampUs(now_us + lifetime_seconds * us_per_second);
   const token = newToken(runtime);
   if (!mfa_pending) {
     await withHead(query, org_id, {
@@ -89,34 +90,23 @@ export async function beginSession(
     expires_at,
   });
   const user = mfa_pending ? null : shownUser({ ...person, last_seen_at: created_at });
-  if (!mfa_pending) await noteSeen(query, { org_id, session_id, user_id }, created_at);
-  return { session: { session_id, org_id, user, mfa_required: mfa_pending, expires_at }, token };
+  if (!mfa_pending) await noteSeen(query, { org_id, session_id, user_id });
+  return { session: { session_id, org_id, user, mfa_required: mfa_pending, expires_at }, token, lifetime_seconds };
 }
 
-/**
- * The session of a cookie as of now; undefined: there is none, or it is over. One that was seen a day from now is of a clock that
- * was ahead: it would outlive all others by as much. System scope.
- */
-export async function findSession(
-  runtime: Pick<Runtime, "clock">,
-  query: Query,
-  token: string,
-): Promise<PresentedSession | undefined> {
+/** The session of a cookie. Undefined: it does not exist or is over. System scope. */
+export async function findSession(query: Query, token: string): Promise<PresentedSession | undefined> {
   const session = await readSession(query, tokenHash(token));
-  const now_us = runtime.clock.now_us();
-  if (session === undefined || now_us >= session.expires_us || Math.abs(now_us - session.last_seen_us) >= idle_us)
-    return undefined;
-  if (!session.mfa_pending && now_us - session.last_seen_us >= seen_every_us) {
-    await noteSeen(query, session, formatTimestampUs(now_us));
-  }
+  if (session === undefined || session.over) return undefined;
+  if (!session.mfa_pending && session.unseen_seconds >= seen_every_seconds) await noteSeen(query, session);
   return session;
 }
 
 /** The session of a cookie, as its owner sees it. Faults: missing_api_key when there is none. */
-export async function getSession(runtime: Pick<Runtime, "db" | "clock">, token: string | null): Promise<Session> {
+export async function getSession(runtime: Pick<Runtime, "db">, token: string | null): Promise<Session> {
   if (token === null) throw noSession();
   return runtime.db.system(async (query) => {
-    const found = await findSession(runtime, query, token);
+    const found = await findSession(query, token);
     const person = found && (await readPerson(query, found.org_id, found.user_id));
     if (found === undefined || person === undefined) throw noSession();
     const { session_id, org_id, mfa_pending, expires_at } = found;
@@ -124,13 +114,13 @@ export async function getSession(runtime: Pick<Runtime, "db" | "clock">, token: 
   });
 }
 
-/** What whoever has no session is told, or one that is over or waits for its second factor: a key would not help. */
+/** The fault for a request without a session, or with one that is over or waits for its second factor. A key would not help. */
 export function noSession(): Fault {
   const message = "Nobody is signed in: there is no session, it is over, or it waits for its second factor.";
   return faultAt("missing_api_key", "", "no_session", message);
 }
 
-/** A signed-in caller. Faults: forbidden for keys and in open mode. */
+/** The ids of a signed-in caller. Faults: forbidden for keys and in open mode. */
 export function personCalling(caller: Caller): { org_id: string; user_id: string; session_id: string } {
   const { org_id, user_id, session_id } = caller;
   if (user_id === null || session_id === null) throw new Fault("forbidden");
@@ -138,18 +128,13 @@ export function personCalling(caller: Caller): { org_id: string; user_id: string
 }
 
 /**
- * Refuses what would leave another way in behind (authenticator, passkey) to a session that began long ago: whoever has
- * stolen its cookie could stay after it has ended. So it is to one that begins in as long: the clock was ahead. Faults: forbidden (too old), missing_api_key (it ended meanwhile).
+ * Refuses to add another way to sign in (authenticator, passkey) in a session that began long ago: somebody with a stolen cookie
+ * could keep access after the session has ended. Faults: forbidden (too old), missing_api_key (it ended meanwhile).
  */
-export async function requireFreshSession(
-  { clock }: Pick<Runtime, "clock">,
-  query: Query,
-  org_id: string,
-  session_id: string,
-): Promise<void> {
-  const began_us = await readSessionBegin(query, org_id, session_id);
-  if (began_us === undefined) throw noSession();
-  if (Math.abs(clock.now_us() - began_us) <= limits.session_fresh_seconds * us_per_second) return;
+export async function requireFreshSession(query: Query, org_id: string, session_id: string): Promise<void> {
+  const fresh = await beganWithin(query, org_id, session_id, limits.session_fresh_seconds);
+  if (fresh === undefined) throw noSession();
+  if (fresh) return;
   const minutes = limits.session_fresh_seconds / 60;
   const message = `Sign in again: a new way to sign in is added within ${minutes} minutes of signing in.`;
   throw faultAt("forbidden", "", "session_too_old", message);
@@ -157,24 +142,20 @@ export async function requireFreshSession(
 
 /** The caller's own sessions, newest first. Faults: invalid_request (cursor). */
 export async function listSessions(
-  runtime: Pick<Runtime, "db" | "clock">,
+  runtime: Pick<Runtime, "db">,
   caller: Caller,
   { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
 ): Promise<{ sessions: OpenSession[]; next_cursor: string | null }> {
   const { org_id, user_id, session_id } = personCalling(caller);
   const before = decodeCursor(cursor, isSession);
-  const now_us = runtime.clock.now_us();
-  const open = { now: formatTimestampUs(now_us), seen_after: formatTimestampUs(now_us - idle_us) };
-  const found = await runtime.db.tenant(org_id, (query) =>
-    readSessions(query, org_id, user_id, open, limit + 1, before),
-  );
+  const found = await runtime.db.tenant(org_id, (query) => readSessions(query, org_id, user_id, limit + 1, before));
   const { rows, next_cursor } = page(found, limit, (each) => each.session_id);
   return { sessions: rows.map((each) => ({ ...each, current: each.session_id === session_id })), next_cursor };
 }
 
 /**
- * Ends sessions in the caller's system transaction: once that has committed no request that begins later succeeds with
- * them, on any node, and no decision is committed under them.
+ * Ends sessions in the caller's system transaction. After the commit, no request that begins later succeeds with them on any
+ * node, and no decision is committed under them. Returns how many sessions ended.
  */
 export async function endSessions(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -199,9 +180,9 @@ export async function endSessions(
 }
 
 /**
- * Counts a wrong code or password that was given in a session, in the caller's system transaction, which holds the person's
- * row. After as many as end a login the session ends: whoever has stolen one could otherwise guess for as long as it lasts,
- * from as many addresses as it has. The transaction has to commit, so the fault is thrown outside.
+ * Counts a wrong code or password that was given in a session. Runs in the caller's system transaction, which holds the person's
+ * row. After `session_mfa_failures_max` of them the session ends, because a thief of the session could otherwise guess as long as
+ * it lasts. The transaction must commit, so the caller throws the fault outside it.
  */
 export async function countWrong(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -219,7 +200,7 @@ export async function countWrong(
     await endSessions(runtime, query, person, user_id, { only: session_id });
 }
 
-/** Refuses what comes from a session that was ended meanwhile, and locks the organization's head. Faults: missing_api_key. */
+/** Locks the organization's head and refuses a session that was ended meanwhile. Faults: missing_api_key. */
 export async function requireStanding(
   query: Query,
   of: { readonly org_id: string; readonly session_id: string },
@@ -229,8 +210,8 @@ export async function requireStanding(
 }
 
 /**
- * Ends every session of a person and begins one in place of its current one, in the caller's system transaction, which
- * holds the person's row. Faults: missing_api_key where the current one was ended meanwhile: nothing begins in its place.
+ * Ends every session of a person and begins one in place of the current one. Runs in the caller's system transaction, which holds
+ * the person's row. Faults: missing_api_key if the current session was ended meanwhile; then no session begins.
  */
 export async function replaceSessions(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -245,7 +226,7 @@ export async function replaceSessions(
   return beginSession(runtime, query, person, client);
 }
 
-/** Ends the session of a cookie, if it has one. */
+/** Ends the session of a cookie, if there is one. */
 export async function logOut(runtime: Pick<Runtime, "db" | "clock" | "ids">, token: string | null): Promise<void> {
   if (token === null) return;
   await runtime.db.system(async (query) => {
@@ -257,8 +238,8 @@ export async function logOut(runtime: Pick<Runtime, "db" | "clock" | "ids">, tok
 }
 
 /**
- * Ends one of the caller's own sessions, or all of them (`session_id` null). Faults: not_found, missing_api_key (the caller's own
- * was ended meanwhile: those that began since are not its to end).
+ * Ends one of the caller's own sessions, or all of them (`session_id` null). Faults: not_found, missing_api_key (the calling session
+ * was ended meanwhile, so it may not end sessions that began since).
  */
 export async function endOwnSessions(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,

@@ -1,5 +1,5 @@
-import { limits, type SignupInput, type VerifyEmailInput } from "@countersign/contract";
-import { Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import type { SignupInput, VerifyEmailInput } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { findPerson, insertPerson } from "../../store/people/people.ts";
@@ -17,9 +17,8 @@ export async function signUp(runtime: Runtime, input: SignupInput): Promise<void
   const password_hash = await runtime.passwords.hash(input.password);
   const token = newToken(runtime);
   const { email, org_name } = input;
-  const expires_at = formatTimestampUs(runtime.clock.now_us() + limits.signup_link_seconds * us_per_second);
   await runtime.db.system(async (query) => {
-    await insertToken(query, "signup", tokenHash(token), null, { email, org_name, password_hash }, expires_at);
+    await insertToken(query, "signup", tokenHash(token), null, { email, org_name, password_hash });
     await writeMail(runtime, query, "signup", { to: email, org_name, token });
   });
   runtime.mails.poke();
@@ -34,15 +33,15 @@ export async function signUp(runtime: Runtime, input: SignupInput): Promise<void
 export async function verifyEmail(runtime: Runtime, { token, password }: VerifyEmailInput): Promise<void> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(token);
-  // Looked at first: verifying is dear, and strangers can make up as many links as they like.
-  const signup = await runtime.db.system((query) => readToken(query, "signup", token_sha256, created_at));
+  // The link is checked before the password: verifying one is expensive, and strangers can invent any number of links.
+  const signup = await runtime.db.system((query) => readToken(query, "signup", token_sha256));
   if (signup === undefined) throw linkFault();
   const { email, org_name, password_hash } = signup.subject;
   if (email === undefined || org_name === undefined || password_hash === undefined)
     throw new Error("a signup lacks fields");
   if (!(await runtime.passwords.verify(password_hash, password))) throw new Fault("invalid_credentials");
   await runtime.db.system(async (query) => {
-    if ((await takeToken(query, "signup", token_sha256, created_at)) === undefined) throw linkFault();
+    if ((await takeToken(query, "signup", token_sha256)) === undefined) throw linkFault();
     if ((await findPerson(query, email)) !== undefined) throw linkFault();
     const org_id = runtime.ids.next("organization");
     const about = { org_id, name: org_name, email, description: "", actor: "system" };

@@ -1,6 +1,6 @@
 /** A login at an organization's own OpenID provider, from its begin to the session. Source: api.md §9. */
 import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@countersign/contract";
-import { equalInConstantTime, Fault, faultAt, formatTimestampUs, us_per_second } from "@countersign/core";
+import { equalInConstantTime, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { OpenIdFailure, OpenIdLogin, OpenIdPerson } from "../../sign-in-ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -61,8 +61,7 @@ export async function beginSingleSignOn(
   const state_sha256 = tokenHash(login.state);
   const started: Started = { ...login, browser: tokenHash(browser), issuer, client_id };
   const sealed = runtime.sealer.seal(JSON.stringify(started), startedContext(state_sha256));
-  const expires_at = formatTimestampUs(runtime.clock.now_us() + limits.sso_login_seconds * us_per_second);
-  await runtime.db.system((query) => insertToken(query, "sso", state_sha256, row.org_id, { sealed }, expires_at));
+  await runtime.db.system((query) => insertToken(query, "sso", state_sha256, row.org_id, { sealed }));
   return { location: answer.location, browser };
 }
 
@@ -118,9 +117,8 @@ async function takeStarted(
 ): Promise<{ row: StoredSingleSignOn; started: Started }> {
   if (state === null || browser === null) throw notThrough();
   const state_sha256 = tokenHash(state);
-  const now = formatTimestampUs(runtime.clock.now_us());
   const { token, row } = await runtime.db.system(async (query) => {
-    const taken = await takeToken(query, "sso", state_sha256, now);
+    const taken = await takeToken(query, "sso", state_sha256);
     return { token: taken, row: taken?.org_id == null ? undefined : await readSingleSignOn(query, taken.org_id) };
   });
   // Sent back to another organization's address than the login was begun for: by another provider.

@@ -15,6 +15,7 @@ import {
   writeRecoveryCodes,
   writeTotpSeed,
 } from "../../store/people/people.ts";
+import { databaseNowUs } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { writeMail } from "./mail.ts";
@@ -61,8 +62,8 @@ function plainCode(code: string): string {
 }
 
 /**
- * Uses up a code of the authenticator (this period's, or a neighbour's for clocks that differ) or a recovery code, in the
- * caller's transaction; false: it is wrong or was used.
+ * Uses up a code of the authenticator or a recovery code, in the caller's transaction. The codes of the periods before and after
+ * this one are taken, too, because clocks differ. False: the code is wrong or was used.
  */
 export async function useSecondFactor(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
@@ -80,14 +81,10 @@ export async function useSecondFactor(
   return true;
 }
 
-async function useTotp(
-  runtime: Pick<Runtime, "clock" | "sealer">,
-  query: Query,
-  person: Person,
-  code: string,
-): Promise<boolean> {
+async function useTotp(runtime: Pick<Runtime, "sealer">, query: Query, person: Person, code: string): Promise<boolean> {
   if (person.totp_sealed === null) return false;
-  const now_ms = Math.floor(runtime.clock.now_us() / 1000);
+  // The database's time, because the step that is stored must mean the same on every node.
+  const now_ms = Math.floor((await databaseNowUs(query)) / 1000);
   const totp = totpOf(runtime.sealer.open(person.totp_sealed, totpContext(person)), person.email);
   const delta = totp.validate({ token: plainCode(code), timestamp: now_ms, window: 1 });
   if (delta === null) return false;
@@ -105,7 +102,7 @@ export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpE
   return runtime.db.tenant(org_id, async (query) => {
     const person = await personOf(query, org_id, user_id);
     if (person.mfa_enabled) throw onAlready();
-    await requireFreshSession(runtime, query, org_id, session_id);
+    await requireFreshSession(query, org_id, session_id);
     await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, totpContext(person)));
     const totp = totpOf(seed, person.email);
     return { secret: totp.secret.base32, uri: totp.toString() };

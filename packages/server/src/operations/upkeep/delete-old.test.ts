@@ -1,10 +1,12 @@
 /** What is deleted for its age, at each edge of it, and what never is. Source: decision 0021. */
+import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createIds } from "../../edge/ids.ts";
 import { openClient } from "../../store/database/connection.ts";
 import { deleteOldDeliveries, type PageEnd, readAgeLimit } from "../../store/upkeep/old-rows.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { letPass } from "../../testing/database/passing-time.ts";
 import { call } from "../../testing/nodes/http-node.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
@@ -19,8 +21,7 @@ const now_us = Date.parse("2024-11-21T12:00:00Z") * 1000;
 const limit_us = now_us - 30 * day;
 const limit = { before: formatTimestampUs(limit_us), before_ms: limit_us / 1000 };
 const start: PageEnd = { org_id: "", id: "" };
-const idAt = (kind: "delivery" | "invitation" | "intake", at_us: number) =>
-  createIds({ now_us: () => at_us }).next(kind);
+const idAt = (kind: "delivery", at_us: number) => createIds({ now_us: () => at_us }).next(kind);
 
 beforeEach(async () => {
   await db.query("delete from deliveries");
@@ -120,63 +121,60 @@ describe("settled deliveries", () => {
 });
 
 describe("a pass", () => {
-  /** The pass at `now_us` by the node's clock; the database's own is the real one. */
   async function pass(more: Partial<AgingTerms> = {}) {
     const deleted: Partial<Record<Aging, number>> = {};
     const terms = { deliveries_kept_days: 30, rows_max: 500, pages_max: 200, stopped: () => false, ...more };
     const count = (what: Aging, rows: number) => {
       deleted[what] = (deleted[what] ?? 0) + rows;
     };
-    await deleteOld({ db, clock: { now_us: () => now_us } }, { deleted: count, ...terms });
+    await deleteOld({ db }, { deleted: count, ...terms });
     return deleted;
   }
 
-  test("ends what the node's clock measures at its edge: answers, sessions, links, invitations, unused intakes", async () => {
-    for (const age of [-second, 0, second]) {
-      const name = `at ${age}`;
-      const at = (edge_us: number) => formatTimestampUs(edge_us + age);
-      const hash = Buffer.alloc(32, 128 + age / second);
+  test("deletes what has expired by the database's time: answers, sessions, links, invitations, unused intakes", async () => {
+    for (const [name, seconds] of [
+      ["over", 0],
+      ["good", 60],
+    ] as const) {
+      const hash = Buffer.alloc(32, name);
+      const ends = "clock_timestamp() + make_interval(secs => $1::integer)";
       await db.query(
-        "insert into idempotency_keys (org_id, operation, idempotency_key, request_sha256, created_at) values ('o', 'x', $1, '', $2::timestamptz)",
-        [name, at(now_us - 25 * 3_600 * second)],
+        `insert into idempotency_keys (org_id, operation, idempotency_key, request_sha256, created_at)
+         values ('o', 'x', $2, '', ${ends} - interval '25 hours')`,
+        [seconds, name],
       );
       await db.query(
         `insert into sessions (org_id, session_id, user_id, token_sha256, mfa_pending, created_at, last_seen_at, expires_at)
-         values ('o', $1, 'u', $2, false, $3::timestamptz, $3::timestamptz, $4::timestamptz)`,
-        [name, hash, formatTimestampUs(now_us), at(now_us)],
+         values ('o', $2, 'u', $3, false, now(), now(), ${ends})`,
+        [seconds, name, hash],
       );
       await db.query("insert into session_index (token_sha256, org_id, session_id) values ($1, 'o', $2)", [hash, name]);
       await db.query(
-        "insert into person_tokens (token_sha256, kind, subject, expires_at) values ($1, 'signup', json_build_object('name', $2::text), $3::timestamptz)",
-        [hash, name, at(now_us)],
+        `insert into person_tokens (token_sha256, kind, subject, expires_at)
+         values ($3, 'signup', json_build_object('name', $2::text), ${ends})`,
+        [seconds, name, hash],
       );
       await db.query(
         `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at)
-         values ('o', $1, 'a@b.c', 'agent', $2, 'u', $3::timestamptz, $3::timestamptz)`,
-        [name, hash, at(now_us)],
+         values ('o', $2, 'a@b.c', 'agent', $3, 'u', now(), ${ends})`,
+        [seconds, name, hash],
       );
       for (const org_id of [null, "org_1"])
-        await db.query("insert into onboarding_intakes values ($1, $2, '{}', '{}', $3::timestamptz)", [
-          `${name} ${org_id}`,
-          org_id,
-          at(limit_us),
-        ]);
+        await db.query(
+          `insert into onboarding_intakes values ($2, $3, '{}', '{}', ${ends} - make_interval(days => $4::integer))`,
+          [seconds, `${name} ${org_id}`, org_id, limits.intake_kept_days],
+        );
     }
     const kept = async (table: string, name: string) =>
       (await db.query<{ name: string }>(`select ${name} as name from ${table} order by 1`)).map((row) => row.name);
-    const deleted = await pass();
-    expect(deleted).toEqual({ idempotency_key: 1, session: 2, token: 2, invitation: 2, intake: 1 });
-    expect(await kept("idempotency_keys", "idempotency_key")).toEqual(["at 0", "at 1000000"]);
-    // Over at their last instant, as the gate has it.
-    expect(await kept("sessions", "session_id")).toEqual(["at 1000000"]);
-    expect(await kept("session_index", "session_id")).toEqual(["at 1000000"]);
-    expect(await kept("person_tokens", "subject ->> 'name'")).toEqual(["at 1000000"]);
-    expect(await kept("invitations", "invitation_id")).toEqual(["at 1000000"]);
-    expect(await kept("onboarding_intakes where org_id is null", "intake_id")).toEqual([
-      "at 0 null",
-      "at 1000000 null",
-    ]);
-    expect(await kept("onboarding_intakes where org_id is not null", "intake_id")).toHaveLength(3);
+    expect(await pass()).toEqual({ idempotency_key: 1, session: 1, token: 1, invitation: 1, intake: 1 });
+    expect(await kept("idempotency_keys", "idempotency_key")).toEqual(["good"]);
+    expect(await kept("sessions", "session_id")).toEqual(["good"]);
+    expect(await kept("session_index", "session_id")).toEqual(["good"]);
+    expect(await kept("person_tokens", "subject ->> 'name'")).toEqual(["good"]);
+    expect(await kept("invitations", "invitation_id")).toEqual(["good"]);
+    expect(await kept("onboarding_intakes where org_id is null", "intake_id")).toEqual(["good null"]);
+    expect(await kept("onboarding_intakes where org_id is not null", "intake_id")).toHaveLength(2);
     expect(await pass()).toEqual({});
   });
 
@@ -199,7 +197,7 @@ describe("a pass", () => {
       const deleted = () => {
         counts[turn] = 1;
       };
-      from = await deleteOld({ db, clock: { now_us: () => now_us } }, { ...terms, deleted }, from);
+      from = await deleteOld({ db }, { ...terms, deleted }, from);
     }
     expect(counts).toEqual([0, 1, 0]);
     expect(from).toEqual(start);
@@ -244,15 +242,13 @@ test("the worker makes a pass a minute, tells of it, and a failed one does not e
   const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
   const deleted: string[] = [];
   let broken = true;
-  const clock = {
-    now_us: () => {
-      if (broken) throw new Error("no clock");
-      return now_us;
-    },
+  const failing: typeof db = {
+    ...db,
+    system: (work) => (broken ? Promise.reject(new Error("no database")) : db.system(work)),
   };
   await delivery("org_1", "delivered", limit_us - 300 * day);
   const tell = (what: string, rows: number) => void deleted.push(`${what} ${rows}`);
-  const aging = startAging({ db, clock, timers, log }, { deliveries_kept_days: 30, deleted: tell });
+  const aging = startAging({ db: failing, timers, log }, { deliveries_kept_days: 30, deleted: tell });
   turn?.();
   await expect.poll(() => waits.length).toBe(2);
   expect(errors).toEqual(["deleting what is old failed"]);
@@ -294,9 +290,10 @@ test("years later an organization has lost nothing but what is named, and its fa
   const may_shrink = new Set(["idempotency_keys", "sessions", "session_index", "person_tokens", "invitations"]);
   for (const name of ["onboarding_intakes", "events", "deliveries"]) may_shrink.add(name);
   const before = await counts();
-  const clock = { now_us: () => Date.now() * 1000 + 3_650 * day };
+  await letPass(database.db, 3_650 * 86_400);
+  await database.db.query("update idempotency_keys set created_at = created_at - interval '10 years'");
   const terms = { deliveries_kept_days: 1, rows_max: 10, pages_max: 100, stopped: () => false };
-  await deleteOld({ db: database.db, clock }, { ...terms, deleted: () => undefined });
+  await deleteOld({ db: database.db }, { ...terms, deleted: () => undefined });
   for (const [name, rows] of Object.entries(await counts()))
     if (!may_shrink.has(name)) expect([name, rows]).toEqual([name, Math.max(rows, before[name] as number)]);
   expect((await org.audit(intent_id)).audit.length).toBeGreaterThan(0);

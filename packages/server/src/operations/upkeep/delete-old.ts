@@ -1,6 +1,5 @@
-/** Deletes what has done its work, page by page, so that nothing grows for ever that need not. Source: decision 0021. */
+/** Deletes rows that are no longer needed, page by page. Source: decision 0021. */
 import { limits } from "@countersign/contract";
-import { formatTimestampUs, us_per_day, us_per_second } from "@countersign/core";
 import type { Db } from "../../ports.ts";
 import { deleteOldTokens } from "../../store/people/person-tokens.ts";
 import { deleteOldSessions } from "../../store/people/sessions.ts";
@@ -12,16 +11,15 @@ import {
   type PageEnd,
   readAgeLimit,
 } from "../../store/upkeep/old-rows.ts";
-import type { Runtime } from "../runtime.ts";
 
-/** What is deleted for its age. */
+/** Kinds of rows that are deleted for their age. */
 export type Aging = "delivery" | "idempotency_key" | "session" | "token" | "invitation" | "intake";
 
 /** How a pass is made. */
 export interface AgingTerms {
   /** Days for which delivered and cancelled deliveries are kept. */
   readonly deliveries_kept_days: number;
-  /** Rows of one transaction, kept ones between them included, and transactions for one kind in a pass; the rest is left for the next pass. */
+  /** Rows that one transaction looks at, and transactions for one kind in a pass. The rest is left for the next pass. */
   readonly rows_max: number;
   readonly pages_max: number;
   /** Asked between transactions. */
@@ -29,35 +27,30 @@ export interface AgingTerms {
   readonly deleted: (what: Aging, rows: number) => void;
 }
 
-/** The terms that do not depend on a node: 100,000 rows of a kind in a pass, a few milliseconds a page. */
+/** The terms that are the same on every node: 100,000 rows of a kind in a pass, a few milliseconds a page. */
 export const aging_pages = { rows_max: 500, pages_max: 200 } as const;
 
-/** Kept an hour longer than promised, so that no clock difference between nodes shortens the promise. */
+/** Kept an hour longer than promised: a key has the time of the node that wrote it, whose clock may be behind the database's. */
 const idempotency_kept_hours = limits.idempotency_kept_hours_min + 1;
 const start: PageEnd = { org_id: "", id: "" };
 
 /**
- * One pass over everything that ages. Two nodes at once share the work, and never delete more than is old. Answers where
- * among the deliveries the next pass goes on: at the start, the failed ones that are kept would be all that it ever sees.
+ * Makes one pass over everything that ages, by the database's time. Two nodes at once share the work. Returns where among the
+ * deliveries the next pass must continue: from the start it would only ever see the failed ones, which are kept.
  */
 export async function deleteOld(
-  { db, clock }: Pick<Runtime, "clock"> & { db: Db },
+  { db }: { readonly db: Db },
   terms: AgingTerms,
   from: PageEnd = start,
 ): Promise<PageEnd> {
   const { rows_max } = terms;
-  const now_us = clock.now_us();
-  const now = formatTimestampUs(now_us);
-  const ago = (kept_us: number) => formatTimestampUs(now_us - kept_us);
-  const seen_before = ago(limits.session_idle_seconds * us_per_second);
-  const unused_before = ago(limits.intake_kept_days * us_per_day);
   await pages(terms, "idempotency_key", () =>
-    db.system((query) => deleteOldIdempotencyKeys(query, now, idempotency_kept_hours)),
+    db.system((query) => deleteOldIdempotencyKeys(query, idempotency_kept_hours)),
   );
-  await pages(terms, "session", () => db.system((query) => deleteOldSessions(query, now, seen_before)));
-  await pages(terms, "token", () => db.system((query) => deleteOldTokens(query, now)));
-  await pages(terms, "invitation", () => db.system((query) => deleteOldInvitations(query, now, rows_max)));
-  await pages(terms, "intake", () => db.system((query) => deleteOldIntakes(query, unused_before, rows_max)));
+  await pages(terms, "session", () => db.system((query) => deleteOldSessions(query)));
+  await pages(terms, "token", () => db.system((query) => deleteOldTokens(query)));
+  await pages(terms, "invitation", () => db.system((query) => deleteOldInvitations(query, rows_max)));
+  await pages(terms, "intake", () => db.system((query) => deleteOldIntakes(query, limits.intake_kept_days, rows_max)));
   return deleteSettled(db, terms, from);
 }
 
@@ -69,7 +62,7 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
   }
 }
 
-/** Ends where another node is at it. */
+/** Stops if another node is deleting deliveries. */
 async function deleteSettled(db: Db, terms: AgingTerms, from: PageEnd): Promise<PageEnd> {
   const limit = await db.system((query) => readAgeLimit(query, terms.deliveries_kept_days * 24));
   let last = from;

@@ -4,7 +4,6 @@ import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contra
 import { canonicalJson, settings_change_types } from "@countersign/core";
 import type { Ids, Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
-import { besideSteps } from "../rows/clock-steps.ts";
 import { clock_slack_ms, idTime_ms } from "../rows/first-id-at.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
@@ -122,7 +121,6 @@ const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.sta
  * it on (1) are on that side of the moment. Rows have their time from the node that wrote them and their place from the lock
  * at commit, so they stand in the order of their times, but for how long commits take and how far nodes' clocks are apart. So
  * halving the trail some thirty times finds the place; an index by time would cost each decision more than this costs a list.
- * Where a clock was set back by more, the place of the step's edge is looked for instead.
  * `offset 0` keeps the division out of the comparison: row-level security has no index asked what is not leakproof.
  */
 function seqNear(time: string, side: -1 | 1): string {
@@ -131,7 +129,7 @@ function seqNear(time: string, side: -1 | 1): string {
       union all
       select case when later then low else middle + 1 end, case when later then middle else high end
       from (select low, high, (low + high) / 2 as middle from halving where low < high offset 0) h
-      cross join lateral (select at >= ${besideSteps(time, side)} + interval '${side * clock_slack_ms} milliseconds' as later
+      cross join lateral (select at >= ${time} + interval '${side * clock_slack_ms} milliseconds' as later
         from audit where org_id = $1 and seq = middle offset 0) a
     ) select low from halving where low = high)`;
 }

@@ -100,7 +100,6 @@ describe("the three statements do the same", () => {
       { created_at: "2020-01-31T23:59:59.999999Z" },
       3,
     ],
-    ["says that a month has not come yet", { hard_limit: 10, used: 10, period: "2999-01" }, {}, 2],
     [
       "asks no shadow decision for its month",
       { hard_limit: 10, used: 10 },

@@ -8,8 +8,8 @@
  * meanwhile then violates its primary key, the statement changes nothing, and the writer runs it again. Overrides are the
  * exception: FOR UPDATE reads them again too, so of any number of retries on any number of nodes exactly one spends one.
  *
- * A review has its whole time by the clock that will end it, the database's: where the node's clock is more than 5 s off,
- * or the commit came late, its deadline is moved.
+ * A review ends by the database's time. If the node's clock is more than 5 s off, or the commit came late, the statement moves the
+ * review's deadline, so that the review has its whole time.
  *
  * The session must have `commitSession` in force. The rows come as arrays of records in PostgreSQL's binary format; what other
  * ways cost stands in decision 0012. A lookup of idempotency keys written as a join was planned as a hash of the whole table.
@@ -23,15 +23,8 @@ import type { CommitOutcome } from "./commit-writer-rows.ts";
 /** SQL, true where what a row set was computed under is no longer so. */
 const whenStale = (asked: string): string => `(${asked}.auth_epoch, ${asked}.policy_epoch, ${asked}.context_epoch)
           is distinct from (head.auth_epoch, head.policy_epoch, head.context_epoch)`;
-/**
- * SQL, true where a head's month gives way to `month`: to a later one; to an earlier one only where the head's has not come yet,
- * the clock of whoever opened it having been ahead: that one would else be open until it is over. A day of grace, because clocks
- * differ, and what is decided late in a month counts in the next one once that is open.
- */
-const givesWay = (month: string): string => `${month} <> usage_period and (${month} > usage_period
-          or usage_period > to_char(clock_timestamp() at time zone 'UTC' + interval '1 day', 'YYYY-MM'))`;
-/** SQL, true where a live decision counts in a month that the head has not opened. */
-const whenMonthOver = (asked: string): string => `${asked}.mode = 'live' and ${givesWay(`${asked}.month`)}`;
+/** SQL, true where a live decision counts in a later month than the head's. A late decision of an earlier month counts in the head's. */
+const whenMonthOver = (asked: string): string => `${asked}.mode = 'live' and ${asked}.month > head.usage_period`;
 
 const intentColumns = `org_id, intent_id, decision_id, membrane_id, agent_id, key_id, lineage_id, mode, verdict, status, escalation_id,
       fingerprint, intent, facts, decision, created_at`;
@@ -209,17 +202,12 @@ export const commitSession = `select set_config('app.org', '*', false),
   set_config('enable_bitmapscan', 'off', false), -- nor are all versions of a head to be sorted for the newest
   set_config('jit', 'off', false)`;
 
-/** Another month: the closed one is kept, the counter goes on where it was, at nought in a new one. Does nothing when another node was first. */
+/** Opens a new month: stores the count of the closed one and starts again at 0. Does nothing if another node was first. */
 export const openMonthStatement = `with
   head as materialized (
-    select org_id, usage_period, usage_used from ${newestHead("$1", "*", "for update")} h where ${givesWay("$2::text")}),
-  put_closed as (
-    insert into usage_periods (org_id, period, used) select org_id, usage_period, usage_used from head
-    on conflict (org_id, period) do update set used = excluded.used),
-  taken_up as (
-    delete from usage_periods where org_id = $1 and period = $2 and exists (select from head) returning used)
-update org_heads h set usage_period = $2, usage_used = coalesce((select used from taken_up), 0), usage_met_by = null
-from head where ${isHead("$1")}`;
+    select org_id, usage_period, usage_used from ${newestHead("$1", "*", "for update")} h where usage_period < $2),
+  put_closed as (insert into usage_periods (org_id, period, used) select org_id, usage_period, usage_used from head)
+update org_heads h set usage_period = $2, usage_used = 0, usage_met_by = null from head where ${isHead("$1")}`;
 
 /** One returned line: text or null in the order of the statement's last select. Row sets that were stored return none. */
 export type CommitLine = readonly (string | null)[];

@@ -26,12 +26,6 @@ export interface EscalationPlace {
   readonly expires_at: string | null;
 }
 
-/** Returns the time by the database's clock, RFC 3339. Deadlines are compared with this clock only. */
-export async function databaseNow(query: Query): Promise<string> {
-  const [row] = await query<{ at: string }>("select clock_timestamp() as at");
-  return row?.at ?? "";
-}
-
 /** Returns one review, or undefined. Throws if its JSON has an unknown shape. */
 export async function readReview(query: Query, org_id: string, escalation_id: string): Promise<Review | undefined> {
   const [row] = await query<{ record: unknown; ruling: unknown }>(

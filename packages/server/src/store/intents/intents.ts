@@ -4,7 +4,6 @@ import { type MergedFacts, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { IntentRow } from "../commit/commit-writer-rows.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
-import { beginAfterAll } from "../rows/clock-steps.ts";
 import { clock_slack_ms, firstIdAt, idTime_ms } from "../rows/first-id-at.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
 
@@ -140,7 +139,7 @@ function isResolution(value: unknown): value is Partial<Decision> | null {
 }
 
 /** Returns at most `limit` intents, newest first, older than the intent `before` (null: from the newest). */
-export async function listIntents(
+export function listIntents(
   query: Query,
   org_id: string,
   filter: IntentFilter,
@@ -169,7 +168,7 @@ export async function listIntents(
       filter.mode ?? null,
       filter.from ?? null,
       filter.to ?? null,
-      await earliestId(query, filter),
+      earliestId(filter),
       idNear(filter.to, 1),
       filter.lineage_id ?? null,
       filter.membrane_id ?? null,
@@ -207,14 +206,17 @@ function idNearMs(at_ms: number, side: -1 | 1): string {
  * Returns an id before which no intent of a filter lies; null: unknown. A key submits nothing before it is created, and a
  * membrane decides nothing before that. Without this bound, a new key that listed its few intents read all 670,000 of its
  * organization each time. An index by key would also serve old keys, but made writing an intent take 25 % longer, with 270
- * more bytes of log (measured). If the clock was set back since, the bound moves back as far.
+ * more bytes of log (measured).
  */
-export async function earliestId(
-  query: Query,
-  { from, lineage_id, membrane_id }: Pick<IntentFilter, "from" | "lineage_id" | "membrane_id">,
-): Promise<string | null> {
-  const made_ms = [lineage_id, membrane_id].flatMap((id) => (id === undefined ? [] : (idTime_ms(id) ?? [])));
-  const begins = made_ms.length === 0 ? [] : [idNearMs(await beginAfterAll(query, made_ms), -1)];
+export function earliestId({
+  from,
+  lineage_id,
+  membrane_id,
+}: Pick<IntentFilter, "from" | "lineage_id" | "membrane_id">): string | null {
+  const begins = [lineage_id, membrane_id].flatMap((id) => {
+    const made_ms = id === undefined ? null : idTime_ms(id);
+    return made_ms === null ? [] : [idNearMs(made_ms, -1)];
+  });
   const begun = idNear(from, -1);
   return [...begins, ...(begun === null ? [] : [begun])].sort().at(-1) ?? null;
 }

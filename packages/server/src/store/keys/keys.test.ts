@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { expireNow } from "../../testing/database/passing-time.ts";
 import { mostRows, planOf } from "../../testing/database/plan.ts";
 import { meanwhile } from "../../testing/meanwhile.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
@@ -17,13 +18,16 @@ import {
   markRevoked,
   type NewKey,
   noteKeyUses,
+  type PresentedKey,
+  readPresentedKeys,
   readRotations,
   setKeyLimits,
 } from "./keys.ts";
 
 const { db, analyze } = await testDatabase();
 const ids = createIds(createClock());
-const at = (minute: number) => `2026-11-21T03:${String(minute).padStart(2, "0")}:00.000000Z`;
+/** So many minutes from now. */
+const at = (minutes: number) => `${new Date(Date.now() + minutes * 60_000).toISOString().slice(0, -1)}000Z`;
 
 /** A key of the organization, of a chain of its own; gives its id. */
 async function key(org_id: string, wanted: Partial<NewKey> = {}): Promise<string> {
@@ -49,17 +53,32 @@ async function organization() {
 test("another admin key is one of this organization and all of it, neither revoked nor expired", async () => {
   const [org_id, other] = [await organization(), await organization()];
   const own = await key(org_id);
-  const count = (minute = 10) => db.system((query) => countOtherAdmins(query, org_id, own, at(minute)));
+  const count = () => db.system((query) => countOtherAdmins(query, org_id, own));
   await key(other);
   await key(org_id, { role: "operator" });
   await key(org_id, { scope: "agent", agent_id: "a" });
   const revoked = await key(org_id);
-  await db.system((query) => markRevoked(query, org_id, revoked, at(5)));
+  await db.system((query) => markRevoked(query, org_id, revoked, at(0)));
+  await expireNow(db, "api_keys", await key(org_id));
   expect(await count()).toBe(0);
-  await key(org_id, { expires_at: at(20) });
-  expect([await count(19), await count(20)]).toEqual([1, 0]);
   await key(org_id);
-  expect([await count(19), await count(20)]).toEqual([2, 1]);
+  expect(await count()).toBe(1);
+});
+
+test("a key is valid until it expires or is revoked, by the database's time; revoked wins over expired", async () => {
+  const org_id = await organization();
+  const own = await key(org_id);
+  const read = async () => {
+    const [row] = await db.named<PresentedKey>(readPresentedKeys, [[createHash("sha256").update(own).digest()]]);
+    const locked = await db.system((query) => lockKey(query, org_id, own));
+    expect(locked?.state).toBe(row?.state);
+    return { state: row?.state, minutes: Math.round((row?.left_us ?? 0) / 60_000_000) };
+  };
+  expect(await read()).toEqual({ state: "valid", minutes: 30 });
+  await expireNow(db, "api_keys", own);
+  expect(await read()).toEqual({ state: "expired", minutes: -0 });
+  await db.system((query) => markRevoked(query, org_id, own, at(0)));
+  expect((await read()).state).toBe("revoked");
 });
 
 test("a key is of a chain of rotations when it is one of those named, and of that chain", async () => {
@@ -89,9 +108,10 @@ test("a key is found in its own organization only, and that of a key among all",
     expect([await organizationOfKey(query, own), await organizationOfKey(query, theirs)]).toEqual([org_id, other]);
     expect(await organizationOfKey(query, "key_unknown")).toBeUndefined();
   });
-  expect(await db.system((query) => markRevoked(query, org_id, own, at(1)))).toBe(true);
+  const revoked_at = at(1);
+  expect(await db.system((query) => markRevoked(query, org_id, own, revoked_at))).toBe(true);
   expect(await db.system((query) => markRevoked(query, org_id, own, at(2)))).toBe(false);
-  expect(await db.system((query) => lockKey(query, org_id, own))).toMatchObject({ revoked_at: at(1) });
+  expect(await db.system((query) => lockKey(query, org_id, own))).toMatchObject({ revoked_at });
   expect(await db.system((query) => keyStands(query, org_id, own))).toBe(false);
 });
 
@@ -131,7 +151,9 @@ test.each([
     const org_id = await organization();
     const first = await key(org_id);
     const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
-    const noting = (...used: string[]) => db.named(noteKeyUses, [used.map(() => org_id), used, used.map(() => at(7))]);
+    const used_at = at(7);
+    const noting = (...used: string[]) =>
+      db.named(noteKeyUses, [used.map(() => org_id), used, used.map(() => used_at)]);
     let runs = 0;
     const setting = () =>
       db.system((query) => {
@@ -149,8 +171,8 @@ test.each([
     const limits = theirs === setting ? { intents: 7 } : null;
     expect(await db.query("select last_used_at, rate_limits from api_keys where lineage_id = $1", [first])).toEqual([
       ...[
-        { last_used_at: at(7), rate_limits: limits },
-        { last_used_at: at(7), rate_limits: limits },
+        { last_used_at: used_at, rate_limits: limits },
+        { last_used_at: used_at, rate_limits: limits },
       ],
     ]);
   },

@@ -1,9 +1,19 @@
 /** SQL for API keys. A key's text is never here, only its SHA-256. Source: contract §2.2, api.md §3. */
 import type { ApiKey, RateCategory, Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
-import { clock_ahead_seconds_max } from "../rows/clock-steps.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
+
+/** Whether a key is accepted, and if not, why. */
+export type KeyState = "valid" | "expired" | "revoked";
+
+/**
+ * The state of the key `k` by the database's time, as SQL. A key is expired from the microsecond of its expiry on. Revoked wins
+ * over expired: a revoked key answers like one that never was, an expired one tells its owner to renew it.
+ * Source: contract §3 and §5 rule 6.
+ */
+const key_state = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
+      else 'valid' end as state`;
 
 /** A key as the gate reads it, with the epoch of its organization from the same snapshot. */
 export interface PresentedKey {
@@ -16,8 +26,9 @@ export interface PresentedKey {
   readonly role: Role;
   readonly agent_id: string | null;
   readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>> | null;
-  readonly expires_us: number;
-  readonly revoked_us: number | null;
+  readonly state: KeyState;
+  /** Microseconds of its life that are left by the database's time; negative after its expiry. */
+  readonly left_us: number;
   readonly auth_epoch: number;
 }
 
@@ -28,7 +39,7 @@ export interface PresentedKey {
 export const readPresentedKeys = {
   name: "read_presented_keys",
   text: `select k.key_sha256, k.org_id, k.key_id, k.lineage_id, k.environment, k.scope, k.role, k.agent_id, k.rate_limits,
-      ${microseconds("k.expires_at")} as expires_us, ${microseconds("k.revoked_at")} as revoked_us, h.auth_epoch
+      ${key_state}, ${microseconds("k.expires_at - clock_timestamp()")} as left_us, h.auth_epoch
     from key_index i
     join api_keys k on k.org_id = i.org_id and k.key_id = i.key_id
     cross join lateral ${newestHead("i.org_id", "auth_epoch")} h
@@ -118,13 +129,14 @@ export interface KeyRow extends ApiKey {
   readonly rate_limits: object | null;
   readonly created_by: string | null;
   readonly lifetime_seconds: number;
+  readonly state: KeyState;
 }
 
 /** One key, locked against every other change of it until the transaction ends; undefined: not in this organization. */
 export async function lockKey(query: Query, org_id: string, key_id: string): Promise<KeyRow | undefined> {
   const rows = await query<KeyRow>(
-    `select ${listed}, lineage_id, rate_limits, created_by, lifetime_seconds
-     from api_keys where org_id = $1 and key_id = $2 for update`,
+    `select ${listed}, lineage_id, rate_limits, created_by, lifetime_seconds, ${key_state}
+     from api_keys k where org_id = $1 and key_id = $2 for update`,
     [org_id, key_id],
   );
   return rows[0];
@@ -196,26 +208,27 @@ export async function readRotations(query: Query, org_id: string, key_id: string
   return rows.map((row) => row.key_id);
 }
 
-/** Valid admin keys other than `key_id` at `at`: whether somebody else could create a key. */
-export async function countOtherAdmins(query: Query, org_id: string, key_id: string, at: string): Promise<number> {
+/** How many valid admin keys there are beside `key_id`: with none of them, nobody else could create a key. */
+export async function countOtherAdmins(query: Query, org_id: string, key_id: string): Promise<number> {
   const [row] = await query<{ count: number }>(
     `select count(*) as count from api_keys where org_id = $1 and key_id <> $2 and role = 'admin' and scope = 'org'
-       and revoked_at is null and expires_at > $3::timestamptz`,
-    [org_id, key_id, at],
+       and revoked_at is null and expires_at > clock_timestamp()`,
+    [org_id, key_id],
   );
   return row?.count ?? 0;
 }
 
 /**
- * Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win, but those more than a
- * day ahead, which a clock that was ahead has noted; of the minute in which a key was made, that moment is noted. Nodes note the same keys in orders of their own, so they are locked in that of their ids.
+ * Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win. For the minute in which
+ * a key was made, the moment of its creation is noted. Locks the keys in the order of their ids, because several nodes note
+ * the same keys at once.
  */
 export const noteKeyUses = {
   name: "note_key_uses",
   text: `with used as materialized (
       select k.org_id, k.key_id, greatest(u.used_at, k.created_at) as used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as u(org_id, key_id, used_at)
       join api_keys k on k.org_id = u.org_id and k.key_id = u.key_id
-      where k.last_used_at is null or k.last_used_at < u.used_at or k.last_used_at > greatest(u.used_at, k.created_at) + interval '${clock_ahead_seconds_max} seconds' order by k.org_id, k.key_id for update of k)
+      where k.last_used_at is null or k.last_used_at < u.used_at order by k.org_id, k.key_id for update of k)
     update api_keys k set last_used_at = u.used_at from used u where k.org_id = u.org_id and k.key_id = u.key_id`,
 } as const;
 

@@ -39,6 +39,6 @@ export async function readDeclaredActions(
            order by intent_id desc limit ${intents_max + 1}) asked
          window newest as (order by intent_id desc)) weighed) worded
      group by words`,
-    [org_id, membrane_id, from, await earliestId(query, { from, membrane_id })],
+    [org_id, membrane_id, from, earliestId({ from, membrane_id })],
   );
 }

@@ -35,12 +35,8 @@ const large_bytes_max = 32 * 1_048_576;
 const within = `org_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
   and intent_id >= $4 and intent_id < $5 and ($6::text is null or membrane_id = $6) and ($7::text is null or mode = $7)`;
 
-async function windowValues(
-  query: Query,
-  org_id: string,
-  { from, to, membrane_id, mode }: OverviewWindow,
-): Promise<(string | null)[]> {
-  const earliest = await earliestId(query, { from, membrane_id: membrane_id ?? undefined });
+function windowValues(org_id: string, { from, to, membrane_id, mode }: OverviewWindow): (string | null)[] {
+  const earliest = earliestId({ from, membrane_id: membrane_id ?? undefined });
   return [org_id, from, to, earliest, idNear(to, 1), membrane_id, mode];
 }
 
@@ -67,7 +63,7 @@ export async function countDecisions(
        from (select intent_id, mode, verdict, decision, created_at, pg_column_size(decision) as bytes from intents where ${within}
          order by intent_id desc limit ${decisions_max}) newest) weighed
      group by 1, 2, 3, 4 order by 1`,
-    [...(await windowValues(query, org_id, window)), window.bucket_seconds],
+    [...windowValues(org_id, window), window.bucket_seconds],
   );
 }
 
@@ -86,7 +82,7 @@ export async function topPolicies(query: Query, org_id: string, window: Overview
          order by intent_id desc limit ${held_max}) held) newest, json_array_elements(decision -> 'reasons') reason
      where bytes_before < ${held_bytes_max} and reason ->> 'effect' <> 'none'
      group by 1, 2, 3 order by 4 desc, 2 limit 10`,
-    await windowValues(query, org_id, window),
+    windowValues(org_id, window),
   );
 }
 
@@ -97,7 +93,7 @@ export async function topAgents(query: Query, org_id: string, window: OverviewWi
        (count(*) filter (where verdict in ('block', 'escalate')))::integer as held
      from (select agent_id, verdict from intents where ${within} order by intent_id desc limit ${decisions_max}) newest
      group by 1 order by 2 desc, 1 limit 10`,
-    await windowValues(query, org_id, window),
+    windowValues(org_id, window),
   );
 }
 

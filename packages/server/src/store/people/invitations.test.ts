@@ -1,48 +1,57 @@
 /** Which invitations are open, and which go with whom. */
+import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { expireNow } from "../../testing/database/passing-time.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import { deleteOldInvitations } from "../upkeep/old-rows.ts";
 import { countInvitations, deleteInvitations, insertInvitation, listInvitations } from "./invitations.ts";
+import { insertToken } from "./person-tokens.ts";
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
-const at = (minute: number) => `2026-11-21T03:${String(minute).padStart(2, "0")}:00.000000Z`;
 const organizations = async () => [(await testOrganization(db)).org_id, (await testOrganization(db)).org_id] as const;
 
-async function invite(org_id: string, { email = "a@example.com", by = "key_1", expires = 30 } = {}): Promise<string> {
+async function invite(org_id: string, { email = "a@example.com", by = "key_1" } = {}): Promise<string> {
   const invitation_id = ids.next("invitation");
-  const token_sha256 = "ab".repeat(32);
-  const kept = {
-    invitation_id,
-    email,
-    role: "admin",
-    token_sha256,
-    created_at: at(0),
-    expires_at: at(expires),
-  } as const;
+  const kept = { invitation_id, email, role: "admin", token_sha256: "ab".repeat(32) } as const;
   await db.system((query) => insertInvitation(query, org_id, kept, by));
   return invitation_id;
 }
-const open = async (org_id: string, minute = 0, limit = 9, before: string | null = null) =>
-  (await db.system((query) => listInvitations(query, org_id, at(minute), limit, before))).map(
-    (each) => each.invitation_id,
-  );
-const count = (org_id: string, minute: number) => db.system((query) => countInvitations(query, org_id, at(minute)));
+async function expired(org_id: string): Promise<string> {
+  const invitation_id = await invite(org_id);
+  await expireNow(db, "invitations", invitation_id);
+  return invitation_id;
+}
+const open = async (org_id: string, limit = 9, before: string | null = null) =>
+  (await db.system((query) => listInvitations(query, org_id, limit, before))).map((each) => each.invitation_id);
+const count = (org_id: string) => db.system((query) => countInvitations(query, org_id));
 const remove = async (org_id: string, which: Parameters<typeof deleteInvitations>[2]) =>
   (await db.system((query) => deleteInvitations(query, org_id, which))).map((each) => each.invitation_id).sort();
 
-test("open ones are the organization's whose time is not over, newest first, below the cursor", async () => {
+test("open ones are the organization's that have not expired, newest first, below the cursor", async () => {
   const [own, other] = await organizations();
-  const [late, short, third] = [await invite(own), await invite(own, { expires: 20 }), await invite(own)] as const;
+  await expired(own);
+  const newest = [await invite(own), await invite(own), await invite(own)].sort().reverse();
   await invite(other);
-  const newest = [late, short, third].sort().reverse();
-  expect([await open(own, 19), await count(own, 19)]).toEqual([newest, 3]);
-  expect([await open(own, 20), await count(own, 20)]).toEqual([newest.filter((each) => each !== short), 2]);
-  expect(await open(own, 0, 1, newest[0])).toEqual([newest[1]]);
-  expect([await count(own, 30), await count(other, 29)]).toEqual([0, 1]);
+  expect([await open(own), await count(own), await count(other)]).toEqual([newest, 3, 1]);
+  expect(await open(own, 1, newest[0])).toEqual([newest[1]]);
+});
+
+test("an invitation is good for a week, and expires at the moment of a link that is made with it", async () => {
+  const [own] = await organizations();
+  const kept = { invitation_id: ids.next("invitation"), email: "a@example.com", role: "admin" } as const;
+  const token_sha256 = "cd".repeat(32);
+  const made = await db.system(async (query) => {
+    await insertToken(query, "invitation", token_sha256, own, {});
+    return insertInvitation(query, own, { ...kept, token_sha256 }, "key_1");
+  });
+  expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(limits.invitation_link_seconds * 1_000);
+  expect(
+    await db.query("select expires_at from person_tokens where token_sha256 = decode($1, 'hex')", [token_sha256]),
+  ).toEqual([{ expires_at: made.expires_at }]);
 });
 
 test("what is withdrawn by id, address, sender or chain of keys takes nothing else along", async () => {
@@ -74,17 +83,13 @@ test("what is withdrawn by id, address, sender or chain of keys takes nothing el
 test("what another node is deleting is left to it, and no more than asked for goes", async () => {
   await db.query("delete from invitations");
   const [own] = await organizations();
-  const old = [
-    await invite(own, { expires: 10 }),
-    await invite(own, { expires: 10 }),
-    await invite(own, { expires: 11 }),
-  ];
-  const due = (rows: number) => db.system((query) => deleteOldInvitations(query, at(10), rows));
+  const old = [await expired(own), await expired(own), await invite(own)];
+  const due = (rows: number) => db.system((query) => deleteOldInvitations(query, rows));
   await db.system(async (query) => {
     await query("select from invitations where invitation_id = $1 for update", [old[0]]);
     expect(await due(9)).toBe(1);
   });
-  await invite(own, { expires: 10 });
+  await expired(own);
   expect([await due(1), await due(9), await due(9)]).toEqual([1, 1, 0]);
   expect(await open(own)).toEqual([old[2]]);
 });

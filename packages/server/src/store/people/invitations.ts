@@ -1,8 +1,8 @@
-/** SQL for invitations that were not taken up yet. */
-import type { Invitation, Role } from "@countersign/contract";
+/** SQL for invitations that nobody has accepted yet. */
+import { type Invitation, limits, type Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** An invitation as it is kept. */
+/** A stored invitation. */
 export interface KeptInvitation extends Invitation {
   readonly role: Role;
   /** Hex. */
@@ -11,49 +11,49 @@ export interface KeptInvitation extends Invitation {
 
 const columns = "invitation_id, email, role, created_at, expires_at, encode(token_sha256, 'hex') as token_sha256";
 
-/** Writes an invitation. */
+/** Writes an invitation, which expires at the same moment as a link that is stored in the same transaction. Returns it. */
 export async function insertInvitation(
   query: Query,
   org_id: string,
-  invitation: KeptInvitation,
+  invitation: Omit<KeptInvitation, "created_at" | "expires_at">,
   invited_by: string,
-): Promise<void> {
-  const { invitation_id, email, role, token_sha256, created_at, expires_at } = invitation;
-  await query(
+): Promise<KeptInvitation> {
+  const { invitation_id, email, role, token_sha256 } = invitation;
+  const [row] = await query<KeptInvitation>(
     `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at)
-     values ($1, $2, $3, $4, decode($5, 'hex'), $6, $7::timestamptz, $8::timestamptz)`,
-    [org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at],
+     values ($1, $2, $3, $4, decode($5, 'hex'), $6, now(), now() + make_interval(secs => $7::integer)) returning ${columns}`,
+    [org_id, invitation_id, email, role, token_sha256, invited_by, limits.invitation_link_seconds],
   );
+  return row as KeptInvitation;
 }
 
 /** Open invitations, newest first, below `before` (an invitation_id) when given. */
 export function listInvitations(
   query: Query,
   org_id: string,
-  now: string,
   limit: number,
   before: string | null,
 ): Promise<KeptInvitation[]> {
   return query<KeptInvitation>(
     `select ${columns} from invitations
-     where org_id = $1 and expires_at > $2::timestamptz and ($3::text is null or invitation_id < $3)
-     order by invitation_id desc limit $4::integer`,
-    [org_id, now, before, limit],
+     where org_id = $1 and expires_at > clock_timestamp() and ($2::text is null or invitation_id < $2)
+     order by invitation_id desc limit $3::integer`,
+    [org_id, before, limit],
   );
 }
 
-/** How many open invitations there are. */
-export async function countInvitations(query: Query, org_id: string, now: string): Promise<number> {
+/** Counts the open invitations. */
+export async function countInvitations(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>(
-    "select count(*)::integer as n from invitations where org_id = $1 and expires_at > $2::timestamptz",
-    [org_id, now],
+    "select count(*)::integer as n from invitations where org_id = $1 and expires_at > clock_timestamp()",
+    [org_id],
   );
   return row?.n ?? 0;
 }
 
 /**
  * Deletes the invitation with this id, all for this address (lower case), all of one sender (key_id or user_id), or all of a
- * chain of rotated keys (lineage_id); gives what was deleted.
+ * chain of rotated keys (lineage_id). Returns the deleted invitations.
  */
 export function deleteInvitations(
   query: Query,

@@ -18,13 +18,7 @@ const { db } = await testDatabase();
 test("kinds that somebody waits for are claimed before others, in their order, and among equals the longest due", async () => {
   const kinds = [...Array<string>(12).fill("escalations"), "signup", "escalations", "password", "signup"];
   for (const [n, kind] of kinds.entries()) {
-    const mail = {
-      mail_id: `mail_${String(n).padStart(2, "0")}`,
-      kind,
-      sealed: "",
-      created_at: "2026-01-01T00:00:00Z",
-    };
-    await insertMail(db.query, mail);
+    await insertMail(db.query, { mail_id: `mail_${String(n).padStart(2, "0")}`, kind, sealed: "" });
   }
   const claim = async (limit: number) => {
     const mails = await claimMails(db.query, 120, limit, ["password", "signup"]);
@@ -39,8 +33,7 @@ test("kinds that somebody waits for are claimed before others, in their order, a
 test("a mail is taken by one node only, with its earlier attempts, and comes again when its lease or its wait is over", async () => {
   await db.query("delete from mails");
   await db.system(async (query) => {
-    for (const mail_id of ["m1", "m2", "m3"])
-      await insertMail(query, { mail_id, kind: "password", sealed: "s", created_at: "2026-11-21T00:00:00.000000Z" });
+    for (const mail_id of ["m1", "m2", "m3"]) await insertMail(query, { mail_id, kind: "password", sealed: "s" });
   });
   const claim = async (limit = 9) =>
     (await db.system((query) => claimMails(query, 60, limit, []))).map(({ mail_id, attempts }) => [mail_id, attempts]);
@@ -77,24 +70,12 @@ test("a mail is taken by one node only, with its earlier attempts, and comes aga
   expect(await db.query("select from mails")).toHaveLength(2);
 });
 
-test("a mail that was written by a clock that is ahead is not older than it is", async () => {
+test("a claimed mail says how long ago it was written", async () => {
   await db.query("delete from mails");
-  const created_at = "2999-01-01T00:00:00.000000Z";
-  await db.system((query) => insertMail(query, { mail_id: "ahead", kind: "password", sealed: "s", created_at }));
-  expect(await db.system((query) => claimMails(query, 60, 1, []))).toMatchObject([{ age_seconds: 0 }]);
-});
-
-test("a mail that was put off while the clock was ahead goes once it is set right, and no other before its time", async () => {
-  await db.query("delete from mails");
-  for (const mail_id of ["ahead", "soon"])
-    await db.system((query) =>
-      insertMail(query, { mail_id, kind: "password", sealed: "s", created_at: "2026-11-21T00:00:00Z" }),
-    );
-  await db.query(
-    `update mails set due_at = now() + case mail_id when 'ahead' then interval '1 day' else interval '6 hours' end`,
-  );
-  const claim = () => db.system((query) => claimMails(query, 60, 9, []));
-  expect([await claim(), await claim()]).toMatchObject([[{ mail_id: "ahead" }], []]);
+  await db.system((query) => insertMail(query, { mail_id: "m1", kind: "password", sealed: "s" }));
+  await db.query("update mails set created_at = now() - interval '601 seconds'");
+  const [mail] = await db.system((query) => claimMails(query, 60, 1, []));
+  expect(Math.abs((mail?.age_seconds ?? 0) - 601)).toBeLessThan(30);
 });
 
 test("reviewers are told once of what waits for them: of nothing that is closed, and of no test", async () => {

@@ -1,6 +1,6 @@
 /**
- * SQL for mails on their way. What they say is sealed, because they carry links that sign people in. When they are due is told
- * by the database's clock alone: by those of the nodes one that is ahead would send what another one is sending.
+ * SQL for the mail queue. Contents are sealed, because they carry links that sign people in. The database's time decides when a
+ * mail is due: by the clock of a node that is ahead, it would send a mail that another node is sending.
  */
 import type { Reviewer, Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
@@ -10,7 +10,6 @@ export interface NewMail {
   readonly mail_id: string;
   readonly kind: string;
   readonly sealed: string;
-  readonly created_at: string;
 }
 
 /** A mail whose turn it is. */
@@ -25,19 +24,17 @@ export interface DueMail {
 }
 
 /** Writes a mail in the transaction that makes it true. System scope. */
-export async function insertMail(query: Query, { mail_id, kind, sealed, created_at }: NewMail): Promise<void> {
-  await query(
-    "insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, $4::timestamptz, now())",
-    [mail_id, kind, sealed, created_at],
-  );
+export async function insertMail(query: Query, { mail_id, kind, sealed }: NewMail): Promise<void> {
+  await query("insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, now(), now())", [
+    mail_id,
+    kind,
+    sealed,
+  ]);
 }
 
-/** No mail is put off for so long: one that is due later was by a clock that was ahead, and would wait until it had come so far again. */
-const put_off_hours_max = 7;
-
 /**
- * Takes up to `limit` mails that are due and puts them off for the lease: should this node die, another sends them then. Kinds
- * named in `first` go before all others, in that order: one organization's burst of another kind holds up nobody's link.
+ * Takes up to `limit` mails that are due and leases them: if this node dies, another one sends them after the lease. Kinds named in
+ * `first` go before all others, in that order, so that a backlog of another kind does not delay links.
  */
 export function claimMails(
   query: Query,
@@ -48,10 +45,10 @@ export function claimMails(
   return query<DueMail>(
     `update mails set due_at = now() + make_interval(secs => $1::integer), attempts = attempts + 1
      where mail_id in (
-       select mail_id from mails where due_at <= now() or due_at > now() + interval '${put_off_hours_max} hours'
+       select mail_id from mails where due_at <= now()
        order by array_position($3::text[], kind), due_at limit $2::integer for update skip locked)
      returning mail_id, kind, sealed, attempts - 1 as attempts,
-       greatest(0, extract(epoch from now() - created_at))::integer as age_seconds`,
+       extract(epoch from now() - created_at)::integer as age_seconds`,
     [lease_seconds, limit, first],
   );
 }

@@ -1,7 +1,6 @@
 /** SQL for people: accounts with a role in one organization. Passwords and seeds are here only hashed and sealed. */
 import type { Role, User } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
-import { clock_ahead_seconds_max } from "../rows/clock-steps.ts";
 
 /** A person with what its secrets are checked against. */
 export interface Person {
@@ -184,7 +183,7 @@ export async function forgetRemoved(query: Query, org_id: string, email: string)
   await query("delete from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
 }
 
-/** Keeps a seed that is not confirmed yet. */
+/** Stores a seed that is not confirmed yet. */
 export async function writeTotpSeed(query: Query, org_id: string, user_id: string, sealed: string): Promise<void> {
   await query(
     `update people set totp_sealed = $3, totp_confirmed_at = null, totp_last_step = null where org_id = $1 and user_id = $2`,
@@ -201,19 +200,15 @@ export async function confirmTotpSeed(query: Query, org_id: string, user_id: str
   );
 }
 
-/** How long a TOTP step is. */
+/** The length of a TOTP step. */
 export const totp_step_seconds = 30;
-const totp_steps_ahead_max = clock_ahead_seconds_max / totp_step_seconds;
 
-/**
- * Uses up a TOTP step, on any number of nodes at once for one caller only; false: it or a later one was used before. One that is
- * ahead by more than a day was used while the clock was, as was the authenticator's: it would refuse every code until it has come.
- */
+/** Uses up a TOTP step; of several callers at once, on any nodes, one gets it. False: it or a later step was used before. */
 export async function useTotpStep(query: Query, org_id: string, user_id: string, step: number): Promise<boolean> {
   const rows = await query(
     `update people set totp_last_step = $3::bigint
-     where org_id = $1 and user_id = $2 and (totp_last_step is null or totp_last_step < $3::bigint
-       or totp_last_step > $3::bigint + ${totp_steps_ahead_max}) returning true as mine`,
+     where org_id = $1 and user_id = $2 and (totp_last_step is null or totp_last_step < $3::bigint)
+     returning true as mine`,
     [org_id, user_id, step],
   );
   return rows.length > 0;
@@ -234,7 +229,7 @@ export async function writeRecoveryCodes(
   );
 }
 
-/** Uses up a recovery code; false: there is none such. */
+/** Uses up a recovery code. False: the person has no such code. */
 export async function useRecoveryCode(query: Query, org_id: string, user_id: string, hash: string): Promise<boolean> {
   const rows = await query(
     `delete from recovery_codes where org_id = $1 and user_id = $2 and code_sha256 = decode($3, 'hex') returning true as mine`,

@@ -1,7 +1,9 @@
-/** SQL for links that were mailed and challenges that were set. Their texts are never here, only their SHA-256. */
+/**
+ * SQL for mailed links and login challenges. Only the SHA-256 of their texts is stored. The database's time decides when each
+ * of them expires.
+ */
 import { limits } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
-import { clock_ahead_seconds_max } from "../rows/clock-steps.ts";
 
 /** What a token is for. */
 export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso";
@@ -14,89 +16,71 @@ const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   sso: limits.sso_login_seconds,
 };
 
-/** One that ends later than any can was made by a clock that was ahead, and would be good for as much longer. */
-const ends_within_seconds_max = (kind: TokenKind): number => lifetime_seconds[kind] + clock_ahead_seconds_max;
-
-/** `now` is parameter `$3`, `ends_within_seconds_max` is `$4`. */
-const stillGood = "expires_at > $3::timestamptz and expires_at <= $3::timestamptz + make_interval(secs => $4::integer)";
-
 /** A token that was presented. */
 export interface PersonToken {
-  /** Null: of a signup. */
+  /** Null for a signup. */
   readonly org_id: string | null;
   readonly subject: Readonly<Record<string, string>>;
 }
 
-/** Keeps a token by the SHA-256 of its text (hex). System scope. */
+/** Stores a token under the SHA-256 of its text (hex). Its kind says how long it lives. System scope. */
 export async function insertToken(
   query: Query,
   kind: TokenKind,
   token_sha256: string,
   org_id: string | null,
   subject: Readonly<Record<string, string>>,
-  expires_at: string,
 ): Promise<void> {
   await query(
     `insert into person_tokens (token_sha256, kind, org_id, subject, expires_at)
-     values (decode($1, 'hex'), $2, $3, $4::json, $5::timestamptz)`,
-    [token_sha256, kind, org_id, JSON.stringify(subject), expires_at],
+     values (decode($1, 'hex'), $2, $3, $4::json, now() + make_interval(secs => $5::integer))`,
+    [token_sha256, kind, org_id, JSON.stringify(subject), lifetime_seconds[kind]],
   );
 }
 
-/** The token, left as it is; undefined: there is none such, or its time is over. System scope. */
-export async function readToken(
-  query: Query,
-  kind: TokenKind,
-  token_sha256: string,
-  now: string,
-): Promise<PersonToken | undefined> {
+/** Reads a token without using it up. Undefined: it does not exist or has expired. System scope. */
+export async function readToken(query: Query, kind: TokenKind, token_sha256: string): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
     `select org_id, subject from person_tokens
-     where token_sha256 = decode($1, 'hex') and kind = $2 and ${stillGood}`,
-    [token_sha256, kind, now, ends_within_seconds_max(kind)],
+     where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > clock_timestamp()`,
+    [token_sha256, kind],
   );
   return token;
 }
 
-/** Uses up a token, for one caller only; undefined: there is none such, or its time is over. System scope. */
-export async function takeToken(
-  query: Query,
-  kind: TokenKind,
-  token_sha256: string,
-  now: string,
-): Promise<PersonToken | undefined> {
+/** Uses up a token; of several callers at once one gets it. Undefined: it does not exist or has expired. System scope. */
+export async function takeToken(query: Query, kind: TokenKind, token_sha256: string): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
-    `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and ${stillGood}
+    `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > clock_timestamp()
      returning org_id, subject`,
-    [token_sha256, kind, now, ends_within_seconds_max(kind)],
+    [token_sha256, kind],
   );
   return token;
 }
 
-/** Takes a token back that was not used. System scope. */
+/** Deletes a token that was not used. System scope. */
 export async function deleteToken(query: Query, token_sha256: string): Promise<void> {
   await query("delete from person_tokens where token_sha256 = decode($1, 'hex')", [token_sha256]);
 }
 
-/** Whether a person has a token of this kind that expires after `expires_after`, and no later than `expires_by`. System scope. */
-export async function hasTokenOf(
+/** Whether a person got a token of this kind within the last `seconds` that was not used. System scope. */
+export async function hasRecentToken(
   query: Query,
   kind: TokenKind,
   org_id: string,
   user_id: string,
-  expires_after: string,
-  expires_by: string,
+  seconds: number,
 ): Promise<boolean> {
   const rows = await query(
     `select from person_tokens
-     where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3 and expires_at > $4::timestamptz and expires_at <= $5::timestamptz
-     limit 1`,
-    [kind, org_id, user_id, expires_after, expires_by],
+     where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3
+       and expires_at > clock_timestamp() + make_interval(secs => $4::integer) limit 1`,
+    [kind, org_id, user_id, lifetime_seconds[kind] - seconds],
   );
   return rows.length > 0;
 }
 
-/** Takes back every token of this kind that a person has. System scope. */
+/** Deletes every token of this kind that a person has. System scope. */
 export async function deleteTokensOf(query: Query, kind: TokenKind, org_id: string, user_id: string): Promise<void> {
   await query("delete from person_tokens where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3", [
     kind,
@@ -105,13 +89,12 @@ export async function deleteTokensOf(query: Query, kind: TokenKind, org_id: stri
   ]);
 }
 
-/** Deletes up to 1,000 tokens whose time is over, but for those that somebody works on; answers with how many. System scope. */
-export async function deleteOldTokens(query: Query, now: string): Promise<number> {
+/** Deletes up to 1,000 expired tokens, except those that others have locked. Returns how many. System scope. */
+export async function deleteOldTokens(query: Query): Promise<number> {
   const rows = await query(
     `delete from person_tokens where token_sha256 in (
-       select token_sha256 from person_tokens where expires_at <= $1::timestamptz limit 1000 for update skip locked)
+       select token_sha256 from person_tokens where expires_at <= now() limit 1000 for update skip locked)
      returning true as deleted`,
-    [now],
   );
   return rows.length;
 }

@@ -1,5 +1,6 @@
-/** Which sessions a statement reads, counts and ends, where a person has several and others have some, too. Source: api.md §9. */
+/** Which sessions a statement reads, counts and ends if a person has several and others have some, too. Source: api.md §9. */
 import { createHash } from "node:crypto";
+import { limits } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -9,6 +10,7 @@ import { meanwhile } from "../../testing/meanwhile.ts";
 import { testPeople } from "../../testing/people/person.ts";
 import { withHead } from "../organizations/heads.ts";
 import {
+  beganWithin,
   countMfaFailure,
   deleteOldSessions,
   deleteSessions,
@@ -18,15 +20,17 @@ import {
   noteSeen,
   readMfaFailures,
   readSession,
-  readSessionBegin,
   sessionStands,
 } from "./sessions.ts";
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
-const at = (minute: number) => `2026-11-21T03:${String(minute).padStart(2, "0")}:00.000000Z`;
+/** So many minutes from now. */
+const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+const idle_minutes = limits.session_idle_seconds / 60;
 const hash = (session_id: string) => createHash("sha256").update(session_id).digest("hex");
 
+/** Times in minutes from now. */
 interface Begun {
   readonly mfa_pending?: boolean;
   readonly failures?: number;
@@ -37,7 +41,7 @@ interface Begun {
 /** A session; gives its id. Its token is its id. */
 async function session(
   { org_id, user_id }: { org_id: string; user_id: string },
-  { mfa_pending = false, failures = 0, begun = 0, expires = 50 }: Begun = {},
+  { mfa_pending = false, failures = 0, begun = -20, expires = 50 }: Begun = {},
 ): Promise<string> {
   const session_id = ids.next("session");
   await db.system(async (query) => {
@@ -75,21 +79,28 @@ test("a session is read with its own person and the epoch of its own organizatio
     });
 });
 
-test("wrong second factors count for whose login it was, while it could go on, and not those given within a session", async () => {
+test("a session is over once it has expired or was not seen for a day", async () => {
+  const [own] = await people();
+  const over = async (begun: Begun) => (await present(await session(own, begun)))?.over;
+  expect([await over({}), await over({ expires: 0 }), await over({ expires: 1 })]).toEqual([false, true, false]);
+  expect([await over({ begun: -idle_minutes }), await over({ begun: 1 - idle_minutes })]).toEqual([true, false]);
+  const seen = await present(await session(own, { begun: -3 }));
+  expect(Math.abs((seen?.unseen_seconds ?? 0) - 180)).toBeLessThan(30);
+});
+
+test("wrong second factors count for a person's logins that are not over, and not those given within a session", async () => {
   const [own, colleague] = await people();
-  await session(own, { mfa_pending: true, failures: 2, expires: 20 });
-  await session(own, { mfa_pending: true, failures: 3, expires: 30 });
+  await session(own, { mfa_pending: true, failures: 2, expires: 0 });
   await session(own, { mfa_pending: true, expires: 40 });
   await session(own, { failures: 4 });
-  // Of a clock that was ahead; what differs by minutes counts.
-  await session(own, { mfa_pending: true, failures: 5, begun: 36, expires: 46 });
   await session(colleague, { mfa_pending: true, failures: 1, expires: 45 });
-  const failures = (now: string) => db.system((query) => readMfaFailures(query, own.org_id, own.user_id, now));
-  const us = (time: string) => Date.parse(time) * 1_000;
-  expect(await failures(at(10))).toEqual({ failures: 5, until_us: us(at(30)) });
-  expect(await failures(at(20))).toEqual({ failures: 3, until_us: us(at(30)) });
-  expect(await failures(at(30))).toEqual({ failures: 0, until_us: us(at(30)) });
-  expect(await failures(at(31))).toEqual({ failures: 5, until_us: us(at(46)) });
+  const failures = () => db.system((query) => readMfaFailures(query, own.org_id, own.user_id));
+  expect(await failures()).toEqual({ failures: 0, left_seconds: 0 });
+  await session(own, { mfa_pending: true, failures: 3, expires: 20 });
+  await session(own, { mfa_pending: true, failures: 2, expires: 10 });
+  const counted = await failures();
+  expect(counted.failures).toBe(5);
+  expect(Math.abs(counted.left_seconds - 1_200)).toBeLessThan(30);
 });
 
 test("a login that is ended leaves its failures, its person's session, and everybody else's login", async () => {
@@ -130,49 +141,44 @@ test("ending one session or all of a person ends nobody else's, and keeps logins
 
 test("a person's list has its own sessions that are neither over nor idle nor waiting, newest first, page by page", async () => {
   const [own, colleague] = await people();
-  await session(colleague, { begun: 20 });
-  await session(own, { begun: 20, mfa_pending: true });
-  const late = await session(own, { begun: 20, expires: 30 });
-  const idle = await session(own, { begun: 5 });
-  const open = [await session(own, { begun: 20 }), await session(own, { begun: 21 })].reverse();
-  const list = async (now: string, seen_after: string, limit = 9, before: string | null = null) => {
+  await session(colleague);
+  await session(own, { mfa_pending: true });
+  await session(own, { expires: 0 });
+  await session(own, { begun: -idle_minutes });
+  const open = [await session(own), await session(own, { begun: 1 - idle_minutes }), await session(own)].reverse();
+  const list = async (limit = 9, before: string | null = null) => {
     const { org_id, user_id } = own;
-    const found = await db.tenant(org_id, (query) =>
-      listSessions(query, org_id, user_id, { now, seen_after }, limit, before),
-    );
+    const found = await db.tenant(org_id, (query) => listSessions(query, org_id, user_id, limit, before));
     return found.map(({ session_id }) => session_id);
   };
-  expect(await list(at(29), at(5))).toEqual([...open, late]);
-  expect(await list(at(30), at(4))).toEqual([...open, idle]);
-  expect(await list(at(29), at(5), 2)).toEqual(open);
-  expect(await list(at(29), at(5), 2, open[0])).toEqual([open[1], late]);
+  expect(await list()).toEqual(open);
+  expect(await list(2)).toEqual(open.slice(0, 2));
+  expect(await list(2, open[0])).toEqual(open.slice(1));
 });
 
 test("what is noted or asked of a session is of this one and its person", async () => {
   const [own, colleague] = await people();
   const [seen, other, theirs] = [
-    ...[await session(own, { begun: 1 }), await session(own, { begun: 2 }), await session(colleague, { begun: 3 })],
+    ...[await session(own, { begun: -31 }), await session(own, { begun: -22 }), await session(colleague)],
   ] as [string, string, string];
-  await db.system((query) => noteSeen(query, { ...own, session_id: seen }, at(9)));
+  await db.system((query) => noteSeen(query, { ...own, session_id: seen }));
+  const ago = "round(extract(epoch from clock_timestamp() - last_seen_at) / 60)::integer as minutes";
   const times = (text: string, values: string[]) => db.query(text, [values]);
   expect(
-    await times("select user_id, last_seen_at from people where user_id = any($1) order by 1", [
+    await times(`select user_id, ${ago} from people where user_id = any($1) order by 1`, [
       ...[own.user_id, colleague.user_id],
     ]),
   ).toEqual([
-    { user_id: own.user_id, last_seen_at: at(9) },
-    { user_id: colleague.user_id, last_seen_at: null },
+    { user_id: own.user_id, minutes: 0 },
+    { user_id: colleague.user_id, minutes: null },
   ]);
   expect(
-    await times("select last_seen_at from sessions where session_id = any($1) order by session_id", [
-      seen,
-      other,
-      theirs,
-    ]),
-  ).toEqual([at(9), at(2), at(3)].map((last_seen_at) => ({ last_seen_at })));
+    await times(`select ${ago} from sessions where session_id = any($1) order by session_id`, [seen, other, theirs]),
+  ).toEqual([0, 22, 20].map((minutes) => ({ minutes })));
   await db.tenant(own.org_id, async (query) => {
-    expect(await readSessionBegin(query, own.org_id, other)).toBe(Date.parse(at(2)) * 1_000);
-    expect(await readSessionBegin(query, own.org_id, "ses_unknown")).toBeUndefined();
+    const within = (session_id: string, minutes: number) => beganWithin(query, own.org_id, session_id, minutes * 60);
+    expect([await within(other, 21), await within(other, 23), await within(seen, 23)]).toEqual([false, true, false]);
+    expect(await within("ses_unknown", 23)).toBeUndefined();
     expect([await sessionStands(query, own.org_id, seen), await sessionStands(query, own.org_id, "ses_none")]).toEqual([
       ...[true, false],
     ]);
@@ -182,21 +188,17 @@ test("what is noted or asked of a session is of this one and its person", async 
 test("what is over or was not seen for too long goes, with its cookie, and nothing else", async () => {
   for (const table of ["sessions", "session_index"]) await db.query(`delete from ${table}`);
   const [own] = await people();
-  const [open, over, idle] = [
-    ...[await session(own, { begun: 20 }), await session(own, { begun: 20, expires: 30 })],
-    await session(own, { begun: 10 }),
-  ] as [string, string, string];
-  const remove = (now: string, seen_before: string) => db.system((query) => deleteOldSessions(query, now, seen_before));
-  expect(await remove(at(29), at(9))).toBe(0);
-  expect(await remove(at(30), at(9))).toBe(1);
-  expect([await present(over), await stored(own.user_id)]).toEqual([undefined, [open, idle].sort()]);
-  expect(await remove(at(30), at(10))).toBe(1);
-  expect([await present(idle), await stored(own.user_id)]).toEqual([undefined, [open]]);
+  const open = await session(own);
+  const remove = () => db.system((query) => deleteOldSessions(query));
+  expect(await remove()).toBe(0);
+  const [over, idle] = [await session(own, { expires: 0 }), await session(own, { begun: -idle_minutes })];
+  expect(await remove()).toBe(2);
+  expect([await present(over), await present(idle), await stored(own.user_id)]).toEqual([undefined, undefined, [open]]);
   expect(await present(open)).toBeDefined();
-  // A login that ended has no cookie any more, and counts all the same: at none the pass would end.
-  const login = await session(own, { mfa_pending: true, failures: 1, begun: 20, expires: 30 });
+  // A login that ended has no cookie any more. It still counts as a deleted row, because a pass ends at the first page with none.
+  const login = await session(own, { mfa_pending: true, failures: 1, expires: 0 });
   await db.system((query) => endLogin(query, own.org_id, login));
-  expect([await remove(at(30), at(10)), await stored(own.user_id)]).toEqual([1, [open]]);
+  expect([await remove(), await stored(own.user_id)]).toEqual([1, [open]]);
 });
 
 describe("what is over goes while its person's sessions are ended, and neither waits in a circle", () => {
@@ -208,8 +210,8 @@ describe("what is over goes while its person's sessions are ended, and neither w
   )("with its row of %s held, %s first", async (held, first) => {
     for (const table of ["sessions", "session_index"]) await db.query(`delete from ${table}`);
     const [own] = await people();
-    const over = await session(own, { begun: 20, expires: 30 });
-    const open = await session(own, { begun: 20 });
+    const over = await session(own, { expires: 0 });
+    const open = await session(own);
     let runs = 0;
     const counted = (work: (query: Query) => Promise<unknown>) => () =>
       db.system((query) => {
@@ -217,7 +219,7 @@ describe("what is over goes while its person's sessions are ended, and neither w
         return work(query);
       });
     const ending = counted((query) => deleteSessions(query, own.org_id, own.user_id));
-    const cleaning = counted((query) => deleteOldSessions(query, at(30), at(9)));
+    const cleaning = counted((query) => deleteOldSessions(query));
     const hold = `select from ${held} where token_sha256 = decode($1, 'hex') for update`;
     await meanwhile(
       db,
@@ -231,9 +233,9 @@ describe("what is over goes while its person's sessions are ended, and neither w
 
   test("a session that is seen at that moment stays", async () => {
     const [own] = await people();
-    const idle = await session(own, { begun: 9 });
-    await meanwhile(db, (query) => noteSeen(query, { ...own, session_id: idle }, at(10)), [
-      () => db.system((query) => deleteOldSessions(query, at(30), at(9))),
+    const idle = await session(own, { begun: -idle_minutes });
+    await meanwhile(db, (query) => noteSeen(query, { ...own, session_id: idle }), [
+      () => db.system((query) => deleteOldSessions(query)),
     ]);
     expect(await present(idle)).toBeDefined();
   });

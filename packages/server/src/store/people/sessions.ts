@@ -1,22 +1,30 @@
-/** SQL for sessions. A cookie's text is never here, only its SHA-256. Source: api.md §9. */
-import type { OpenSession, Role } from "@countersign/contract";
+/**
+ * SQL for sessions. Only the SHA-256 of a cookie's text is stored. The database's time decides when a session begins and ends.
+ * Source: api.md §9.
+ */
+import { limits, type OpenSession, type Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
-import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** A session with its person, and the epoch of the organization from the same snapshot. */
+/** A session with its person, and the organization's epoch from the same snapshot. */
 export interface PresentedSession {
   readonly org_id: string;
   readonly session_id: string;
   readonly user_id: string;
-  /** Only the second factor may be given. */
+  /** The session is good only for giving the second factor. */
   readonly mfa_pending: boolean;
   readonly role: Role;
-  readonly last_seen_us: number;
   readonly expires_at: string;
-  readonly expires_us: number;
+  /** It has expired, or was idle for too long. */
+  readonly over: boolean;
+  /** Seconds since it was last seen. */
+  readonly unseen_seconds: number;
   readonly auth_epoch: number;
 }
+
+/** SQL, true while the session `s` is neither expired nor idle for too long. */
+const is_open = `s.expires_at > clock_timestamp()
+       and s.last_seen_at > clock_timestamp() - interval '${limits.session_idle_seconds} seconds'`;
 
 /** A session to write; times in RFC 3339. */
 export interface NewSession {
@@ -32,11 +40,12 @@ export interface NewSession {
   readonly expires_at: string;
 }
 
-/** The session with this token (hex of its SHA-256), whatever its age. System scope. */
+/** The session with this token (hex of its SHA-256), whether it is over or not. System scope. */
 export async function readSession(query: Query, token_sha256: string): Promise<PresentedSession | undefined> {
   const [session] = await query<PresentedSession>(
     `select s.org_id, s.session_id, s.user_id, s.mfa_pending, p.role,
-       ${microseconds("s.last_seen_at")} as last_seen_us, s.expires_at, ${microseconds("s.expires_at")} as expires_us, h.auth_epoch
+       s.expires_at, not (${is_open}) as over, extract(epoch from clock_timestamp() - s.last_seen_at)::float8 as unseen_seconds,
+       h.auth_epoch
      from session_index i
      join sessions s on s.org_id = i.org_id and s.session_id = i.session_id
      join people p on p.org_id = s.org_id and p.user_id = s.user_id
@@ -47,19 +56,25 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
   return session;
 }
 
-/** Whether a session has not been ended; under the head's lock that holds until the transaction ends. */
+/** Whether a session was not ended. Under the head's lock the answer holds until the transaction ends. */
 export async function sessionStands(query: Query, org_id: string, session_id: string): Promise<boolean> {
   const rows = await query("select from sessions where org_id = $1 and session_id = $2", [org_id, session_id]);
   return rows.length > 0;
 }
 
-/** When a session began, in microseconds since 1970; undefined: it has ended. */
-export async function readSessionBegin(query: Query, org_id: string, session_id: string): Promise<number | undefined> {
-  const [row] = await query<{ created_us: number }>(
-    `select ${microseconds("created_at")} as created_us from sessions where org_id = $1 and session_id = $2`,
-    [org_id, session_id],
+/** Whether a session began within the last `seconds`. Undefined: it has ended. */
+export async function beganWithin(
+  query: Query,
+  org_id: string,
+  session_id: string,
+  seconds: number,
+): Promise<boolean | undefined> {
+  const [row] = await query<{ recent: boolean }>(
+    `select created_at >= clock_timestamp() - make_interval(secs => $3::integer) as recent from sessions
+     where org_id = $1 and session_id = $2`,
+    [org_id, session_id, seconds],
   );
-  return row?.created_us;
+  return row?.recent;
 }
 
 /** Writes a session. System scope. */
@@ -87,29 +102,26 @@ export async function insertSession(query: Query, session: NewSession): Promise<
   ]);
 }
 
-/** No two clocks differ by more that are right: a login or link that was made later still was made by one that was wrong. */
-export const clocks_differ_seconds = 300;
-
 /**
- * The wrong second factors of a person's logins that could still be going on, and until when that is so for the last of them. Those
- * of a clock that was far ahead, by which every code was wrong, would else count until it had come so far again.
+ * Counts the wrong second factors of a person's logins that have not expired. `left_seconds` is the time until the last of these
+ * logins expires.
  */
 export async function readMfaFailures(
   query: Query,
   org_id: string,
   user_id: string,
-  now: string,
-): Promise<{ readonly failures: number; readonly until_us: number }> {
-  const [row] = await query<{ failures: number; until_us: number }>(
-    `select coalesce(sum(mfa_failures), 0)::integer as failures, ${microseconds("coalesce(max(expires_at), $3::timestamptz)")} as until_us
-     from sessions where org_id = $1 and user_id = $2 and mfa_pending and mfa_failures > 0 and expires_at > $3::timestamptz
-       and created_at <= $3::timestamptz + make_interval(secs => ${clocks_differ_seconds})`,
-    [org_id, user_id, now],
+): Promise<{ readonly failures: number; readonly left_seconds: number }> {
+  const [row] = await query<{ failures: number; left_seconds: number }>(
+    `select coalesce(sum(mfa_failures), 0)::integer as failures,
+       coalesce(extract(epoch from max(expires_at) - clock_timestamp()), 0)::float8 as left_seconds
+     from sessions
+     where org_id = $1 and user_id = $2 and mfa_pending and mfa_failures > 0 and expires_at > clock_timestamp()`,
+    [org_id, user_id],
   );
-  return row as { failures: number; until_us: number };
+  return row as { failures: number; left_seconds: number };
 }
 
-/** Ends a login that waits for its second factor. Its row stays for as long as it could have gone on: its failures count. */
+/** Ends a login that waits for its second factor. Its row stays until it expires, because its failures count. */
 export async function endLogin(query: Query, org_id: string, session_id: string): Promise<void> {
   await query(
     `delete from session_index i using sessions s
@@ -118,7 +130,7 @@ export async function endLogin(query: Query, org_id: string, session_id: string)
   );
 }
 
-/** Counts a wrong second factor and answers with how many there were; undefined: the session is gone. */
+/** Counts a wrong second factor and returns how many there were. Undefined: the session is gone. */
 export async function countMfaFailure(query: Query, org_id: string, session_id: string): Promise<number | undefined> {
   const [row] = await query<{ mfa_failures: number }>(
     `update sessions set mfa_failures = mfa_failures + 1 where org_id = $1 and session_id = $2 returning mfa_failures`,
@@ -127,28 +139,25 @@ export async function countMfaFailure(query: Query, org_id: string, session_id: 
   return row?.mfa_failures;
 }
 
-/** Notes that a session and its person were seen. */
+/** Notes that a session and its person are seen now. */
 export async function noteSeen(
   query: Query,
   { org_id, session_id, user_id }: Pick<PresentedSession, "org_id" | "session_id" | "user_id">,
-  at: string,
 ): Promise<void> {
-  await query("update people set last_seen_at = $3::timestamptz where org_id = $1 and user_id = $2", [
+  await query("update people set last_seen_at = clock_timestamp() where org_id = $1 and user_id = $2", [
     org_id,
     user_id,
-    at,
   ]);
-  await query("update sessions set last_seen_at = $3::timestamptz where org_id = $1 and session_id = $2", [
+  await query("update sessions set last_seen_at = clock_timestamp() where org_id = $1 and session_id = $2", [
     org_id,
     session_id,
-    at,
   ]);
 }
 
 /**
- * Ends a person's sessions: the one named, or all. Answers with how many. As in `endLogin`, logins with wrong second factors
- * keep their rows: who reads the mail of the address could otherwise guess on after each new password. Locks sessions before
- * what they are found by, as `deleteOldSessions` does. System scope.
+ * Ends a person's sessions: the one named, or all. Returns how many. As in `endLogin`, logins with wrong second factors keep their
+ * rows: somebody who reads the person's mail could otherwise guess on after each new password. Locks `sessions` before
+ * `session_index`, as `deleteOldSessions` does. System scope.
  */
 export async function deleteSessions(
   query: Query,
@@ -168,37 +177,32 @@ export async function deleteSessions(
   return rows.length;
 }
 
-/** Up to `limit` of a person's sessions that have not ended, newest first, older than `before`. */
+/** Up to `limit` of a person's sessions that are not over, newest first, older than `before`. */
 export function listSessions(
   query: Query,
   org_id: string,
   user_id: string,
-  { now, seen_after }: { readonly now: string; readonly seen_after: string },
   limit: number,
   before: string | null,
 ): Promise<Omit<OpenSession, "current">[]> {
   return query(
-    `select session_id, created_at, last_seen_at, expires_at, client_ip, user_agent from sessions
-     where org_id = $1 and user_id = $2 and not mfa_pending and expires_at > $3::timestamptz and last_seen_at > $4::timestamptz
-       and last_seen_at - $3::timestamptz < $3::timestamptz - $4::timestamptz
-       and ($5::text is null or session_id < $5)
-     order by session_id desc limit $6::integer`,
-    [org_id, user_id, now, seen_after, before, limit],
+    `select session_id, created_at, last_seen_at, expires_at, client_ip, user_agent from sessions s
+     where org_id = $1 and user_id = $2 and not mfa_pending and ${is_open} and ($3::text is null or session_id < $3)
+     order by session_id desc limit $4::integer`,
+    [org_id, user_id, before, limit],
   );
 }
 
 /**
- * Deletes up to 1,000 sessions that are over; answers with how many. Those that somebody works on are passed over: whoever is
- * seen at that moment would else be signed out, and whoever ends the sessions of a person has the organization wait. System scope.
+ * Deletes up to 1,000 sessions that are over and returns how many. Skips rows that others have locked: a session that is being
+ * noted as seen must not end, and a request that ends the sessions of a person holds the organization's head. System scope.
  */
-export async function deleteOldSessions(query: Query, now: string, seen_before: string): Promise<number> {
+export async function deleteOldSessions(query: Query): Promise<number> {
   const rows = await query(
     `with ended as materialized (
-       select org_id, session_id, token_sha256 from sessions
-       where expires_at <= $1::timestamptz or last_seen_at <= $2::timestamptz limit 1000 for update skip locked),
+       select org_id, session_id, token_sha256 from sessions s where not (${is_open}) limit 1000 for update skip locked),
      of_cookies as (delete from session_index i using ended e where i.token_sha256 = e.token_sha256)
      delete from sessions s using ended e where s.org_id = e.org_id and s.session_id = e.session_id returning true as ended`,
-    [now, seen_before],
   );
   return rows.length;
 }

@@ -75,17 +75,16 @@ export async function once<T>(
 const delete_rows = 5_000;
 
 /**
- * Deletes keys made more than `kept_hours` before `now` (RFC 3339), at most 5,000 in one go, oldest first; answers how many. A
- * clock that is ahead of the database's deletes nothing early: the action behind a key would be taken twice. System scope.
+ * Deletes keys that are older than `kept_hours`, at most 5,000 in one go, oldest first. Returns how many. A node's clock must not
+ * decide: if it were ahead, a key would go early and the action behind it could be taken twice. System scope.
  */
-export async function deleteOldIdempotencyKeys(query: Query, now: string, kept_hours: number): Promise<number> {
+export async function deleteOldIdempotencyKeys(query: Query, kept_hours: number): Promise<number> {
   const rows = await query(
     `delete from idempotency_keys where (org_id, operation, idempotency_key) in (
        select org_id, operation, idempotency_key from idempotency_keys
-       where created_at < least($1::timestamptz, now()) - make_interval(hours => $2::integer)
-       order by created_at limit ${delete_rows})
+       where created_at < now() - make_interval(hours => $1::integer) order by created_at limit ${delete_rows})
      returning true as deleted`,
-    [now, kept_hours],
+    [kept_hours],
   );
   return rows.length;
 }

@@ -86,25 +86,25 @@ export async function deleteOldDeliveries(
   return { mine, deleted, end: org_id === null || id === null ? null : { org_id, id } };
 }
 
-/** Deletes up to `rows` invitations whose time is over. System scope. */
-export async function deleteOldInvitations(query: Query, now: string, rows: number): Promise<number> {
+/** Deletes up to `rows` expired invitations. System scope. */
+export async function deleteOldInvitations(query: Query, rows: number): Promise<number> {
   const deleted = await query(
     `delete from invitations where (org_id, invitation_id) in (
-       select org_id, invitation_id from invitations where expires_at <= $1::timestamptz limit $2::integer for update skip locked)
+       select org_id, invitation_id from invitations where expires_at <= now() limit $1::integer for update skip locked)
      returning true as deleted`,
-    [now, rows],
+    [rows],
   );
   return deleted.length;
 }
 
-/** Deletes up to `rows` intakes from before `before` that no quickstart took up. System scope. */
-export async function deleteOldIntakes(query: Query, before: string, rows: number): Promise<number> {
+/** Deletes up to `rows` intakes that are older than `kept_days` and that no quickstart took up. System scope. */
+export async function deleteOldIntakes(query: Query, kept_days: number, rows: number): Promise<number> {
   const deleted = await query(
     `delete from onboarding_intakes where intake_id in (
-       select intake_id from onboarding_intakes where org_id is null and created_at < $1::timestamptz
+       select intake_id from onboarding_intakes where org_id is null and created_at < now() - make_interval(days => $1::integer)
        order by created_at limit $2::integer for update skip locked)
      returning true as deleted`,
-    [before, rows],
+    [kept_days, rows],
   );
   return deleted.length;
 }

@@ -194,38 +194,6 @@ export async function claimDue(
   return { deliveries, due, due_in_ms: about?.due_in_ms ?? null, passed_over: Number(about?.number ?? 0) > 0 };
 }
 
-/** No delivery waits for longer, neither between two attempts nor for one that nobody settles. */
-const waits_ms_max = 60_000;
-
-/** Along the same index, from its other end: of each receiver the last one tells whether there are any. */
-const farAheadStatement: QueueStatement = {
-  name: "deliveries-far-ahead",
-  text: `with recursive far as materialized (select clock_timestamp() + ${waits_ms_max} * interval '1 millisecond' as ahead),
-  walked as (
-    (select org_id, webhook_id, due_at from deliveries where status = 'pending'
-     order by org_id desc, webhook_id desc, due_at desc limit 1)
-    union all
-    select n.org_id, n.webhook_id, n.due_at from walked w cross join lateral (
-      select d.org_id, d.webhook_id, d.due_at from deliveries d
-      where d.status = 'pending' and (d.org_id, d.webhook_id) < (w.org_id, w.webhook_id)
-      order by d.org_id desc, d.webhook_id desc, d.due_at desc limit 1) n),
-  locked as materialized (
-    select l.ctid from walked w cross join lateral (
-      select d.ctid from deliveries d
-      where d.org_id = w.org_id and d.webhook_id = w.webhook_id and d.status = 'pending' and d.due_at > (select ahead from far)
-      for update skip locked) l
-    where w.due_at > (select ahead from far))
-  update deliveries d set due_at = clock_timestamp() + $1::integer * interval '1 millisecond' from locked l where d.ctid = l.ctid`,
-};
-
-/**
- * Makes due what is due later than any delivery can be: the clock was ahead, and they would wait until it has come so far again.
- * They wait for a lease, because attempts at some of them may be under way.
- */
-export async function drawNear(db: Pick<Db, "queued">, lease_ms: number): Promise<void> {
-  await db.queued(farAheadStatement, [lease_ms]);
-}
-
 const goneStatement: QueueStatement = {
   name: "deliveries-gone",
   text: `select s.delivery_id from json_to_recordset($1::json) as s(org_id text, delivery_id text, number integer)

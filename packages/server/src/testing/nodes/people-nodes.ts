@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { NodeParts } from "../../edge/node.ts";
 import type { Clock, Mail } from "../../ports.ts";
 import type { TestDatabase } from "../database/database.ts";
+import { letPass } from "../database/passing-time.ts";
 import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
@@ -18,9 +19,9 @@ export interface Sent {
 export const password = "correct horse battery staple";
 
 /** What may differ between the two nodes. */
-type Own = Partial<Pick<NodeParts, "sealer" | "httpOut">>;
+type Own = Partial<Pick<NodeParts, "sealer" | "httpOut" | "clock">>;
 
-/** Two nodes on one database, with a clock that can be put forward. */
+/** Two nodes on one database, for which time can pass. */
 export async function peopleNodes(database: TestDatabase, own: readonly [Own, Own] = [{}, {}]) {
   const mails: Mail[] = [];
   const mailer = { send: async (mail: Mail) => void mails.push(mail) };
@@ -89,9 +90,10 @@ export async function peopleNodes(database: TestDatabase, own: readonly [Own, Ow
     signedUp,
     joined,
     close: () => Promise.all([first.close(), second.close()]),
-    /** Puts the clock forward. */
-    advance: (seconds: number) => {
+    /** Lets time pass, for the nodes' rate windows and for what is stored. */
+    advance: async (seconds: number) => {
       offset_us += seconds * 1_000_000;
+      await letPass(database.db, seconds);
     },
   };
 }
