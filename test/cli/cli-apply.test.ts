@@ -2,16 +2,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refusal, startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
 import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 import { type Reviewed, reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
-
-// Every command is a process of its own, run from the sources.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "cli-apply-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));

@@ -1,16 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refusal, startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
-import { runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { beginCli, runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 import { type Reviewed, reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
-
-// Every command is a process of its own, run from the sources.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "cli-backtest-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -167,7 +164,7 @@ spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
 describe("while the rate budget is used up", () => {
   const limited = (seconds: string) => refusal(429, "rate_limit_exceeded", { "retry-after": seconds });
   const asking = (service: { readonly url: string }) =>
-    startCli(["policies", "backtest", "--url", service.url, "--json"]);
+    beginCli(["policies", "backtest", "--url", service.url, "--json"]);
 
   test("says for how long it waits, and goes on", async () => {
     const service = await startFakeService((_, number) =>
@@ -184,7 +181,7 @@ describe("while the rate budget is used up", () => {
     const service = await startFakeService(() => limited("50"));
     const cli = asking(service);
     await cli.printed(/waiting 50 s/);
-    cli.process.kill("SIGINT");
+    cli.interrupt("SIGINT");
     const { code, stderr } = await cli.finished;
     await service.stop();
     expect([code, stderr]).toEqual([130, "waiting 50 s for the rate limit\ncountersign: interrupted\n"]);

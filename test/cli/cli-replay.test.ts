@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { decide, refusal, type SeenRequest, startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
-import { runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { beginCli, runCli } from "../../packages/cli/src/testing/run-cli.ts";
 
 let directory: string;
 let service: Awaited<ReturnType<typeof startFakeService>> | undefined;
@@ -154,9 +154,9 @@ test("--resume sends only what has no verdict yet, and mends a line that was cut
 test("an interrupted replay keeps what it has and says how to go on", async () => {
   service = await startFakeService((request, number) => (number <= 2 ? decide(request) : new Promise(() => {})));
   const out = join(directory, "verdicts.jsonl");
-  const cli = startCli(["replay", await recording(200), "--url", service.url, "--out", out, "--concurrency", "1"]);
+  const cli = beginCli(["replay", await recording(200), "--url", service.url, "--out", out, "--concurrency", "1"]);
   await expect.poll(() => service?.seen.length).toBe(3);
-  cli.process.kill("SIGINT");
+  cli.interrupt("SIGINT");
   const { code, stdout, stderr } = await cli.finished;
   expect(code).toBe(130);
   expect(stdout).toContain("100 calls of calls.jsonl.gz decided");

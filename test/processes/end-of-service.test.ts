@@ -3,7 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 
 async function dataDirectory(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "end-of-service-"));

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
 
 const database = await testDatabase();

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@countersign/sdk";
 import { expect, onTestFinished, test } from "vitest";
-import { startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { openClient } from "../../packages/server/src/store/database/connection.ts";
 import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
 

@@ -1,18 +1,16 @@
 /** The instance that a command works on, and the things all such commands share. */
 import type { Instance, ListedOrganization } from "@countersign/server";
 import { CommandFailed } from "./command-failed.ts";
-import { isOutputFailure } from "./standard-output.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Who the audit trail names for what is done from the command line. */
 export const commandLineActor = "command_line";
 
-/** Warnings and errors as lines for people, on standard error. */
-export const instanceLog: Instance["log"] = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (fields, message) => console.error(logLine(fields, message)),
-  error: (fields, message) => console.error(logLine(fields, message)),
-};
+/** Writes warnings and errors as lines for people to standard error. */
+export function instanceLog(terminal: Terminal): Instance["log"] {
+  const print = (fields: object, message: string) => terminal.printError(logLine(fields, message));
+  return { debug: () => undefined, info: () => undefined, warn: print, error: print };
+}
 
 function logLine(fields: object, message: string): string {
   const texts = Object.values(fields).map((value) => (value instanceof Error ? value.message : String(value)));
@@ -24,17 +22,18 @@ function logLine(fields: object, message: string): string {
  * CommandFailed where its database goes away meanwhile, or takes longer for a statement than one may.
  */
 export async function withInstance<T>(
+  terminal: Terminal,
   work: (instance: Instance) => Promise<T>,
   options: { readonly keep_schema?: boolean } = {},
 ): Promise<T> {
   // Loaded here, so that commands that need no database start without its drivers.
   const { isConnectionLost, isOutOfTime, openInstance, readConfig } = await import("@countersign/server");
-  const instance = await openInstance(readConfig(process.env), instanceLog, options);
+  const instance = await openInstance(readConfig(terminal.env), instanceLog(terminal), options);
   try {
     return await work(instance);
   } catch (error) {
     // Standard output that nobody reads any more fails with EPIPE, as a lost session does.
-    if (isOutputFailure(error) || !(isConnectionLost(error) || isOutOfTime(error))) throw error;
+    if (terminal.isOutputFailure(error) || !(isConnectionLost(error) || isOutOfTime(error))) throw error;
     throw new CommandFailed(
       `the database went away or took too long in the middle of it (${(error as Error).message}): see whether it runs (countersign doctor), and what was done, before you run this again`,
     );

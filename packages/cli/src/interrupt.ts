@@ -1,11 +1,13 @@
+import type { Terminal } from "./terminal.ts";
+
 /**
- * Hears of the first Ctrl-C, of the first SIGTERM and of a terminal that is closed; what it returns ends that: then they end
- * the program again.
+ * Calls `interrupted` on the first SIGINT, the first SIGTERM and the first SIGHUP (a terminal that is closed). The function that
+ * it returns removes these listeners; after that, a signal ends the program.
  */
-export function onInterrupt(interrupted: () => void): () => void {
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.once(signal, interrupted);
+export function onInterrupt({ signals }: Pick<Terminal, "signals">, interrupted: () => void): () => void {
+  const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of names) signals.once(name, interrupted);
   return () => {
-    for (const signal of signals) process.off(signal, interrupted);
+    for (const name of names) signals.off(name, interrupted);
   };
 }

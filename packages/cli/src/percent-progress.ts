@@ -1,5 +1,6 @@
 /** Shows how far long work is: a bar on a terminal, else a line every few seconds. */
 import { SingleBar } from "cli-progress";
+import type { Output } from "./terminal.ts";
 
 const lineEvery_ms = 5_000;
 
@@ -7,7 +8,7 @@ const lineEvery_ms = 5_000;
  * Call `told` with the share of 1 that is done and what to say of it, `waiting` with what is waited for (null: going on), and
  * `end` when it is done.
  */
-export function startPercentProgress(stream: NodeJS.WriteStream): {
+export function startPercentProgress(stream: Output): {
   told(done: number, text: string): void;
   waiting(text: string | null): void;
   end(): void;

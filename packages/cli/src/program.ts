@@ -1,5 +1,5 @@
 import { productVersion } from "@countersign/contract";
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { CommandFailed } from "./command-failed.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -13,7 +13,7 @@ import { addReplay } from "./commands/replay.ts";
 import { addSecrets } from "./commands/secrets.ts";
 import { addServe } from "./commands/serve.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
-import { watchStandardOutput } from "./standard-output.ts";
+import { type Output, processTerminal, type Terminal } from "./terminal.ts";
 
 const help = `
 Settings come from the environment (docs/configuration.md). Without DATABASE_URL, commands work on the embedded
@@ -25,35 +25,45 @@ Examples:
   $ countersign doctor`;
 
 /** The program with all of its commands; each is added here. */
-export function createProgram(): Command {
+export function createProgram(terminal: Terminal): Command {
   const program = new Command("countersign")
     .description("Decides, records and accounts for what software agents propose to do.")
     .version(productVersion, "-v, --version", "print the version")
     .addHelpText("after", help)
-    .showHelpAfterError("(add --help for the options)");
+    .showHelpAfterError("(add --help for the options)")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      getOutHelpWidth: () => widthOf(terminal.stdout),
+      getErrHelpWidth: () => widthOf(terminal.stderr),
+    });
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit],
   ])
-    add(program);
+    add(program, terminal);
   return program;
 }
 
-/** Runs one command line (`process.argv`); resolves to the exit code when the command is done. */
-export async function run(argv: readonly string[]): Promise<number> {
-  // Node would open its debugger: with this process's keys and rights, to whoever is on this machine. Log rotation, for one,
-  // sends this signal. Whoever wants the debugger starts with --inspect.
-  process.on("SIGUSR1", () => undefined);
-  const program = createProgram();
-  const outputFailure = watchStandardOutput();
+/** The width of the help. */
+const widthOf = (stream: Output) => (stream.isTTY === true ? (stream.columns ?? 80) : 80);
+
+/**
+ * Runs one command line (as in `process.argv`) in a terminal: that of this process unless given. Resolves to the exit code when
+ * the command is done.
+ */
+export async function run(argv: readonly string[], terminal = processTerminal()): Promise<number> {
   try {
-    await program.parseAsync(argv);
-    return (await outputFailure()) === null ? Number(process.exitCode ?? 0) : 1;
+    await createProgram(terminal).parseAsync(argv);
+    return (await terminal.outputFailure()) === null ? terminal.exitCode : 1;
   } catch (error) {
-    if (error === (await outputFailure())) return 1;
+    if (error === (await terminal.outputFailure())) return 1;
+    // Commander has printed the help, the version or what is wrong with the command line.
+    if (error instanceof CommanderError) return error.exitCode;
     const message = messageFor(error);
     if (message === null) throw error;
-    console.error(`countersign: ${message}`);
+    terminal.printError(`countersign: ${message}`);
     return 1;
   }
 }

@@ -1,6 +1,7 @@
 /** The running service that a command talks to. */
 import { ApiError, type Client, ConnectionError, createClient, type TransportOptions } from "@countersign/sdk";
 import { InvalidArgumentError, Option } from "commander";
+import type { Terminal } from "./terminal.ts";
 
 /** How a key reaches a command, for whoever gave none or one that is not good enough. */
 const keyHint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
@@ -44,10 +45,11 @@ function serviceUrl(text: string): string {
 
 /** A client with the key of `--api-key`, else of COUNTERSIGN_API_KEY; where both are empty without any, as in open mode. */
 export function serviceClient(
+  { env }: Terminal,
   { url, apiKey }: ServiceOptions,
   options: Pick<TransportOptions, "retries_max" | "fetch" | "wait"> = {},
 ): Client {
-  const api_key = apiKey ?? process.env["COUNTERSIGN_API_KEY"];
+  const api_key = apiKey ?? env["COUNTERSIGN_API_KEY"];
   return createClient({ base_url: url, ...(api_key === undefined || api_key === "" ? {} : { api_key }), ...options });
 }
 

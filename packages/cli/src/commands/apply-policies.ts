@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { type PolicyFile, readPolicyFiles } from "../policy-documents.ts";
 import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
+import type { Terminal } from "../terminal.ts";
 import { visible } from "../visible.ts";
 
 type Mode = "live" | "shadow";
@@ -28,7 +29,7 @@ Exit code: 0 when all of them are as the files say, 1 otherwise. What was done u
 goes on from there.`;
 
 /** Adds `policies apply`. */
-export function addApply(policies: Command): void {
+export function addApply(policies: Command, terminal: Terminal): void {
   policies
     .command("apply")
     .description("save policy documents in a running service, and put them in force")
@@ -38,22 +39,22 @@ export function addApply(policies: Command): void {
     .addOption(new Option("--activate <mode>", "put what the files say in force").choices(["live", "shadow"]))
     .option("--dry-run", "say what would be done, and do nothing", false)
     .addHelpText("after", help)
-    .action(apply);
+    .action((files: string[], options: Options) => apply(terminal, files, options));
 }
 
-async function apply(files: readonly string[], options: Options): Promise<void> {
+async function apply(terminal: Terminal, files: readonly string[], options: Options): Promise<void> {
   const documents = await readPolicyFiles(files, true);
   refuseSameNames(documents);
-  for (const line of documents.flatMap(({ warnings }) => warnings)) console.error(line);
-  const client = serviceClient(options);
+  for (const line of documents.flatMap(({ warnings }) => warnings)) terminal.printError(line);
+  const client = serviceClient(terminal, options);
   const steps = await answered(() => plan(client, documents, options.activate ?? null));
   for (const step of steps) {
     if (!options.dryRun) await answered(() => carryOut(client, step), step.file);
-    console.log(visible(`${step.file}: ${step.name} ${toldOf(step, options.dryRun)}`));
+    terminal.print(visible(`${step.file}: ${step.name} ${toldOf(step, options.dryRun)}`));
   }
   const count = (save: Step["save"]) => steps.filter((step) => step.save === save).length;
   const changes = `${count("create")} new, ${count("replace")} changed, ${count("none")} unchanged`;
-  console.log(`${steps.length} ${steps.length === 1 ? "policy" : "policies"}: ${changes}`);
+  terminal.print(`${steps.length} ${steps.length === 1 ? "policy" : "policies"}: ${changes}`);
 }
 
 /** What one file asks for. */

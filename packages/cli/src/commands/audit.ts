@@ -5,6 +5,7 @@ import { organizationNamed, readOrganizations, withInstance } from "../instance.
 import { onInterrupt } from "../interrupt.ts";
 import { startPercentProgress } from "../percent-progress.ts";
 import { formatTable } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 
 const verifyHelp = `
 Computes the hash of every audit row and the chain over them anew, and compares the stored intents, facts, decisions and
@@ -25,7 +26,7 @@ interface VerifyOptions {
 }
 
 /** Adds `audit verify`. */
-export function addAudit(program: Command): void {
+export function addAudit(program: Command, terminal: Terminal): void {
   program
     .command("audit")
     .description("verify the audit trail and the records that it covers")
@@ -38,7 +39,7 @@ export function addAudit(program: Command): void {
     .action((options: VerifyOptions) => {
       if (options.expectRoot !== undefined && options.org === undefined)
         throw new CommandFailed("--expect-root is the root of one organization: name it with --org");
-      return withInstance((instance) => verify(instance, options));
+      return withInstance(terminal, (instance) => verify(terminal, instance, options));
     });
 }
 
@@ -47,16 +48,16 @@ function rootText(text: string): string {
   throw new InvalidArgumentError("give the 64 hex digits of a root.");
 }
 
-async function verify(instance: Instance, { org, expectRoot, json }: VerifyOptions): Promise<void> {
+async function verify(terminal: Terminal, instance: Instance, { org, expectRoot, json }: VerifyOptions): Promise<void> {
   const { verifyOrganization } = await import("@countersign/server");
   const organizations =
     org === undefined ? await readOrganizations(instance) : [await organizationNamed(instance, org)];
   const found: (Verified & { readonly org_id: string })[] = [];
-  const progress = startPercentProgress(process.stderr);
-  const endInterrupt = onInterrupt(() => {
+  const progress = startPercentProgress(terminal.stderr);
+  const endInterrupt = onInterrupt(terminal, () => {
     progress.end();
-    console.error("countersign: interrupted: not all was looked at");
-    process.exit(130);
+    terminal.printError("countersign: interrupted: not all was looked at");
+    terminal.exit(130);
   });
   try {
     for (const { org_id } of organizations) {
@@ -78,8 +79,8 @@ async function verify(instance: Instance, { org, expectRoot, json }: VerifyOptio
       const { rows: seq, ...rest } = each;
       return { ...rest, seq };
     });
-    console.log(JSON.stringify(shown, null, 2));
-  } else console.log(formatTable([["ORGANIZATION", "SEQ", "ROOT", "RESULT"], ...rows], [1]));
+    terminal.print(JSON.stringify(shown, null, 2));
+  } else terminal.print(formatTable([["ORGANIZATION", "SEQ", "ROOT", "RESULT"], ...rows], [1]));
   const wrong = found.filter(({ sound }) => !sound).length;
   if (wrong > 0) throw new CommandFailed(`${wrong} of ${found.length} audit trails are not sound`);
 }

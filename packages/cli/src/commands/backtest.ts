@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backtest, BacktestInput } from "@countersign/contract";
-import type { Command } from "commander";
+import { type Command, CommanderError } from "commander";
 import { failOnGrammar, parseFailOn } from "../backtest/fail-on.ts";
 import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
@@ -8,6 +8,7 @@ import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { readPolicyFiles } from "../policy-documents.ts";
 import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
+import type { Terminal } from "../terminal.ts";
 
 interface Options extends ServiceOptions {
   readonly from?: string;
@@ -46,7 +47,7 @@ const days_default = 30;
 const more = (value: string, before: readonly string[]) => [...before, value];
 
 /** Adds `policies backtest`. */
-export function addBacktest(policies: Command): void {
+export function addBacktest(policies: Command, terminal: Terminal): void {
   policies
     .command("backtest")
     .description("try policies on what a running service has recorded")
@@ -66,27 +67,29 @@ export function addBacktest(policies: Command): void {
     .option("--fail-on <condition>", "exit with 1 when it is met; may be given again", more, [])
     .option("--json", "print JSON", false)
     .addHelpText("after", help)
-    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+    .exitOverride(({ code, exitCode, message }) => {
+      throw new CommanderError(exitCode === 0 ? 0 : 2, code, message);
+    })
     .action(async (files: string[], options: Options) => {
       try {
-        process.exitCode = await backtest(files, options);
+        terminal.exitCode = await backtest(terminal, files, options);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
         const interrupted = error.name === "AbortError";
-        console.error(`countersign: ${interrupted ? "interrupted" : (refusalText(error) ?? error.message)}`);
-        process.exitCode = interrupted ? 130 : 2;
+        terminal.printError(`countersign: ${interrupted ? "interrupted" : (refusalText(error) ?? error.message)}`);
+        terminal.exitCode = interrupted ? 130 : 2;
       }
     });
 }
 
-async function backtest(files: readonly string[], options: Options): Promise<number> {
+async function backtest(terminal: Terminal, files: readonly string[], options: Options): Promise<number> {
   const conditions = options.failOn.map(parseFailOn);
   const input = await inputOf(files, options);
   const interrupt = new AbortController();
-  const endInterrupt = onInterrupt(() => interrupt.abort());
-  const progress = startBacktestProgress(process.stderr);
+  const endInterrupt = onInterrupt(terminal, () => interrupt.abort());
+  const progress = startBacktestProgress(terminal.stderr);
   let limited = false;
-  const client = serviceClient(options, {
+  const client = serviceClient(terminal, options, {
     fetch: async (...request) => {
       limited = false;
       const response = await fetch(...request);
@@ -108,11 +111,13 @@ async function backtest(files: readonly string[], options: Options): Promise<num
   }
   if (result === undefined) throw new CommandFailed(strangerText(""));
   const judged = conditions.map(({ text, judge }) => ({ condition: text, ...judge(result) }));
-  if (options.json) console.log(JSON.stringify({ backtest: result, fail_on: judged }, null, 2));
+  if (options.json) terminal.print(JSON.stringify({ backtest: result, fail_on: judged }, null, 2));
   else {
-    console.log(reportOf(result));
+    terminal.print(reportOf(result));
     for (const { condition, met, value } of judged)
-      console.log(`\n${met ? "FAILED" : "ok"}: ${condition} (${value === null ? "there is no such figure" : value})`);
+      terminal.print(
+        `\n${met ? "FAILED" : "ok"}: ${condition} (${value === null ? "there is no such figure" : value})`,
+      );
   }
   return judged.some(({ met }) => met) ? 1 : 0;
 }

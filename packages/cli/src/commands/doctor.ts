@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { type Finding, note, ok, problem } from "../doctor/finding.ts";
 import { checkDataDir, checkDisk, checkNode, checkPort } from "../doctor/machine.ts";
 import { formatTable } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 
 const help = `
 Checks Node, settings, data directory, disk, database, schema, clock, secrets, policies, Redis and port; changes nothing. An embedded database
@@ -12,25 +13,25 @@ Examples:
   $ countersign doctor --json | jq '.[] | select(.state == "problem")'`;
 
 /** Adds `doctor`. */
-export function addDoctor(program: Command): void {
+export function addDoctor(program: Command, terminal: Terminal): void {
   program
     .command("doctor")
     .description("look for what keeps the service from running well here, and say what to do")
     .option("--json", "print JSON", false)
     .addHelpText("after", help)
     .action(async ({ json }: { json: boolean }) => {
-      const findings = await examine();
-      console.log(json ? JSON.stringify(findings, null, 2) : report(findings));
-      if (findings.some(({ state }) => state === "problem")) process.exitCode = 1;
+      const findings = await examine(terminal);
+      terminal.print(json ? JSON.stringify(findings, null, 2) : report(findings));
+      if (findings.some(({ state }) => state === "problem")) terminal.exitCode = 1;
     });
 }
 
-async function examine(): Promise<Finding[]> {
+async function examine(terminal: Terminal): Promise<Finding[]> {
   const { readConfig, StartRefused } = await import("@countersign/server");
   const { checkDatabase, checkRedis } = await import("../doctor/database.ts");
   let config: ReturnType<typeof readConfig>;
   try {
-    config = readConfig(process.env);
+    config = readConfig(terminal.env);
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     const wrong = error.message.split("\n").map((line) => problem("settings", line, "see docs/configuration.md"));
@@ -44,7 +45,7 @@ async function examine(): Promise<Finding[]> {
     ),
     await checkDataDir(config),
     await checkDisk(config),
-    ...(await checkDatabase(config)),
+    ...(await checkDatabase(config, terminal.stderr)),
     ...(await checkRedis(config)),
     await checkPort(config),
   ];

@@ -9,6 +9,7 @@ import { unreadable, unwritable } from "../file-fault.ts";
 import { instanceLog, withInstance } from "../instance.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { openText } from "../open-text.ts";
+import type { Terminal } from "../terminal.ts";
 
 const exportHelp = `
 The dump is one SQL script as of one moment; the service may go on working, also one of an older version: the schema stays as it
@@ -33,7 +34,7 @@ Examples:
   $ DATABASE_URL=postgres://countersign@db/countersign countersign restore countersign.sql`;
 
 /** Adds `export` and `restore`. */
-export function addExport(program: Command): void {
+export function addExport(program: Command, terminal: Terminal): void {
   program
     .command("export")
     .description("write the whole database as an SQL script")
@@ -42,23 +43,26 @@ export function addExport(program: Command): void {
       "write here (readable by you alone; compressed if it ends in .gz) instead of standard output",
     )
     .addHelpText("after", exportHelp)
-    .action(({ out }: { out?: string }) => withInstance((instance) => write(instance, out), { keep_schema: true }));
+    .action(({ out }: { out?: string }) =>
+      withInstance(terminal, (instance) => write(terminal, instance, out), { keep_schema: true }),
+    );
   program
     .command("restore")
     .description("take an exported script into an empty database")
     .argument("<file>", "as export wrote it, plain or gzip")
     .addHelpText("after", restoreHelp)
-    .action((file: string) => restore(file));
+    .action((file: string) => restore(terminal, file));
 }
 
-async function write(instance: Instance, out: string | undefined): Promise<void> {
+async function write(terminal: Terminal, instance: Instance, out: string | undefined): Promise<void> {
   const { exportDump } = await import("@countersign/server");
-  if (out === undefined) return report(await exportDump(instance.connection, process.stdout), "standard output");
+  if (out === undefined)
+    return report(terminal, await exportDump(instance.connection, terminal.stdout), "standard output");
   // A statement may be under way, and whoever ends this does not want to wait for it.
-  const endInterrupt = onInterrupt(() => {
+  const endInterrupt = onInterrupt(terminal, () => {
     rmSync(out, { force: true });
-    console.error(`countersign: interrupted: ${out} was not complete and is removed`);
-    process.exit(130);
+    terminal.printError(`countersign: interrupted: ${out} was not complete and is removed`);
+    terminal.exit(130);
   });
   try {
     // At once: between an opening under way and its end nobody could tell whether there is a file of ours to remove.
@@ -72,7 +76,7 @@ async function write(instance: Instance, out: string | undefined): Promise<void>
       await written.catch((error: unknown) => {
         throw unwritable(out, error);
       });
-      report(await dumped, out);
+      report(terminal, await dumped, out);
     } catch (error) {
       await rm(out, { force: true });
       throw error;
@@ -91,48 +95,51 @@ function openNew(out: string): number {
   }
 }
 
-function report({ rows }: { readonly rows: number }, where: string): void {
-  console.error(`${rows.toLocaleString("en-US")} rows written to ${where}`);
+function report(terminal: Terminal, { rows }: { readonly rows: number }, where: string): void {
+  terminal.printError(`${rows.toLocaleString("en-US")} rows written to ${where}`);
 }
 
-/** What a statement failed of is told as the reason why nothing was restored: the embedded server need not say it, too. */
-const restoreLog: Instance["log"] = {
-  ...instanceLog,
-  warn: (fields, message) => {
-    if (!("postgres" in fields && String(fields.postgres).startsWith("ERROR"))) instanceLog.warn(fields, message);
-  },
-};
+/** Leaves out errors of statements in the embedded server: the command itself prints why nothing was restored. */
+function withoutStatementErrors(log: Instance["log"]): Instance["log"] {
+  return {
+    ...log,
+    warn: (fields, message) => {
+      if (!("postgres" in fields && String(fields.postgres).startsWith("ERROR"))) log.warn(fields, message);
+    },
+  };
+}
 
-async function restore(file: string): Promise<void> {
+async function restore(terminal: Terminal, file: string): Promise<void> {
   const { readConfig, restoreDump, startSharedDatabase } = await import("@countersign/server");
   const { checkContents } = await import("../doctor/contents.ts");
-  const config = readConfig(process.env);
+  const config = readConfig(terminal.env);
+  const log = instanceLog(terminal);
   const input = await openText(file).catch((error: unknown) => {
     throw unreadable(file, error);
   });
-  const database = await startSharedDatabase({ ...config, search: { path: config.path } }, restoreLog);
+  const database = await startSharedDatabase({ ...config, search: { path: config.path } }, withoutStatementErrors(log));
   let interrupted = false;
   // A dump that cannot be read on is not taken at all.
-  const endInterrupt = onInterrupt(() => {
+  const endInterrupt = onInterrupt(terminal, () => {
     interrupted = true;
     input.destroy(new Error("interrupted"));
   });
   let taken: string;
   try {
-    taken = await restoreDump(database.connection, input, instanceLog);
+    taken = await restoreDump(database.connection, input, log);
     // A service that starts without the key makes another one, and its deliveries and second factors fail; and a policy of
     // which this release can evaluate less than the one that was exported from may stand aside.
-    for (const { state, text, advice } of await checkContents(config, database.connection, instanceLog))
-      if (state === "problem") console.error(`countersign: ${text}\n  before the service starts: ${advice}`);
+    for (const { state, text, advice } of await checkContents(config, database.connection, log, terminal.stderr))
+      if (state === "problem") terminal.printError(`countersign: ${text}\n  before the service starts: ${advice}`);
   } catch (error) {
     if (!interrupted) throw error;
-    console.error(`countersign: interrupted: nothing of ${file} was restored`);
-    process.exitCode = 130;
+    terminal.printError(`countersign: interrupted: nothing of ${file} was restored`);
+    terminal.exitCode = 130;
     return;
   } finally {
     endInterrupt();
     await database.stop();
   }
-  console.error(`${file} is restored, as it was at ${taken}`);
-  console.error("Keys revoked, people removed or signed out, and overrides used after that are good again.");
+  terminal.printError(`${file} is restored, as it was at ${taken}`);
+  terminal.printError("Keys revoked, people removed or signed out, and overrides used after that are good again.");
 }

@@ -10,8 +10,8 @@ import type { Instance, KeyLimits, ListedOrganization } from "@countersign/serve
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { commandLineActor, organizationNamed, organizationOf, readOrganizations, withInstance } from "../instance.ts";
-import { written } from "../standard-output.ts";
 import { formatTable } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
 
 const createHelp = `
@@ -44,7 +44,7 @@ interface CreateOptions {
 }
 
 /** Adds `keys create|list|revoke|limit`. */
-export function addKeys(program: Command): void {
+export function addKeys(program: Command, terminal: Terminal): void {
   const keys = program.command("keys").description("create, list and revoke API keys, and agree on their rate limits");
   keys
     .command("create")
@@ -60,7 +60,7 @@ export function addKeys(program: Command): void {
     .option("--days <n>", "lifetime in days (default: 365)", wholeNumber)
     .option("--json", "print the whole record as JSON", false)
     .addHelpText("after", createHelp)
-    .action((options: CreateOptions) => withInstance((instance) => create(instance, options)));
+    .action((options: CreateOptions) => withInstance(terminal, (instance) => create(terminal, instance, options)));
   keys
     .command("list")
     .description("list keys, without their texts")
@@ -70,23 +70,27 @@ export function addKeys(program: Command): void {
       "after",
       "\nExample:\n  $ countersign keys list --json | jq '.[] | select(.last_used_at == null).key_id'",
     )
-    .action((options: { org?: string; json: boolean }) => withInstance((instance) => list(instance, options)));
+    .action((options: { org?: string; json: boolean }) =>
+      withInstance(terminal, (instance) => list(terminal, instance, options)),
+    );
   keys
     .command("revoke")
     .description("revoke a key: no request that begins afterwards succeeds with it, on any node")
     .argument("<key_id>")
     .addHelpText("after", "\nExample:\n  $ countersign keys revoke key_01K…")
-    .action((key_id: string) => withInstance((instance) => revoke(instance, key_id)));
+    .action((key_id: string) => withInstance(terminal, (instance) => revoke(terminal, instance, key_id)));
   keys
     .command("limit")
     .description("set the rate limits agreed for a key")
     .argument("<key_id>")
     .argument("<limits>", "category=requests pairs, or none")
     .addHelpText("after", limitHelp)
-    .action((key_id: string, text: string) => withInstance((instance) => limit(instance, key_id, text)));
+    .action((key_id: string, text: string) =>
+      withInstance(terminal, (instance) => limit(terminal, instance, key_id, text)),
+    );
 }
 
-async function create(instance: Instance, options: CreateOptions): Promise<void> {
+async function create(terminal: Terminal, instance: Instance, options: CreateOptions): Promise<void> {
   const { createKey } = await import("@countersign/server");
   const input = await keyInput(options);
   const organization = await chooseOrganization(instance, options.org);
@@ -94,12 +98,12 @@ async function create(instance: Instance, options: CreateOptions): Promise<void>
   const caller = { org_id, key_id: null, user_id: null, session_id: null, lineage_id: null, actor: commandLineActor };
   const { response: created } = await createKey(instance, caller, input);
   if (!options.json) {
-    console.error(
+    terminal.printError(
       `${created.key_id}, role ${created.role}, for ${org_id} (${visible(organization.name)}), until ${created.expires_at}`,
     );
-    console.error("The key is shown now and never again:");
+    terminal.printError("The key is shown now and never again:");
   }
-  const shown = await written(`${options.json ? JSON.stringify({ org_id, ...created }) : created.api_key}\n`);
+  const shown = await terminal.written(`${options.json ? JSON.stringify({ org_id, ...created }) : created.api_key}\n`);
   if (shown) return;
   const { revokeKey } = await import("@countersign/server");
   await revokeKey(instance, caller, created.key_id);
@@ -157,13 +161,13 @@ async function openModeOrganization(instance: Instance): Promise<ListedOrganizat
 
 type OwnedKey = ApiKey & { readonly org_id: string };
 
-async function list(instance: Instance, options: { org?: string; json: boolean }): Promise<void> {
+async function list(terminal: Terminal, instance: Instance, options: { org?: string; json: boolean }): Promise<void> {
   const organizations = await readOrganizations(instance);
   const wanted = options.org === undefined ? organizations : [await chooseOrganization(instance, options.org)];
   const keys: OwnedKey[] = [];
   for (const { org_id } of wanted) keys.push(...(await keysOf(instance, org_id)));
-  if (options.json) return console.log(visibleJson(keys, 2));
-  if (keys.length === 0) return console.log("no keys; countersign keys create makes one");
+  if (options.json) return terminal.print(visibleJson(keys, 2));
+  if (keys.length === 0) return terminal.print("no keys; countersign keys create makes one");
   const head = ["KEY_ID", "ORGANIZATION", "NAME", "ROLE", "ENV", "SCOPE", "STATE", "EXPIRES", "LAST USED"];
   const rows = keys.map((key) => [
     key.key_id,
@@ -176,7 +180,7 @@ async function list(instance: Instance, options: { org?: string; json: boolean }
     key.expires_at.slice(0, 10),
     key.last_used_at?.slice(0, 16) ?? "never",
   ]);
-  console.log(formatTable([head, ...rows]));
+  terminal.print(formatTable([head, ...rows]));
 }
 
 async function keysOf(instance: Instance, org_id: string): Promise<OwnedKey[]> {
@@ -203,15 +207,15 @@ function stateOf(key: ApiKey): string {
   return Date.parse(key.expires_at) <= Date.now() ? "expired" : "valid";
 }
 
-async function revoke(instance: Instance, key_id: string): Promise<void> {
+async function revoke(terminal: Terminal, instance: Instance, key_id: string): Promise<void> {
   const { revokeKey } = await import("@countersign/server");
   const org_id = await organizationOf(instance, key_id);
   const caller = { org_id, key_id: null, session_id: null, actor: commandLineActor };
   await revokeKey(instance, caller, key_id);
-  console.log(`${key_id} of ${org_id} is revoked`);
+  terminal.print(`${key_id} of ${org_id} is revoked`);
   const successor = inUseAfter(key_id, await keysOf(instance, org_id));
   if (successor !== null)
-    console.error(
+    terminal.printError(
       `It was rotated into ${successor}, which goes on: countersign keys revoke ${successor} ends that, too`,
     );
 }
@@ -224,7 +228,7 @@ function inUseAfter(key_id: string, keys: readonly OwnedKey[]): string | null {
   return last === undefined || stateOf(last) !== "valid" ? null : last.key_id;
 }
 
-async function limit(instance: Instance, key_id: string, text: string): Promise<void> {
+async function limit(terminal: Terminal, instance: Instance, key_id: string, text: string): Promise<void> {
   const { readRateLimits, setKeyLimits } = await import("@countersign/server");
   const reading = text === "none" ? { value: null } : readRateLimits(text, categories_by_key);
   if ("expected" in reading)
@@ -236,7 +240,7 @@ async function limit(instance: Instance, key_id: string, text: string): Promise<
     );
   const org_id = await organizationOf(instance, key_id);
   await setKeyLimits(instance, { org_id, actor: commandLineActor }, key_id, reading.value as KeyLimits | null);
-  console.log(
+  terminal.print(
     text === "none" ? `${key_id} has the instance's limits again` : `${key_id} may now make ${text} requests a minute`,
   );
 }

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { keyOption, type ServiceOptions, serviceClient, urlOption } from "../service.ts";
+import type { Terminal } from "../terminal.ts";
 import { readTextFile } from "../text-file.ts";
 import { visible } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
@@ -36,7 +37,7 @@ Exit code: that of COMMAND.`;
 const day_seconds = 86_400;
 
 /** Adds `mcp`. */
-export function addMcp(program: Command): void {
+export function addMcp(program: Command, terminal: Terminal): void {
   program
     .command("mcp")
     .description("stand between an MCP client and a server: each call of a tool is decided first")
@@ -61,33 +62,38 @@ export function addMcp(program: Command): void {
     )
     .addHelpText("after", help)
     .action(async (command: string, args: string[], options: McpOptions) => {
-      process.exitCode = await govern(command, args, options);
+      terminal.exitCode = await govern(terminal, command, args, options);
     });
 }
 
-async function govern(command: string, args: readonly string[], options: McpOptions): Promise<number> {
+async function govern(
+  terminal: Terminal,
+  command: string,
+  args: readonly string[],
+  options: McpOptions,
+): Promise<number> {
   const { agent, membrane, mode, wait, trustAnnotations } = options;
   if (mode !== undefined && mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
   const context = options.context === undefined ? undefined : await contextIn(options.context);
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  const endInterrupt = onInterrupt(end);
+  const endInterrupt = onInterrupt(terminal, end);
   try {
     return await governProcess({
       ...{ command, args, context, mode },
-      client: serviceClient(options),
+      client: serviceClient(terminal, options),
       agent_id: agent ?? null,
       session_id: randomUUID(),
       membrane_id: membrane,
       trust_annotations: trustAnnotations,
       wait_ms: wait * 1000,
       progress_ms: 10_000,
-      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("COUNTERSIGN_"))),
-      input: process.stdin,
-      output: process.stdout,
+      env: Object.fromEntries(Object.entries(terminal.env).filter(([name]) => !name.startsWith("COUNTERSIGN_"))),
+      input: terminal.stdin(),
+      output: terminal.stdout,
       signal: ending.signal,
       // Standard output is the client's.
-      note: (text) => console.error(`countersign: ${visible(text)}`),
+      note: (text) => terminal.printError(`countersign: ${visible(text)}`),
     });
   } catch (error) {
     if (error instanceof LineTooLong) throw new CommandFailed(error.message);

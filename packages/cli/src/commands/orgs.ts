@@ -3,6 +3,7 @@ import type { Instance, Plan } from "@countersign/server";
 import { type Command, InvalidArgumentError } from "commander";
 import { commandLineActor, organizationNamed, readOrganizations, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
 
 const planHelp = `
@@ -22,14 +23,14 @@ type Given = number | typeof none;
 const none = "none";
 
 /** Adds `orgs list|plan`. */
-export function addOrgs(program: Command): void {
+export function addOrgs(program: Command, terminal: Terminal): void {
   const orgs = program.command("orgs").description("list organizations and set their plans");
   orgs
     .command("list")
     .description("list organizations with their plan and this month's use")
     .option("--json", "print JSON", false)
     .addHelpText("after", "\nExample:\n  $ countersign orgs list --json | jq length")
-    .action(({ json }: { json: boolean }) => withInstance((instance) => list(instance, json)));
+    .action(({ json }: { json: boolean }) => withInstance(terminal, (instance) => list(terminal, instance, json)));
   orgs
     .command("plan")
     .description("put an organization on a plan")
@@ -41,7 +42,7 @@ export function addOrgs(program: Command): void {
     .action((org_id: string, plan_id: string, options: { included?: Given; hardLimit?: Given }) => {
       const { included = none, hardLimit = included } = options;
       const plan = { plan_id, included_actions: amountOf(included), hard_limit: amountOf(hardLimit) };
-      return withInstance((instance) => setPlan(instance, org_id, plan));
+      return withInstance(terminal, (instance) => setPlan(terminal, instance, org_id, plan));
     });
 }
 
@@ -62,9 +63,9 @@ function amountOf(given: Given): Amount {
 
 const shown = (value: Amount) => (value === null ? "unlimited" : value.toLocaleString("en-US"));
 
-async function list(instance: Instance, json: boolean): Promise<void> {
+async function list(terminal: Terminal, instance: Instance, json: boolean): Promise<void> {
   const organizations = await readOrganizations(instance);
-  if (json) return console.log(visibleJson(organizations, 2));
+  if (json) return terminal.print(visibleJson(organizations, 2));
   const head = ["ORGANIZATION", "NAME", "PLAN", "INCLUDED", "HARD LIMIT", "USED", "MONTH", "CREATED"];
   const rows = organizations.map((organization) => [
     organization.org_id,
@@ -76,15 +77,15 @@ async function list(instance: Instance, json: boolean): Promise<void> {
     organization.usage_period,
     organization.created_at.slice(0, 10),
   ]);
-  console.log(formatTable([head, ...rows], [3, 4, 5]));
+  terminal.print(formatTable([head, ...rows], [3, 4, 5]));
 }
 
-async function setPlan(instance: Instance, org_id: string, plan: Plan): Promise<void> {
+async function setPlan(terminal: Terminal, instance: Instance, org_id: string, plan: Plan): Promise<void> {
   const { changePlan } = await import("@countersign/server");
   await organizationNamed(instance, org_id);
   await changePlan(instance, { org_id, actor: commandLineActor }, plan);
   const { plan_id, included_actions, hard_limit } = plan;
-  console.log(
+  terminal.print(
     `${org_id} is on plan ${visible(plan_id)}: ${shown(included_actions)} included, hard limit ${shown(hard_limit)}`,
   );
 }

@@ -1,40 +1,41 @@
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { formatTable } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** Adds `packs list|show`. */
-export function addPacks(program: Command): void {
+export function addPacks(program: Command, terminal: Terminal): void {
   const packs = program.command("packs").description("show the packs of ready-made policies in this version");
   packs
     .command("list")
     .description("list the packs")
     .option("--json", "print JSON", false)
     .addHelpText("after", "\nExample:\n  $ countersign packs list")
-    .action(({ json }: { json: boolean }) => list(json));
+    .action(({ json }: { json: boolean }) => list(terminal, json));
   packs
     .command("show")
     .description("show a pack's rules and what they cite")
     .argument("<name>")
     .option("--json", "print JSON", false)
     .addHelpText("after", "\nExample:\n  $ countersign packs show hipaa")
-    .action((name: string, { json }: { json: boolean }) => show(name, json));
+    .action((name: string, { json }: { json: boolean }) => show(terminal, name, json));
 }
 
-async function list(json: boolean): Promise<void> {
+async function list(terminal: Terminal, json: boolean): Promise<void> {
   const { listPacks, loadPacks } = await import("@countersign/server");
   const { packs } = listPacks((await loadPacks()).packs, { limit: Number.MAX_SAFE_INTEGER });
-  if (json) return console.log(JSON.stringify(packs, null, 2));
+  if (json) return terminal.print(JSON.stringify(packs, null, 2));
   const rows = packs.map(({ name, version, rules, title }) => [name, version, String(rules.length), title]);
-  console.log(formatTable([["NAME", "VERSION", "RULES", "TITLE"], ...rows], [2]));
+  terminal.print(formatTable([["NAME", "VERSION", "RULES", "TITLE"], ...rows], [2]));
 }
 
-async function show(name: string, json: boolean): Promise<void> {
+async function show(terminal: Terminal, name: string, json: boolean): Promise<void> {
   const { getPack, loadPacks } = await import("@countersign/server");
   const { packs } = await loadPacks();
   if (!packs.has(name)) throw new CommandFailed(`there is no pack ${name}; there are ${[...packs.keys()].join(", ")}`);
   const pack = getPack(packs, name);
-  if (json) return console.log(JSON.stringify(pack, null, 2));
+  if (json) return terminal.print(JSON.stringify(pack, null, 2));
   const rows = pack.rules.map((rule) => [rule.name, rule.effect, rule.citations.join("; ")]);
-  console.log(`${pack.title} ${pack.version}\n${pack.description.trim()}\n`);
-  console.log(formatTable([["RULE", "EFFECT", "CITES"], ...rows]));
+  terminal.print(`${pack.title} ${pack.version}\n${pack.description.trim()}\n`);
+  terminal.print(formatTable([["RULE", "EFFECT", "CITES"], ...rows]));
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type CheckedFile, checkPolicyFile } from "../policy-documents.ts";
 import { findingLine } from "../policy-finding.ts";
+import type { Terminal } from "../terminal.ts";
 import { visibleJson } from "../visible.ts";
 import { addApply } from "./apply-policies.ts";
 import { addBacktest } from "./backtest.ts";
@@ -25,7 +26,7 @@ Example:
 Exit code: 0 when every document may be activated, 1 otherwise.`;
 
 /** Adds `policies check|test|backtest|apply`. */
-export function addPolicies(program: Command): void {
+export function addPolicies(program: Command, terminal: Terminal): void {
   const policies = program.command("policies").description("check, test, try out and save policy documents");
   policies
     .command("check")
@@ -33,25 +34,25 @@ export function addPolicies(program: Command): void {
     .argument("<file...>")
     .option("--json", "print JSON", false)
     .addHelpText("after", checkHelp)
-    .action((files: string[], { json }: { json: boolean }) => check(files, json, false));
+    .action((files: string[], { json }: { json: boolean }) => check(terminal, files, json, false));
   policies
     .command("test")
     .description("check policy documents and run the tests beside them")
     .argument("<file...>")
     .option("--json", "print JSON", false)
     .addHelpText("after", testHelp)
-    .action((files: string[], { json }: { json: boolean }) => check(files, json, true));
-  addBacktest(policies);
-  addApply(policies);
+    .action((files: string[], { json }: { json: boolean }) => check(terminal, files, json, true));
+  addBacktest(policies, terminal);
+  addApply(policies, terminal);
 }
 
-async function check(files: readonly string[], json: boolean, runTests: boolean): Promise<void> {
+async function check(terminal: Terminal, files: readonly string[], json: boolean, runTests: boolean): Promise<void> {
   const results: CheckedFile[] = [];
   for (const file of files) results.push((await checkPolicyFile(file, runTests)).checked);
-  if (json) console.log(visibleJson(results, 2));
-  else for (const line of results.flatMap(linesOf)) console.log(line);
-  if (!json) console.log(summaryOf(results, runTests));
-  if (results.some(({ valid }) => !valid)) process.exitCode = 1;
+  if (json) terminal.print(visibleJson(results, 2));
+  else for (const line of results.flatMap(linesOf)) terminal.print(line);
+  if (!json) terminal.print(summaryOf(results, runTests));
+  if (results.some(({ valid }) => !valid)) terminal.exitCode = 1;
 }
 
 function linesOf({ file, diagnostics, warnings }: CheckedFile): string[] {

@@ -12,6 +12,7 @@ import { checkRecording, type RecordedCall, readRecording } from "../replay/reco
 import { type ReplayResult, replay } from "../replay/replay.ts";
 import { summaryText } from "../replay/summary.ts";
 import { keyOption, type ServiceOptions, serviceClient, urlOption } from "../service.ts";
+import type { Terminal } from "../terminal.ts";
 import { wholeFrom } from "../whole-number.ts";
 
 interface ReplayOptions extends ServiceOptions {
@@ -35,7 +36,7 @@ Examples:
 Exit code: 0 when every call has a verdict, 1 otherwise, 130 when interrupted.`;
 
 /** Adds \`replay FILE\`. */
-export function addReplay(program: Command): void {
+export function addReplay(program: Command, terminal: Terminal): void {
   program
     .command("replay")
     .description("post recorded intents to a running service and count the verdicts")
@@ -55,11 +56,11 @@ export function addReplay(program: Command): void {
     .option("--json", "print the summary as JSON", false)
     .addHelpText("after", help)
     .action(async (file: string, options: ReplayOptions) => {
-      process.exitCode = await replayFile(file, options);
+      terminal.exitCode = await replayFile(terminal, file, options);
     });
 }
 
-async function replayFile(file: string, options: ReplayOptions): Promise<number> {
+async function replayFile(terminal: Terminal, file: string, options: ReplayOptions): Promise<number> {
   if (options.mode !== undefined && options.mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
   if (options.resume && options.out === undefined)
     throw new CommandFailed("--resume needs --out: it says what is done");
@@ -74,11 +75,11 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
 
   const interrupt = new AbortController();
   const { signal } = interrupt;
-  const endInterrupt = onInterrupt(() => interrupt.abort());
+  const endInterrupt = onInterrupt(terminal, () => interrupt.abort());
   const out = options.out === undefined ? null : await openOut(options.out, options.resume ? "a" : "w");
   // What is decided from here on would be lost.
   out?.on("error", () => interrupt.abort());
-  const progress = startProgress(inFile - done.size, process.stderr);
+  const progress = startProgress(inFile - done.size, terminal.stderr);
   const from_ms = performance.now();
   const waiting = stopwatch();
   let result: ReplayResult;
@@ -94,7 +95,7 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
         },
       },
       {
-        client: serviceClient(options, { retries_max: 0 }),
+        client: serviceClient(terminal, options, { retries_max: 0 }),
         mode: options.mode,
         signal,
         pause: async (wait_ms, why) => {
@@ -122,10 +123,10 @@ async function replayFile(file: string, options: ReplayOptions): Promise<number>
     elapsed_ms,
     waited_ms: waiting.total_ms(),
   };
-  console.log(options.json ? JSON.stringify({ ...about, ...result }) : summaryText(about, result));
+  terminal.print(options.json ? JSON.stringify({ ...about, ...result }) : summaryText(about, result));
   if (signal.aborted) {
     const again = options.out === undefined ? "" : "; run it again with --resume to go on";
-    console.error(`countersign: interrupted${again}`);
+    terminal.printError(`countersign: interrupted${again}`);
     return 130;
   }
   return result.failed === 0 ? 0 : 1;

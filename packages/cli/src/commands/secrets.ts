@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
 import { wholeFrom } from "../whole-number.ts";
 
 const statusHelp = `
@@ -30,31 +31,31 @@ Example:
   $ countersign secrets replace-key-file`;
 
 /** Adds `secrets status|reseal|replace-key-file`. */
-export function addSecrets(program: Command): void {
+export function addSecrets(program: Command, terminal: Terminal): void {
   const secrets = program.command("secrets").description("see to what is sealed with the master key");
   secrets
     .command("status")
     .description("tell which master keys the sealed values need")
     .option("--json", "print JSON", false)
     .addHelpText("after", statusHelp)
-    .action(({ json }: { json: boolean }) => status(json));
+    .action(({ json }: { json: boolean }) => status(terminal, json));
   secrets
     .command("reseal")
     .description("seal everything anew with the current master key")
     .option("--batch <n>", "values in one transaction, 1 to 1000", wholeFrom(1, 1_000), 100)
     .addHelpText("after", resealHelp)
-    .action(({ batch }: { batch: number }) => reseal(batch));
+    .action(({ batch }: { batch: number }) => reseal(terminal, batch));
   secrets
     .command("replace-key-file")
     .description("make a new master key in the data directory")
     .option("--stopped", "the service that uses this data directory is stopped", false)
     .addHelpText("after", replaceHelp)
-    .action(({ stopped }: { stopped: boolean }) => replaceKeyFile(stopped));
+    .action(({ stopped }: { stopped: boolean }) => replaceKeyFile(terminal, stopped));
 }
 
-async function openRing(): Promise<KeyRing> {
+async function openRing({ env }: Terminal): Promise<KeyRing> {
   const { createSealer, readConfig, readMasterKeys } = await import("@countersign/server");
-  const { master_key, other_master_keys } = await orAdvice(readMasterKeys(readConfig(process.env)));
+  const { master_key, other_master_keys } = await orAdvice(readMasterKeys(readConfig(env)));
   return createSealer(master_key, other_master_keys);
 }
 
@@ -69,16 +70,17 @@ function orAdvice(keys: Promise<MasterKeys>): Promise<MasterKeys> {
   });
 }
 
-async function status(json: boolean): Promise<void> {
+async function status(terminal: Terminal, json: boolean): Promise<void> {
   const { sealedStatus } = await import("@countersign/server");
-  const ring = await openRing();
-  const counts = await withInstance(({ db }) => sealedStatus({ db, ring }));
+  const ring = await openRing(terminal);
+  const counts = await withInstance(terminal, ({ db }) => sealedStatus({ db, ring }));
   const { key_id, other_key_ids } = ring;
   const needed_key_ids = other_key_ids.filter((id) => counts.some(({ by_key }) => (by_key[id] ?? 0) > 0));
   const unreadable = counts.reduce((sum, each) => sum + each.unreadable, 0);
-  if (json) console.log(JSON.stringify({ key_id, other_key_ids, needed_key_ids, unreadable, places: counts }, null, 2));
-  else console.log([statusTable(ring, counts), "", ...verdict(ring, needed_key_ids, unreadable)].join("\n"));
-  if (unreadable > 0) process.exitCode = 1;
+  if (json)
+    terminal.print(JSON.stringify({ key_id, other_key_ids, needed_key_ids, unreadable, places: counts }, null, 2));
+  else terminal.print([statusTable(ring, counts), "", ...verdict(ring, needed_key_ids, unreadable)].join("\n"));
+  if (unreadable > 0) terminal.exitCode = 1;
 }
 
 function statusTable({ key_id, other_key_ids }: KeyRing, counts: readonly SealedCount[]): string {
@@ -103,13 +105,15 @@ function verdict({ other_key_ids }: KeyRing, needed: readonly string[], unreadab
   return lines.length > 0 ? lines : ["Everything opens with the current master key."];
 }
 
-async function reseal(batch: number): Promise<void> {
+async function reseal(terminal: Terminal, batch: number): Promise<void> {
   const { resealAll } = await import("@countersign/server");
-  const ring = await openRing();
-  const done = await withInstance(({ db }) => resealAll({ db, ring }, (place) => console.error(line(place)), batch));
+  const ring = await openRing(terminal);
+  const done = await withInstance(terminal, ({ db }) =>
+    resealAll({ db, ring }, (place) => terminal.printError(line(place)), batch),
+  );
   const resealed = done.reduce((sum, each) => sum + each.resealed, 0);
   const unreadable = done.reduce((sum, each) => sum + each.unreadable, 0);
-  console.log(`${resealed} values were sealed anew with the master key ${ring.key_id}`);
+  terminal.print(`${resealed} values were sealed anew with the master key ${ring.key_id}`);
   if (unreadable === 0) return;
   const advice = "add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS (countersign secrets status)";
   throw new CommandFailed(`${unreadable} values open with no key that is set here and stay as they are: ${advice}`);
@@ -119,9 +123,9 @@ function line({ place, resealed, unreadable }: Resealed): string {
   return `${place.replaceAll("_", " ")}: ${resealed} sealed anew${unreadable > 0 ? `, ${unreadable} opened by no key` : ""}`;
 }
 
-async function replaceKeyFile(stopped: boolean): Promise<void> {
+async function replaceKeyFile(terminal: Terminal, stopped: boolean): Promise<void> {
   const { attachEmbedded, masterKeyId, readConfig, replaceMasterKeyFile } = await import("@countersign/server");
-  const config = readConfig(process.env);
+  const config = readConfig(terminal.env);
   if (config.master_key === null && !stopped) {
     if (config.database_url !== null)
       throw new CommandFailed("stop the service that uses this data directory, and say so with --stopped");
@@ -130,6 +134,6 @@ async function replaceKeyFile(stopped: boolean): Promise<void> {
   }
   const { master_key, other_master_keys }: MasterKeys = await orAdvice(replaceMasterKeyFile(config));
   const others = other_master_keys.map(masterKeyId).join(", ");
-  console.log(`The master key is now ${masterKeyId(master_key)}; ${others} still open what they sealed.`);
-  console.log("Start the service, then: countersign secrets reseal");
+  terminal.print(`The master key is now ${masterKeyId(master_key)}; ${others} still open what they sealed.`);
+  terminal.print("Start the service, then: countersign secrets reseal");
 }

@@ -1,5 +1,6 @@
 import { limits } from "@countersign/contract";
 import type { Command } from "commander";
+import type { Terminal } from "../terminal.ts";
 
 const help = `
 Prints "listening on http://…" when it serves. SIGTERM, Ctrl-C or a closed terminal ends it in order: what is in flight is
@@ -14,42 +15,42 @@ Examples:
 const goodbye_ms_max = 500;
 
 /** Adds `serve`. */
-export function addServe(program: Command): void {
+export function addServe(program: Command, terminal: Terminal): void {
   program
     .command("serve")
     .description("run the service (settings: docs/configuration.md)")
     .addHelpText("after", help)
     .action(async () => {
       const { readConfig, startService } = await import("@countersign/server");
-      const config = readConfig(process.env);
+      const config = readConfig(terminal.env);
       // From here on: a signal during the start, or the moment after the line below, ends the service in order, too. The
       // start is not cut short for it, and has no time limit; a second signal is for those who cannot wait.
-      const signalled = untilSignalled();
+      const signalled = untilSignalled(terminal);
       const service = await startService(config);
       // A plain line among the JSON lines of the log: it stands whatever LOG_LEVEL is, for people and for scripts.
-      console.log(`listening on ${service.url}`);
+      terminal.print(`listening on ${service.url}`);
       await signalled;
       const late = setTimeout(() => {
-        console.error(`countersign: not done after ${limits.shutdown_seconds_max} s, ending anyway`);
-        process.exit(1);
+        terminal.printError(`countersign: not done after ${limits.shutdown_seconds_max} s, ending anyway`);
+        terminal.exit(1);
       }, limits.shutdown_seconds_max * 1000);
       await service.stop();
       clearTimeout(late);
       // All that is left are connections whose other end does not take our goodbye.
-      setTimeout(() => process.exit(), goodbye_ms_max).unref();
+      setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
     });
 }
 
-function untilSignalled(): Promise<void> {
+function untilSignalled({ signals, exit }: Terminal): Promise<void> {
   return new Promise((resolve) => {
-    let signals = 0;
+    let heard = 0;
     const onSignal = () => {
-      signals += 1;
-      if (signals > 1) process.exit(1);
+      heard += 1;
+      if (heard > 1) exit(1);
       resolve();
     };
-    process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+    signals.on("SIGTERM", onSignal).on("SIGINT", onSignal);
     // Of a terminal that is closed: its shell sends it as well as the system does.
-    process.on("SIGHUP", () => resolve());
+    signals.on("SIGHUP", () => resolve());
   });
 }

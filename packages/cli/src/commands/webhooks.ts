@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
 import { ApiError, type Client, ConnectionError, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
+import type { Terminal } from "../terminal.ts";
 import { visibleJson } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
 
@@ -30,7 +32,7 @@ Examples:
 const body_bytes_max = 16 * 1_048_576;
 
 /** Adds `webhooks listen`. */
-export function addWebhooks(program: Command): void {
+export function addWebhooks(program: Command, terminal: Terminal): void {
   program
     .command("webhooks")
     .description("receive webhooks on this machine")
@@ -45,11 +47,11 @@ export function addWebhooks(program: Command): void {
     .addOption(keyOption("admin key"))
     .option("--status <n>", "what genuine deliveries are answered with", wholeFrom(200, 599), 200)
     .addHelpText("after", help)
-    .action((options: ListenOptions) => listen(options));
+    .action((options: ListenOptions) => listen(terminal, options));
 }
 
-async function listen(options: ListenOptions): Promise<void> {
-  let secret = options.secret ?? process.env["COUNTERSIGN_WEBHOOK_SECRET"] ?? "";
+async function listen(terminal: Terminal, options: ListenOptions): Promise<void> {
+  let secret = options.secret ?? terminal.env["COUNTERSIGN_WEBHOOK_SECRET"] ?? "";
   const known = new Set<string>();
   const seen = (delivery_id: string) => known.has(delivery_id) || !known.add(delivery_id);
 
@@ -58,18 +60,18 @@ async function listen(options: ListenOptions): Promise<void> {
     if (body === null) return void response.writeHead(413).end();
     try {
       const verified = await verifyWebhook(body, request.headers, secret, { seen });
-      console.log(visibleJson(verified));
+      terminal.print(visibleJson(verified));
       response.writeHead(options.status).end();
     } catch (error) {
       if (!(error instanceof WebhookRejected)) throw error;
-      console.error(`refused: ${error.message}`);
+      terminal.printError(`refused: ${error.message}`);
       response.writeHead(400).end();
     }
   }
 
   const server = createServer((request, response) => {
     receive(request, response).catch((error: unknown) => {
-      console.error(error);
+      terminal.printError(inspect(error));
       response.destroy();
     });
   });
@@ -85,20 +87,20 @@ async function listen(options: ListenOptions): Promise<void> {
   let unregister = async () => {};
   try {
     if (secret === "") {
-      const client = serviceClient(options);
+      const client = serviceClient(terminal, options);
       const webhook = await client.registerWebhook({ url: receiver_url, description: "countersign webhooks listen" });
       if (webhook === undefined) throw new CommandFailed(strangerText(""));
       secret = webhook.secret;
       unregister = () => deleted(client, webhook.id);
-      console.error(`registered ${webhook.id} with ${options.url}`);
+      terminal.printError(`registered ${webhook.id} with ${options.url}`);
     }
     const ended = new Promise<void>((resolve) => {
-      onInterrupt(resolve);
+      onInterrupt(terminal, resolve);
       // Nobody sees any more what would be acknowledged.
-      process.stdout.once("error", () => resolve());
+      terminal.stdout.once("error", () => resolve());
     });
     // Whoever reads this may end it in the same moment, and the webhook has to go then, too.
-    console.error(`listening on ${receiver_url}; Ctrl-C ends`);
+    terminal.printError(`listening on ${receiver_url}; Ctrl-C ends`);
     await ended;
   } catch (error) {
     throw told(error);

@@ -23,7 +23,7 @@ test.skipIf(process.getuid?.() !== 0)(
     onTestFinished(() => rm(data_dir, { recursive: true, force: true }));
     process.seteuid?.(65_533);
     try {
-      const findings = await checkDatabase(readConfig({ COUNTERSIGN_DATA_DIR: data_dir }));
+      const findings = await checkDatabase(readConfig({ COUNTERSIGN_DATA_DIR: data_dir }), process.stderr);
       expect(findings).toMatchObject([{ check: "database", state: "note", text: "not looked at" }]);
     } finally {
       process.seteuid?.(0);

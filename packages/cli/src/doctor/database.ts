@@ -12,6 +12,7 @@ import {
   packagedBinaries,
   systemBinaries,
 } from "@countersign/server";
+import type { Output } from "../terminal.ts";
 import { checkContents } from "./contents.ts";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
 import { checkKeyFile } from "./secrets.ts";
@@ -21,7 +22,7 @@ const long_s = 3_600;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** The database can be reached, is new enough, durable, and has a schema that this program can use. */
-export async function checkDatabase(config: Config): Promise<Finding[]> {
+export async function checkDatabase(config: Config, stderr: Output): Promise<Finding[]> {
   const missing =
     config.database_url === null
       ? await stat(join(config.data_dir, "postgres")).then(
@@ -35,7 +36,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     return await atDatabase(config, async (connection, source) => {
       const state = await inspectDatabase(connection);
       const usable = state.applied.length > 0 && state.pending.length === 0;
-      const contents = usable ? await checkContents(config, connection, silent) : await checkKeyFile(config);
+      const contents = usable ? await checkContents(config, connection, silent, stderr) : await checkKeyFile(config);
       return [
         server(state, source),
         ...writing(state),

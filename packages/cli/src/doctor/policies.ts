@@ -7,18 +7,19 @@ import {
   readDocumentsInForce,
 } from "@countersign/server";
 import { startPercentProgress } from "../percent-progress.ts";
+import type { Output } from "../terminal.ts";
 import { type Finding, ok, problem } from "./finding.ts";
 
 /** So many are named; the others are counted. */
 const named_max = 10;
 
-/** What is in force in all organizations of a migrated database. */
-export async function checkPolicies(db: Database): Promise<Finding[]> {
+/** Checks what is in force in all organizations of a migrated database, and shows on `stderr` how far it is. */
+export async function checkPolicies(db: Database, stderr: Output): Promise<Finding[]> {
   const refused: string[] = [];
   let in_force = 0;
   const organizations = await db.system(listOrganizations);
   // Some milliseconds for each policy: a large instance has tens of thousands.
-  const progress = startPercentProgress(process.stderr);
+  const progress = startPercentProgress(stderr);
   try {
     for (const [index, { org_id }] of organizations.entries()) {
       for (const { version, document } of await db.tenant(org_id, (query) => readDocumentsInForce(query, org_id))) {

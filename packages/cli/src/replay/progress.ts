@@ -1,5 +1,6 @@
 /** Shows how far a replay is: a bar on a terminal, else a plain line every few seconds. Writes to standard error only. */
 import { SingleBar } from "cli-progress";
+import type { Output } from "../terminal.ts";
 
 /** Where progress is shown. */
 export interface Progress {
@@ -14,7 +15,7 @@ const lineEvery_ms = 5_000;
 const count = (n: number) => n.toLocaleString("en-US");
 
 /** The progress of `total` calls. */
-export function startProgress(total: number, stream: NodeJS.WriteStream): Progress {
+export function startProgress(total: number, stream: Output): Progress {
   return stream.isTTY ? bar(total, stream) : lines(total, stream);
 }
 
@@ -25,7 +26,7 @@ function timeLeft(done: number, total: number, elapsed_ms: number): string {
   return seconds < 60 ? `${seconds} s left` : `${Math.floor(seconds / 60)} min ${seconds % 60} s left`;
 }
 
-function bar(total: number, stream: NodeJS.WriteStream): Progress {
+function bar(total: number, stream: Output): Progress {
   const from_ms = performance.now();
   let done = 0;
   let pause = "";
@@ -49,7 +50,7 @@ function bar(total: number, stream: NodeJS.WriteStream): Progress {
   };
 }
 
-function lines(total: number, stream: NodeJS.WriteStream): Progress {
+function lines(total: number, stream: Output): Progress {
   const from_ms = performance.now();
   let done = 0;
   let printed_ms = from_ms;

@@ -1,85 +1,70 @@
-/**
- * Runs the command line as a process of its own: as it was built where `npm test` has just done so, else from the sources,
- * so that a test run by hand needs no build.
- */
-import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+/** Runs the command line in the process of the test, with streams, signals and an environment of its own. */
+import { EventEmitter } from "node:events";
+import { PassThrough, Writable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { run } from "../program.ts";
+import { type Output, Terminal } from "../terminal.ts";
+import { watched } from "./printed.ts";
 
-/** What a finished process left behind. `code` is null when a signal ended it. */
+/** What a finished command left behind. `code` is null when a signal ended its process. */
 export interface CliResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A process under way. */
-export interface RunningCli {
-  readonly process: ChildProcess;
+/** A command under way in the process of the test. */
+export interface BegunCli {
   readonly finished: Promise<CliResult>;
-  /** Resolves with the first match in what was printed so far; rejects when the process ends without one. */
+  readonly stdin: PassThrough;
+  readonly stdout: Output;
+  /** Resolves with the first match in what was printed so far; rejects when the command ends without one. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends the command a signal that it has a listener for. */
+  interrupt(signal: "SIGINT" | "SIGTERM" | "SIGHUP"): void;
 }
 
-/** What `startCli` runs node with, before the arguments. */
-export const cliProgram: readonly string[] =
-  process.env["TEST_THE_BUILD"] === "yes"
-    ? [join(import.meta.dirname, "../../bin/countersign.js")]
-    : [
-        "--conditions=@countersign/source",
-        `--import=${import.meta.resolve("tsx")}`,
-        join(import.meta.dirname, "entry.ts"),
-      ];
-
-/** Starts `countersign <args>`; of this process's settings only PATH and HOME reach it. */
-export function startCli(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  cwd?: string,
-): RunningCli {
+/** Begins `countersign <args>` in the process of the test. Of the settings of this process only PATH and HOME reach it. */
+export function beginCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): BegunCli {
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, [...cliProgram, ...args], {
-    env: { PATH, HOME, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-    ...(cwd === undefined ? {} : { cwd }),
+  const signals = new EventEmitter();
+  const stdin = new PassThrough();
+  const output = watched();
+  const stdout = sink(output.stdout);
+  const terminal = new Terminal({
+    ...{ env: { PATH, HOME, ...env }, stdin: () => stdin, stdout, stderr: sink(output.stderr), signals },
+    exit: () => {
+      throw new Error("this command ends its process: the test must run it as one, with startCli");
+    },
   });
-  let stdout = "";
-  let stderr = "";
-  const watchers = new Set<() => void>();
-  const notice = () => {
-    for (const watcher of watchers) watcher();
+  const finished = run(["node", "countersign", ...args], terminal).then((code) => ({ code, ...output.printed() }));
+  const interrupt: BegunCli["interrupt"] = (signal) => {
+    if (!signals.emit(signal)) throw new Error(`the command has no listener for ${signal}: it would end its process`);
   };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-    notice();
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-    notice();
-  });
-  const finished = new Promise<CliResult>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, stdout, stderr }));
-  });
-  const printed = (pattern: RegExp) =>
-    new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
-        const match = pattern.exec(stdout) ?? pattern.exec(stderr);
-        if (match === null) return;
-        watchers.delete(look);
-        resolve(match);
-      };
-      watchers.add(look);
-      void finished.then(() => reject(new Error(`ended without ${pattern}:\n${stdout}${stderr}`)), reject);
-      look();
-    });
-  return { process: child, finished, printed };
+  return { finished, stdin, stdout, printed: (pattern) => output.match(pattern, finished), interrupt };
 }
 
-/** Runs `countersign <args>` to its end. */
-export function runCli(
+/** Runs `countersign <args>` to its end in the process of the test, which works in the folder `cwd` meanwhile. */
+export async function runCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  cwd?: string,
+  cwd = process.cwd(),
 ): Promise<CliResult> {
-  return startCli(args, env, cwd).finished;
+  const before = process.cwd();
+  process.chdir(cwd);
+  try {
+    return await beginCli(args, env).finished;
+  } finally {
+    process.chdir(before);
+  }
+}
+
+function sink(take: (text: string) => void): Output {
+  const decoder = new StringDecoder("utf8");
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      take(decoder.write(chunk));
+      done();
+    },
+  });
 }
