@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { reportOf } from "../../packages/cli/src/backtest/report.ts";
 import { refusal, startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
 import { beginCli, runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import type { BacktestInput } from "../../packages/contract/src/index.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
@@ -48,73 +50,59 @@ const backtest = (...args: string[]) =>
   runCli(["policies", "backtest", ...args, "--url", url], { COUNTERSIGN_API_KEY: people.admin });
 
 describe("countersign policies backtest", () => {
-  test("prints what would change and exits with 0 without conditions", async () => {
-    const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"));
-    // Where it takes long, how far it is stands there.
+  test("prints what would change, exits with 1 when a condition is met, and says which", async () => {
+    const conditions = ["--fail-on", "approve->block>0", "--fail-on", "flips>2"];
+    const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"), ...conditions);
+    // A slow backtest shows its progress there.
     expect(stderr).not.toMatch(/countersign:/);
     expect(stdout).toMatch(/^3 intents in /);
     expect(stdout).toContain("2 verdicts change");
     expect(stdout).toMatch(/approve +block +2/);
     expect(stdout).toMatch(/^int_\w+ +agent-1 +pay +approve +block +limit$/m);
+    expect(stdout).toMatch(/\nFAILED: approve->block>0 \(2\)\n\nok: flips>2 \(2\)\n$/);
+    expect(code).toBe(1);
+  });
+
+  test("reproduces what was recorded without a file, and exits with 0 when no condition is met", async () => {
+    const { code, stdout } = await backtest("--fail-on", "reproduced<1", "--json");
+    const result = JSON.parse(stdout);
+    expect(result.fail_on).toEqual([{ condition: "reproduced<1", value: 1, met: false }]);
+    expect(reportOf(result.backtest)).toContain("100 % of the recorded verdicts came out again");
     expect(code).toBe(0);
   });
 
-  test("exits with 1 when a condition is met, and says which", async () => {
-    const args = [file("strict.yaml", "50.0"), "--fail-on", "approve->block>0", "--fail-on", "flips>2", "--json"];
-    const { code, stdout } = await backtest(...args);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout).fail_on).toEqual([
-      { condition: "approve->block>0", value: 2, met: true },
-      { condition: "flips>2", value: 2, met: false },
-    ]);
-  });
-
-  test("tries all that a candidate may hold: documents, packs, thresholds and names to leave out", async () => {
-    const risky = join(folder, "risky.yaml");
-    writeFileSync(
-      risky,
-      `apiVersion: countersign/v1
-kind: Policy
-metadata: {name: risky}
-spec: {when: "params.amount_usd > 50.0", effect: none, risk: {add: 0.5}}
-`,
-    );
-    const transitions = async (...args: string[]) => {
-      const { code, stdout, stderr } = await backtest(...args, "--json");
+  test("sends all that a candidate may hold: documents, packs, thresholds and names to leave out", async () => {
+    const service = await startFakeService(() => ({ status: 200, body: { backtest: { evaluated: 7 } } }));
+    const sent = async (...args: string[]) => {
+      const { code, stderr } = await runCli(["policies", "backtest", ...args, "--json", "--url", service.url]);
       expect(code, stderr).toBe(0);
-      return (JSON.parse(stdout).backtest as { transitions: object[] }).transitions;
+      return service.seen.at(-1)?.body as BacktestInput;
     };
-    const kept = [{ from: "approve", to: "approve", count: 3 }];
-    expect(await transitions(risky)).toEqual(kept);
-    expect(await transitions(risky, "--escalate-at", "0.4", "--block-at", "none")).toEqual([
-      { from: "approve", to: "approve", count: 1 },
-      { from: "approve", to: "escalate", count: 2 },
-    ]);
-    // One alone: the other stays the membrane's.
-    expect(await transitions(risky, "--escalate-at", "0.4")).toContainEqual({
-      from: "approve",
-      to: "escalate",
-      count: 2,
+    const candidateOf = async (...args: string[]) => (await sent(...args)).candidate;
+    const strict = file("strict.yaml", "50.0");
+    expect(await candidateOf()).toBeUndefined();
+    expect(await candidateOf(strict)).toEqual({ policies: [expect.objectContaining({ metadata: { name: "limit" } })] });
+    expect(await candidateOf("--escalate-at", "0.4", "--block-at", "none")).toEqual({
+      thresholds: { escalate_at: 0.4, block_at: null },
     });
-    expect(await transitions(risky, "--block-at", "0.5")).toContainEqual({ from: "approve", to: "block", count: 2 });
-    expect(await transitions(risky, "--escalate-at", "0.4", "--block-at", "0.5")).toContainEqual({
-      from: "approve",
-      to: "block",
-      count: 2,
+    // The threshold that is not named stays the membrane's.
+    expect(await candidateOf("--escalate-at", "0.4")).toEqual({ thresholds: { escalate_at: 0.4 } });
+    expect(await candidateOf("--block-at", "0.5")).toEqual({ thresholds: { block_at: 0.5 } });
+    expect(await candidateOf("--escalate-at", "0", "--block-at", "1", "--without", "a", "--without", "b")).toEqual({
+      thresholds: { escalate_at: 0, block_at: 1 },
+      without: ["a", "b"],
     });
-    expect(await transitions(risky, "--escalate-at", "0", "--block-at", "1", "--without", "risky")).toEqual([
-      { from: "approve", to: "escalate", count: 3 },
-    ]);
-    expect(await transitions("--no-packs")).toEqual(kept);
+    expect(await candidateOf("--no-packs")).toEqual({ packs: [] });
+    expect(await candidateOf("--pack", "gdpr", "--pack", "hipaa")).toEqual({ packs: ["gdpr", "hipaa"] });
+    const window = ["--from", "2026-10-01", "--to", "2026-10-02T10:00:00Z"];
+    expect(await sent("--membrane", "mem_1", "--agent", "agent-1", "--limit", "3", ...window)).toEqual({
+      ...{ membrane_id: "mem_1", agent_id: "agent-1", limit: 3 },
+      window: { from: "2026-10-01T00:00:00Z", to: "2026-10-02T10:00:00Z" },
+    });
+    await service.stop();
     const help = (await runCli(["policies", "backtest", "--help"])).stdout;
     for (const option of ["--pack", "--no-packs", "--escalate-at", "--block-at", "--without", "--membrane", "--agent"])
       expect(help).toContain(option);
-  });
-
-  test("reproduces what was recorded without a file", async () => {
-    const { code, stdout } = await backtest("--fail-on", "reproduced<1");
-    expect(stdout).toContain("100 % of the recorded verdicts came out again");
-    expect(code).toBe(0);
   });
 
   test("takes every RFC 3339 time, such as a leap second or one in lower case", async () => {

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createProgram } from "../../packages/cli/src/program.ts";
-import { cliProgram, runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { capturingTerminal, runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { cliProgram, startCli } from "../../packages/cli/src/testing/start-cli.ts";
 
 const packageDir = join(import.meta.dirname, "../../packages/cli");
 
@@ -15,7 +16,7 @@ test("--version prints the version of the package", async () => {
 });
 
 /** Every command that does something: `keys create`, `doctor`. */
-const commands = createProgram().commands.flatMap((command) =>
+const commands = createProgram(capturingTerminal().terminal).commands.flatMap((command) =>
   command.commands.length === 0
     ? [command.name()]
     : command.commands.map((inner) => `${command.name()} ${inner.name()}`),

@@ -24,8 +24,8 @@ export interface BegunCli {
   interrupt(signal: "SIGINT" | "SIGTERM" | "SIGHUP"): void;
 }
 
-/** Begins `countersign <args>` in the process of the test. Of the settings of this process only PATH and HOME reach it. */
-export function beginCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): BegunCli {
+/** A terminal that collects what is printed. Of the settings of this process only PATH and HOME reach it. */
+export function capturingTerminal(env: Readonly<Record<string, string>> = {}) {
   const { PATH = "", HOME = "" } = process.env;
   const signals = new EventEmitter();
   const stdin = new PassThrough();
@@ -37,6 +37,12 @@ export function beginCli(args: readonly string[], env: Readonly<Record<string, s
       throw new Error("this command ends its process: the test must run it as one, with startCli");
     },
   });
+  return { terminal, output, signals, stdin, stdout };
+}
+
+/** Begins `countersign <args>` in the process of the test. */
+export function beginCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): BegunCli {
+  const { terminal, output, signals, stdin, stdout } = capturingTerminal(env);
   const finished = run(["node", "countersign", ...args], terminal).then((code) => ({ code, ...output.printed() }));
   const interrupt: BegunCli["interrupt"] = (signal) => {
     if (!signals.emit(signal)) throw new Error(`the command has no listener for ${signal}: it would end its process`);
