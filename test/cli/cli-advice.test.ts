@@ -1,10 +1,11 @@
 /** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
-import { runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { beginCli, runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { type ConnectionOptions, openClient } from "../../packages/server/src/store/database/connection.ts";
 import { migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
 import { databaseUrl, emptyDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -80,14 +81,12 @@ test("export before an upgrade leaves the schema as it is, and restore brings it
 test("export whose disk is full says so with the file's name, and leaves no half of a dump", async () => {
   const { connection } = await testDatabase();
   const out = join(folder, "full.sql");
-  const full = `import fs from "node:fs";
-    const refuse = (...args) => args.at(-1)(Object.assign(new Error("no space"), { code: "ENOSPC", syscall: "write" }));
-    Object.assign(fs, { write: refuse, writev: refuse });`;
-  const env = {
-    DATABASE_URL: databaseUrl(connection),
-    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(full)}`,
-  };
-  expect((await refusalOf(["export", "--out", out], env)).trimEnd().split("\n").at(-1)).toBe(
+  const full = Object.assign(new Error("no space"), { code: "ENOSPC", syscall: "write" });
+  const refuse = (...args: unknown[]) => (args.at(-1) as (error: Error) => void)(full);
+  for (const name of ["write", "writev"] as const) vi.spyOn(fs, name).mockImplementation(refuse as never);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const said = await refusalOf(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) });
+  expect(said.trimEnd().split("\n").at(-1)).toBe(
     `countersign: ${out} cannot be written: no space is left there, make room or give another place`,
   );
   expect(existsSync(out)).toBe(false);
@@ -163,13 +162,13 @@ test("restore that is interrupted takes nothing of the dump, and says so", async
      from generate_series(1, 20000) n`,
   );
   const dump = join(folder, "large.sql");
-  await startCli(["export", "--out", dump], { DATABASE_URL: databaseUrl(from.connection) }, folder).finished;
+  await runCli(["export", "--out", dump], { DATABASE_URL: databaseUrl(from.connection) });
   const { connection, db } = await testDatabase();
   const other = await openClient(connection, "countersign test");
   await other.query("begin; lock table deliveries in access exclusive mode");
-  const cli = startCli(["restore", dump], { DATABASE_URL: databaseUrl(connection) }, folder);
+  const cli = beginCli(["restore", dump], { DATABASE_URL: databaseUrl(connection) });
   await expect.poll(() => db.query(waitingFor("deliveries"))).toHaveLength(1);
-  cli.process.kill("SIGINT");
+  cli.interrupt("SIGINT");
   await other.end();
   const { code, stderr } = await cli.finished;
   expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
@@ -179,32 +178,29 @@ test("restore that is interrupted takes nothing of the dump, and says so", async
   expect(await db.query("select from deliveries limit 1")).toEqual([]);
 });
 
-test.each(["SIGINT", "SIGHUP"] as const)(
-  "export that %s interrupts leaves no half of a dump, and says so",
-  async (signal) => {
-    const { connection } = await testDatabase();
-    const other = await openClient(connection, "countersign test");
-    await other.query("begin; lock table intents in access exclusive mode");
-    const out = join(folder, "half.sql");
-    const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
-    await expect.poll(() => existsSync(out)).toBe(true);
-    cli.process.kill(signal);
-    const { code, stderr } = await cli.finished;
-    await other.end();
-    expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
-      130,
-      `countersign: interrupted: ${out} was not complete and is removed`,
-    ]);
-    expect(existsSync(out)).toBe(false);
-  },
-);
+test("export that a closed terminal interrupts leaves no half of a dump, and says so", async () => {
+  const { connection } = await testDatabase();
+  const other = await openClient(connection, "countersign test");
+  await other.query("begin; lock table intents in access exclusive mode");
+  const out = join(folder, "half.sql");
+  const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) });
+  await expect.poll(() => existsSync(out)).toBe(true);
+  cli.process.kill("SIGHUP");
+  const { code, stderr } = await cli.finished;
+  await other.end();
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+    130,
+    `countersign: interrupted: ${out} was not complete and is removed`,
+  ]);
+  expect(existsSync(out)).toBe(false);
+});
 
 test("export whose database goes away says so in one line, and leaves no half of a dump", async () => {
   const { connection } = await testDatabase();
   const other = await openClient(connection, "countersign test");
   await other.query("begin; lock table intents in access exclusive mode");
   const out = join(folder, "lost.sql");
-  const cli = startCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) }, folder);
+  const cli = beginCli(["export", "--out", out], { DATABASE_URL: databaseUrl(connection) });
   const waiting = waitingFor("intents");
   await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1);
   await other.query(`select pg_terminate_backend(pid) from (${waiting}) as waiting`);
@@ -219,7 +215,7 @@ test("export whose database goes away says so in one line, and leaves no half of
 
 test("export whose reader has seen enough ends without blaming the database", async () => {
   const { connection } = await testDatabase();
-  const cli = startCli(["export"], { DATABASE_URL: databaseUrl(connection) }, folder);
+  const cli = startCli(["export"], { DATABASE_URL: databaseUrl(connection) });
   cli.process.stdout?.destroy();
   const { code, stderr } = await cli.finished;
   expect([code, stderr]).toEqual([1, expect.not.stringMatching(/went away|EPIPE|rows written/)]);
@@ -231,9 +227,9 @@ test("audit verify that is interrupted says so, and gives the terminal its curso
   expect((await runCli(["keys", "create"], env, folder)).code).toBe(0);
   const other = await openClient(connection, "countersign test");
   await other.query("begin; lock table audit in access exclusive mode");
-  const cli = startCli(["audit", "verify"], env, folder);
+  const cli = beginCli(["audit", "verify"], env);
   await expect.poll(async () => (await other.query(waitingFor("audit"))).rowCount).toBe(1);
-  cli.process.kill("SIGINT");
+  cli.interrupt("SIGINT");
   const { code, stderr } = await cli.finished;
   await other.end();
   expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([130, "countersign: interrupted: not all was looked at"]);

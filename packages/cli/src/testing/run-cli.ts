@@ -25,27 +25,49 @@ export interface BegunCli {
 }
 
 /** A terminal that collects what is printed. Of the settings of this process only PATH and HOME reach it. */
-export function capturingTerminal(env: Readonly<Record<string, string>> = {}) {
+export function capturingTerminal(env: Readonly<Record<string, string>> = {}, failure: Error | null = null) {
   const { PATH = "", HOME = "" } = process.env;
   const signals = new EventEmitter();
   const stdin = new PassThrough();
   const output = watched();
-  const stdout = sink(output.stdout);
+  const stdout = sink(output.stdout, failure);
   const terminal = new Terminal({
     ...{ env: { PATH, HOME, ...env }, stdin: () => stdin, stdout, stderr: sink(output.stderr), signals },
-    exit: () => {
-      throw new Error("this command ends its process: the test must run it as one, with startCli");
+    exit: (code = terminal.exitCode) => {
+      throw new Exited(code);
     },
   });
   return { terminal, output, signals, stdin, stdout };
 }
 
-/** Begins `countersign <args>` in the process of the test. */
-export function beginCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): BegunCli {
-  const { terminal, output, signals, stdin, stdout } = capturingTerminal(env);
-  const finished = run(["node", "countersign", ...args], terminal).then((code) => ({ code, ...output.printed() }));
+/** Stands for the end of the process. */
+class Exited extends Error {
+  constructor(readonly code: number) {
+    super("the command ends its process");
+  }
+}
+
+/**
+ * Begins `countersign <args>` in the process of the test. A command that ends its process on a signal counts as finished then, and
+ * its statements under way go on. With `failure`, standard output fails with that error.
+ */
+export function beginCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  failure: Error | null = null,
+): BegunCli {
+  const { terminal, output, signals, stdin, stdout } = capturingTerminal(env, failure);
+  let exit: (code: number) => void = () => undefined;
+  const exited = new Promise<number>((resolve) => (exit = resolve));
+  const code = Promise.race([run(["node", "countersign", ...args], terminal), exited]);
+  const finished = code.then((code) => ({ code, ...output.printed() }));
   const interrupt: BegunCli["interrupt"] = (signal) => {
-    if (!signals.emit(signal)) throw new Error(`the command has no listener for ${signal}: it would end its process`);
+    try {
+      if (!signals.emit(signal)) throw new Error(`the command has no listener for ${signal}: it would end its process`);
+    } catch (error) {
+      if (!(error instanceof Exited)) throw error;
+      exit(error.code);
+    }
   };
   return { finished, stdin, stdout, printed: (pattern) => output.match(pattern, finished), interrupt };
 }
@@ -65,12 +87,12 @@ export async function runCli(
   }
 }
 
-function sink(take: (text: string) => void): Output {
+function sink(take: (text: string) => void, failure: Error | null = null): Output {
   const decoder = new StringDecoder("utf8");
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
-      take(decoder.write(chunk));
-      done();
+      if (failure === null) take(decoder.write(chunk));
+      done(failure);
     },
   });
 }
