@@ -1,23 +1,32 @@
-/** The service ends in order by a signal, also while it is still starting. Source: api.md §1. */
-import { mkdtemp, rm } from "node:fs/promises";
+/** The life of one instance with a database in its data directory: starts, ends by signals, commands beside it. Source: api.md §1. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
+import { masterKeyId } from "../../packages/server/src/edge/start/sealer.ts";
 
-async function dataDirectory(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "end-of-service-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
-  return dir;
+const directory = await mkdtemp(join(tmpdir(), "end-of-service-"));
+afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+const data_dir = join(directory, "data");
+const settings = { COUNTERSIGN_DATA_DIR: data_dir, HOST: "127.0.0.1", PORT: "0" };
+const cli = (...args: string[]) => runCli(args, settings);
+
+function serve() {
+  const running = startCli(["serve"], settings);
+  onTestFinished(() => void running.process.kill("SIGKILL"));
+  return running;
 }
 
-test("SIGTERM during the start does not cut the process off: it finishes the start and then ends by itself", {
-  timeout: 180_000,
-}, async () => {
-  const COUNTERSIGN_DATA_DIR = await dataDirectory();
-  const running = startCli(["serve"], { PORT: "0", HOST: "127.0.0.1", COUNTERSIGN_DATA_DIR });
-  onTestFinished(() => void running.process.kill("SIGKILL"));
+/** A service that listens. */
+async function serving() {
+  const running = serve();
+  return { ...running, url: (await running.printed(/^listening on (http:\/\/\S+)$/m))[1] ?? "" };
+}
+
+test("SIGTERM during the first start does not cut the process off: it finishes the start and then ends by itself", async () => {
+  const running = serve();
   await running.printed(/embedded database ready/);
   running.process.kill("SIGTERM");
   const { code, stdout } = await running.finished;
@@ -26,29 +35,75 @@ test("SIGTERM during the start does not cut the process off: it finishes the sta
   expect(stdout).toMatch(/listening on http/);
 });
 
-test("SIGTERM, Ctrl-C and a closed terminal end it with 0, and what was decided is there after the next start", async () => {
-  const env = { COUNTERSIGN_DATA_DIR: await dataDirectory(), PORT: "0" };
-  const { stdout: api_key } = await runCli(["keys", "create", "--role", "admin"], env);
-  const start = async () => {
-    const running = startCli(["serve"], env);
-    onTestFinished(() => void running.process.kill("SIGKILL"));
-    return { ...running, url: (await running.printed(/^listening on (http:\/\/\S+)$/m))[1] };
-  };
-  const first = await start();
-  const headers = { "x-api-key": api_key.trim(), "content-type": "application/json" };
-  const body = JSON.stringify({ intent: { agent: { id: "a" }, action: { verb: "look" } } });
-  const answer = await fetch(`${first.url}/v1/intents`, { method: "POST", headers, body });
-  const { intent_id } = (await answer.json()) as { intent_id: string };
+test("SIGTERM, Ctrl-C and a closed terminal end it with 0; decisions and, with a replaced key file, secrets are there after the next start", async () => {
+  const created = await cli("keys", "create", "--role", "admin", "--name", "first");
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^svc_live_org_[0-9A-Za-z]{38}\n$/) });
+  const headers = { "x-api-key": created.stdout.trim(), "content-type": "application/json" };
+  const post = async (url: string, body: object, more = {}) =>
+    (await (
+      await fetch(url, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) })
+    ).json()) as { intent_id: string; api_key: string };
+  const keyOf = async (name: string) => (await readFile(join(data_dir, name), "utf8")).trim();
+
+  const first = await serving();
+  const { intent_id } = await post(`${first.url}/v1/intents`, {
+    intent: { agent: { id: "a" }, action: { verb: "look" } },
+  });
+  const create = (url: string) => post(`${url}/v1/api-keys`, { name: "kept" }, { "idempotency-key": "once" });
+  const { api_key: made } = await create(first.url);
+  expect(made).toMatch(/^svc_live_/);
+  await commandsBeside(first.url);
+  const former = await keyOf("master.key");
+  const refused = await cli("secrets", "replace-key-file");
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("stop it first") });
+  expect(await keyOf("master.key")).toBe(former);
   first.process.kill("SIGTERM");
   expect((await first.finished).code).toBe(0);
 
-  const second = await start();
+  const replaced = await cli("secrets", "replace-key-file");
+  const current = await keyOf("master.key");
+  expect(replaced.code).toBe(0);
+  expect(current).not.toBe(former);
+  expect(await keyOf("master-others.keys")).toBe(former);
+  expect(replaced.stdout).toContain(`The master key is now ${masterKeyId(Buffer.from(current, "base64"))}`);
+  expect(replaced.stdout).not.toContain(former);
+
+  const second = await serving();
   expect((await fetch(`${second.url}/v1/intents/${intent_id}`, { headers })).status).toBe(200);
+  expect((await create(second.url)).api_key).toBe(made);
+  expect(await cli("secrets", "reseal")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^1 values were sealed/),
+  });
   second.process.kill("SIGINT");
   expect((await second.finished).code).toBe(0);
 
-  const third = await start();
+  await rm(join(data_dir, "master-others.keys"));
+  const third = await serving();
+  expect((await create(third.url)).api_key).toBe(made);
   // A closed terminal's shell and the system send one each.
   for (let time = 0; time < 2; time += 1) third.process.kill("SIGHUP");
   expect((await third.finished).code).toBe(0);
 });
+
+/** What commands do while the service runs on the data directory: some work through its database, some are refused. */
+async function commandsBeside(url: string): Promise<void> {
+  const doctor = await runCli(["doctor"], { ...settings, PORT: new URL(url).port });
+  expect(doctor.stdout).toMatch(/^ok +database +PostgreSQL \d+.* \(embedded, running\)$/m);
+  expect(doctor.stdout).toMatch(/^ok +schema +migrated to /m);
+  expect(doctor.stdout).toMatch(/^ok +port +Countersign is running on /m);
+  expect(doctor.stdout).toMatch(/\n\nNo problems found\.\n$/);
+  expect(doctor.code).toBe(0);
+
+  const key = JSON.parse((await cli("keys", "create", "--json")).stdout);
+  expect(key).toMatchObject({ org_id: "org_local", role: "agent" });
+  expect((await fetch(`${url}/v1/policies`, { headers: { "x-api-key": key.api_key } })).status).not.toBe(401);
+
+  const second = await cli("serve");
+  expect(second).toMatchObject({ code: 1, stdout: "" });
+  expect(second.stderr).toMatch(/^countersign: the data directory .* is in use by process \d+/m);
+
+  const dump = join(directory, "dump.sql.gz");
+  expect((await cli("export", "--out", dump)).stderr).toMatch(/^[\d,]+ rows written to /);
+  expect(await cli("restore", dump)).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by process") });
+}

@@ -1,17 +1,16 @@
-/** Replacing the master key from the command line: status, reseal cut off and gone on with, key files, doctor. */
+/** Replacing the master key from the command line: status, reseal cut off and gone on with, doctor. */
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type CliResult, runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { createSealer, masterKeyId } from "../../packages/server/src/edge/start/sealer.ts";
 import { openClient } from "../../packages/server/src/store/database/connection.ts";
 import { secretContext } from "../../packages/server/src/store/webhooks/webhooks.ts";
 import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
-
-vi.setConfig({ testTimeout: 600_000 });
+import { wholeService } from "../../packages/server/src/testing/nodes/whole-service.ts";
 
 const [key_a, key_b, key_c] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 const [id_a, id_b, id_c] = [key_a, key_b, key_c].map(masterKeyId);
@@ -108,12 +107,10 @@ test("a missing key is told by status, reseal, doctor and every start, and nothi
     state: "problem",
     text: expect.stringContaining(`${webhooks} of ${webhooks}`),
   });
-  const service = startCli(["serve"], { ...settings, PORT: "0" });
-  await service.printed(/"places":\["webhooks"\].*sealed values open with no master key that is set here/);
-  await service.printed(/^listening on/m);
-  service.process.kill("SIGTERM");
-  const served = await service.finished;
-  showsNoKey(served);
+  const service = await wholeService({ ...settings, COUNTERSIGN_DATA_DIR: tmpdir() });
+  await service.stop();
+  expect(service.printed()).toMatch(/"places":\["webhooks"\].*sealed values open with no master key that is set here/);
+  showsNoKey({ stdout: service.printed(), stderr: "" });
   expect(await stored()).toEqual(before);
   expect(finding(await runCli(["doctor", "--json"], env(key_b, key_a)))).toMatchObject({
     state: "note",
@@ -127,64 +124,19 @@ test("a missing key is told by status, reseal, doctor and every start, and nothi
   expect(batch).toMatchObject({ code: 1, stderr: expect.stringContaining("give a whole number from 1 to 1000.") });
 });
 
-test("a key file is replaced while the service is stopped: its former key opens, reseal follows, then it may be emptied", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "countersign-key-"));
-  const data_dir = join(directory, "data");
-  onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
-  const settings = { COUNTERSIGN_DATA_DIR: data_dir, PORT: "0" };
-  const keyOf = async (name: string) => (await readFile(join(data_dir, name), "utf8")).trim();
-  const cli = (...args: string[]) => runCli(args, settings);
-
-  const api_key = (await cli("keys", "create", "--role", "admin")).stdout.trim();
-  const create = async (url: string) => {
-    const headers = { "x-api-key": api_key, "content-type": "application/json", "idempotency-key": "once" };
-    const made = await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: '{"name":"kept"}' });
-    return ((await made.json()) as { api_key?: string }).api_key;
-  };
-  const serve = async () => {
-    const service = startCli(["serve"], settings);
-    const url = (await service.printed(/^listening on (http:\/\/\S+)$/m))[1] as string;
-    const stop = () => {
-      service.process.kill("SIGTERM");
-      return service.finished;
-    };
-    return { url, stop };
-  };
-
-  const first = await serve();
-  const made = await create(first.url);
-  expect(made).toMatch(/^svc_live_/);
-  const former = await keyOf("master.key");
-  const refused = await cli("secrets", "replace-key-file");
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("stop it first") });
-  expect(await keyOf("master.key")).toBe(former);
-  await first.stop();
-
-  const replaced = await cli("secrets", "replace-key-file");
-  const current = await keyOf("master.key");
-  expect(replaced.code).toBe(0);
-  expect(current).not.toBe(former);
-  expect(await keyOf("master-others.keys")).toBe(former);
-  expect(replaced.stdout).toContain(`The master key is now ${masterKeyId(Buffer.from(current, "base64"))}`);
-  expect(replaced.stdout).not.toContain(former);
-
-  const second = await serve();
-  expect(await create(second.url)).toBe(made);
-  expect(await cli("secrets", "reseal")).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^1 values were sealed/),
-  });
-  await second.stop();
-  await rm(join(data_dir, "master-others.keys"));
-  const third = await serve();
-  expect(await create(third.url)).toBe(made);
-  await third.stop();
-
-  const setting = { ...settings, COUNTERSIGN_MASTER_KEY: text(key_a) };
-  const is_setting = await runCli(["secrets", "replace-key-file"], setting);
+test("a key file is not replaced where the master key is a setting, nor beside a service that cannot be seen", async () => {
+  const data_dir = await mkdtemp(join(tmpdir(), "countersign-key-"));
+  onTestFinished(() => rm(data_dir, { recursive: true, force: true }));
+  await writeFile(join(data_dir, "master.key"), `${text(key_b)}\n`, { mode: 0o600 });
+  const settings = { COUNTERSIGN_DATA_DIR: data_dir };
+  const replace = (more: Record<string, string>, ...options: string[]) =>
+    runCli(["secrets", "replace-key-file", ...options], { ...settings, ...more });
+  const is_setting = await replace({ COUNTERSIGN_MASTER_KEY: text(key_a) });
   expect(is_setting).toMatchObject({ code: 1, stderr: expect.stringContaining("the master key is a setting") });
-  const elsewhere = { ...settings, DATABASE_URL: "postgres://nobody@127.0.0.1:1/nothing" };
-  const unsaid = await runCli(["secrets", "replace-key-file"], elsewhere);
-  expect(unsaid).toMatchObject({ code: 1, stderr: expect.stringContaining("--stopped") });
-  expect(await keyOf("master.key")).toBe(current);
+  const elsewhere = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/nothing" };
+  expect(await replace(elsewhere)).toMatchObject({ code: 1, stderr: expect.stringContaining("--stopped") });
+  expect(await readFile(join(data_dir, "master.key"), "utf8")).toBe(`${text(key_b)}\n`);
+  const replaced = await replace(elsewhere, "--stopped");
+  expect(replaced).toMatchObject({ code: 0, stdout: expect.stringContaining(`${id_b} still open what they sealed`) });
+  showsNoKey(replaced);
 });

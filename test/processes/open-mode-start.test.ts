@@ -3,32 +3,23 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { wholeService } from "../../packages/server/src/testing/nodes/whole-service.ts";
 
 const database = await testDatabase();
 
-/** Everything that a process printed from its start to its end; in between `meanwhile` worked with it. */
+/** Everything that a service logged from its start to its end; in between `meanwhile` worked with it. */
 async function started(
   meanwhile: (url: string) => Promise<void> = async () => undefined,
   more: Record<string, string> = {},
 ): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "open-mode-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
-  const settings = {
-    PORT: "0",
-    HOST: "127.0.0.1",
-    DATABASE_URL: databaseUrl(database.connection),
-    COUNTERSIGN_DATA_DIR: dir,
-    ...more,
-  };
-  const running = startCli(["serve"], settings);
-  onTestFinished(() => void running.process.kill("SIGKILL"));
-  const [, url = ""] = await running.printed(/listening on (http:\/\/127\.0\.0\.1:\d+)/);
+  const settings = { DATABASE_URL: databaseUrl(database.connection), COUNTERSIGN_DATA_DIR: dir, ...more };
+  const { url, stop, printed } = await wholeService(settings);
   await meanwhile(url);
-  running.process.kill("SIGTERM");
-  const { stdout, stderr } = await running.finished;
-  return stdout + stderr;
+  await stop();
+  return printed();
 }
 
 test.each([
@@ -36,9 +27,6 @@ test.each([
   ["told of by the public URL", { COUNTERSIGN_PUBLIC_URL: "https://countersign.example" }],
 ])(
   "behind a proxy that is %s the start says that there is no open mode, and how the first key is made",
-  {
-    timeout: 120_000,
-  },
   async (_name, more) => {
     const said = await started(async (url) => {
       expect((await fetch(`${url}/v1/api-keys`)).status).toBe(401);
@@ -48,9 +36,7 @@ test.each([
   },
 );
 
-test("while open mode is on every start warns of it; from the first key on none does", {
-  timeout: 120_000,
-}, async () => {
+test("while open mode is on every start warns of it; from the first key on none does", async () => {
   const warning = /"level":"warn".*"org_id":"org_local".*OPEN MODE/;
   expect(await started()).toMatch(warning);
   const key = JSON.stringify({ role: "admin" });

@@ -1,0 +1,18 @@
+/** The whole service, started in the process of the test. */
+import { onTestFinished } from "vitest";
+import { createLog } from "../../edge/log.ts";
+import { startService } from "../../edge/main.ts";
+import { readConfig } from "../../edge/start/config.ts";
+
+/** Starts the service with these settings on a port of its own, until the test is done; `printed` returns its log so far. */
+export async function wholeService(env: Readonly<Record<string, string>>) {
+  const { PATH = "" } = process.env;
+  const config = readConfig({ PATH, HOST: "127.0.0.1", PORT: "0", ...env });
+  let text = "";
+  const log = createLog(config.log_level, { write: (line: string) => void (text += line) });
+  const service = await startService(config, log);
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= service.stop());
+  onTestFinished(stop);
+  return { url: service.url, stop, printed: () => text };
+}
