@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFakeService } from "../../packages/cli/src/testing/fake-service.ts";
-import { beginCli, runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { beginCli, runCli, runOnTestDatabase } from "../../packages/cli/src/testing/run-cli.ts";
 import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { type ConnectionOptions, openClient } from "../../packages/server/src/store/database/connection.ts";
 import { migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, re
 
 /** Runs a command that has to fail, and gives what it said: nothing on standard output. */
 async function refusalOf(args: readonly string[], env: Readonly<Record<string, string>> = {}, code = 1) {
-  const result = await runCli(args, env, folder);
+  const result = await runOnTestDatabase(args, env, folder);
   expect(result).toMatchObject({ code, stdout: "" });
   return result.stderr;
 }
@@ -47,7 +47,7 @@ test("restore into a database in use says so once, and where it would go", async
 });
 
 test("export says what is the matter with the file that it was to write", async () => {
-  const env = { COUNTERSIGN_DATA_DIR: join(folder, "exported") };
+  const env = { DATABASE_URL: databaseUrl((await testDatabase()).connection) };
   mkdirSync(join(folder, "a-folder"));
   writeFileSync(join(folder, "a-file"), "");
   expect(await refusalOf(["export", "--out", "a-folder"], env)).toBe(

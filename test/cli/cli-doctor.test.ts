@@ -3,100 +3,65 @@ import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { type RunningCli, runCli, startCli } from "../../packages/cli/src/testing/run-cli.ts";
-import { openClient } from "../../packages/server/src/store/database/connection.ts";
-import { attachEmbedded } from "../../packages/server/src/store/embedded-postgres/attach.ts";
+import { createClient } from "@countersign/sdk";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { databaseUrl, emptyDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { wholeService } from "../../packages/server/src/testing/nodes/whole-service.ts";
 
-let directory: string;
-let data_dir: string;
-let service: RunningCli;
-let url: string;
-let adminKey: string;
+const directory = await mkdtemp(join(tmpdir(), "countersign-doctor-"));
+afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
-const settings = () => ({ COUNTERSIGN_DATA_DIR: data_dir, PORT: "0" });
+/** A database with an admin key of open mode's organization, and the command line on it. */
+async function instance() {
+  const database = await testDatabase();
+  const settings = { DATABASE_URL: databaseUrl(database.connection), COUNTERSIGN_DATA_DIR: directory, PORT: "0" };
+  const adminKey = (await runCli(["keys", "create", "--role", "admin"], settings)).stdout.trim();
+  return { ...database, settings, adminKey, doctor: () => runCli(["doctor"], settings) };
+}
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "countersign-doctor-"));
-  data_dir = join(directory, "data");
-  adminKey = (await runCli(["keys", "create", "--role", "admin"], settings())).stdout.trim();
-  service = startCli(["serve"], settings());
-  url = (await service.printed(/^listening on (http:\/\/\S+)$/m))[1] ?? "";
-});
-
-afterAll(async () => {
-  service.process.kill("SIGTERM");
-  await service.finished;
-  await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-});
-
-test("finds nothing wrong with a running instance", async () => {
-  const { code, stdout } = await runCli(["doctor"], { ...settings(), PORT: new URL(url).port });
-  expect(stdout).toMatch(/^ok +database +PostgreSQL \d+.* \(embedded, running\)$/m);
-  expect(stdout).toMatch(/^ok +schema +migrated to /m);
-  expect(stdout).toMatch(/^ok +port +Countersign is running on /m);
-  expect(stdout).toMatch(/\n\nNo problems found\.\n$/);
-  expect(code).toBe(0);
-});
-
-test("names a policy in force that an earlier release let in and this one would refuse", async () => {
-  const post = (path: string, body: object) =>
-    fetch(`${url}${path}`, {
-      method: "POST",
-      headers: { "x-api-key": adminKey, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+test("names a policy in force that an earlier release let in and this one would refuse, and so does a restore", async () => {
+  const { db, connection, settings, adminKey, doctor } = await instance();
+  const { url } = await serviceNode({ db, connection, analyze: async () => {} });
   const spec = { when: "!facts.identity.recovery_authorization", effect: "block", on_unknown: "skip" };
   const document = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "own-account" }, spec };
-  const saved = (await (await post("/v1/policies", { policy: document })).json()) as { policy: { policy_id: string } };
-  const { policy_id } = saved.policy;
-  expect((await post(`/v1/policies/${policy_id}/activate`, { version: 1, mode: "live" })).status).toBe(200);
-  const doctor = () => runCli(["doctor"], { ...settings(), PORT: new URL(url).port });
+  const client = createClient({ base_url: url, api_key: adminKey });
+  const { policy_id } = await client.createPolicy({ policy: document });
+  await client.activatePolicy(policy_id, "live", 1);
   expect((await doctor()).stdout).toMatch(/^ok +policies +this release takes all 1 that are in force$/m);
 
-  const connection = await attachEmbedded(data_dir);
-  const database = await openClient(connection as NonNullable<typeof connection>, "test");
-  onTestFinished(() => database.end());
-  await database.query("set app.org = 'org_local'");
   const former = JSON.stringify({ ...document, spec: { ...spec, when: "!facts.account.recovery_authorization" } });
-  await database.query("update policy_versions set document = $1 where policy_id = $2", [former, policy_id]);
+  await db.query("update policy_versions set document = $1 where policy_id = $2", [former, policy_id]);
   const { code, stdout } = await doctor();
   expect(stdout).toMatch(
     /^PROBLEM +policies +org_local: own-account, version 1, \/spec\/when: .*no field `account`.* the policy stands aside\.$/m,
   );
   expect(code).toBe(1);
   const dump = join(directory, "dump.sql");
-  await runCli(["export", "--out", dump], settings());
-  const restored = await runCli(["restore", dump], { COUNTERSIGN_DATA_DIR: join(directory, "restored") });
+  await runCli(["export", "--out", dump], settings);
+  const empty = { ...settings, DATABASE_URL: databaseUrl(await emptyDatabase()) };
+  const restored = await runCli(["restore", dump], empty);
   expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining("org_local: own-account, version 1") });
-  await database.query("update policy_versions set document = $1 where policy_id = $2", [
-    JSON.stringify(document),
-    policy_id,
-  ]);
-  expect((await post(`/v1/policies/${policy_id}/retire`, {})).status).toBe(200);
 });
 
 test("names organizations that a dump under row-level security left out, and so does the log of the next start", async () => {
-  const other = { COUNTERSIGN_DATA_DIR: join(directory, "without-rows"), PORT: "0" };
-  await runCli(["keys", "create", "--role", "admin"], other);
-  const start = () => startCli(["serve"], other);
-  const running = start();
-  await running.printed(/^listening on /m);
-  expect((await runCli(["doctor"], other)).stdout).not.toMatch(/organizations/);
-  const connection = await attachEmbedded(other.COUNTERSIGN_DATA_DIR);
-  const database = await openClient(connection as NonNullable<typeof connection>, "test");
+  const { db, settings, doctor } = await instance();
+  const { org_id, key } = await testOrganization(db);
+  await key();
+  expect((await doctor()).stdout).not.toMatch(/organizations/);
   // What pg_dump --enable-row-security writes of tables under row-level security: nothing.
-  await database.query("set app.org = '*'; delete from api_keys; delete from org_heads; delete from organizations");
-  await database.end();
-  const { code, stdout } = await runCli(["doctor"], other);
+  for (const table of ["api_keys", "org_heads", "organizations"])
+    await db.system((query) => query(`delete from ${table} where org_id = $1`, [org_id]));
+  const { code, stdout } = await doctor();
   expect(stdout).toMatch(/^PROBLEM +organizations +1 organization of keys or people is not in this database, /m);
   expect(code).toBe(1);
-  running.process.kill("SIGTERM");
-  await running.finished;
-  const again = start();
-  onTestFinished(() => again.finished.then(() => undefined));
-  onTestFinished(() => void again.process.kill("SIGTERM"));
-  await again.printed(/"organizations":1.*"msg":"keys or people are of organizations that are not in this database, /);
+  const service = await wholeService(settings);
+  await service.stop();
+  expect(service.printed()).toMatch(
+    /"organizations":1.*"msg":"keys or people are of organizations that are not in this database, /,
+  );
 });
 
 test("tells the version of the Redis that answers", async () => {
@@ -168,15 +133,15 @@ test.each<readonly [string, string, number]>([
     const file = join(COUNTERSIGN_DATA_DIR, "master.key");
     await writeFile(file, text);
     await chmod(file, mode);
-    for (const begun of [false, true]) {
-      if (begun) await runCli(["keys", "list"], { COUNTERSIGN_DATA_DIR });
-      const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR, PORT: "0" });
+    const begun = { DATABASE_URL: databaseUrl((await testDatabase()).connection) };
+    for (const database of [{}, begun]) {
+      const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR, PORT: "0", ...database });
       expect([code, stdout]).toEqual([
         1,
         expect.stringMatching(/^PROBLEM +secrets +.*master\.key (?:does not hold|can be)/m),
       ]);
     }
-    expect((await runCli(["serve"], { COUNTERSIGN_DATA_DIR, PORT: "0" })).code).toBe(1);
+    expect((await runCli(["serve"], { COUNTERSIGN_DATA_DIR, PORT: "0", ...begun })).code).toBe(1);
   },
 );
 

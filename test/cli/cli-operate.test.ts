@@ -1,30 +1,33 @@
-/** The commands on one instance with its embedded database, before, while and after it serves. */
-import { spawnSync } from "node:child_process";
+/** The commands on the database of an instance, before and while it serves. */
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type CliResult,
-  cliProgram,
-  type RunningCli,
-  runCli,
-  startCli,
-} from "../../packages/cli/src/testing/run-cli.ts";
+import { beginCli, type CliResult, runOnTestDatabase } from "../../packages/cli/src/testing/run-cli.ts";
+import { readConfig } from "../../packages/server/src/edge/start/config.ts";
+import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
+import { databaseUrl, emptyDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 
-let directory: string;
-let data_dir: string;
-let service: RunningCli;
+const directory = await mkdtemp(join(tmpdir(), "countersign-operate-"));
+afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+const database = await testDatabase();
+const master_key = randomBytes(32);
 let url: string;
 let adminKey: string;
 let created: CliResult;
 
-const settings = () => ({ COUNTERSIGN_DATA_DIR: data_dir, PORT: "0" });
-const cli = (...args: string[]) => runCli(args, settings());
+const settings = { DATABASE_URL: databaseUrl(database.connection), COUNTERSIGN_DATA_DIR: join(directory, "data") };
+const cli = (...args: string[]) => runOnTestDatabase(args, settings);
+/** A new, empty database to restore into, and a data directory without a master key. */
+const elsewhere = async () => ({
+  DATABASE_URL: databaseUrl(await emptyDatabase()),
+  COUNTERSIGN_DATA_DIR: join(directory, "elsewhere"),
+});
 const json = async (...args: string[]) => JSON.parse((await cli(...args, "--json")).stdout);
 const get = (path: string, api_key: string) => fetch(`${url}${path}`, { headers: { "x-api-key": api_key } });
 const answerOf = async (response: Promise<Response>) => (await (await response).json()) as Record<string, never>;
@@ -36,18 +39,9 @@ const submit = (api_key: string) =>
   });
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "countersign-operate-"));
-  data_dir = join(directory, "data");
   created = await cli("keys", "create", "--role", "admin", "--name", "first");
   adminKey = created.stdout.trim();
-  service = startCli(["serve"], settings());
-  url = (await service.printed(/^listening on (http:\/\/\S+)$/m))[1] ?? "";
-});
-
-afterAll(async () => {
-  service.process.kill("SIGTERM");
-  await service.finished;
-  await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  ({ url } = await serviceNode(database, { config: readConfig({}), sealer: createSealer(master_key) }));
 });
 
 describe("audit verify", () => {
@@ -114,12 +108,10 @@ describe("keys create", () => {
     expect((await submit(key.api_key)).status).toBe(201);
   });
 
-  test.skipIf(!existsSync("/dev/full"))("revokes a key again that nobody has seen", async () => {
-    const { PATH = "", HOME = "" } = process.env;
-    const command = [process.execPath, ...cliProgram, "keys", "create", "--name", "unseen"];
-    const env = { PATH, HOME, ...settings() };
-    const { status, stderr } = spawnSync("sh", ["-c", '"$@" > /dev/full', "sh", ...command], { encoding: "utf8", env });
-    expect([status, stderr]).toEqual([1, expect.stringContaining("standard output: ENOSPC")]);
+  test("revokes a key again that nobody has seen", async () => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    const { code, stderr } = await beginCli(["keys", "create", "--name", "unseen"], settings, full).finished;
+    expect([code, stderr]).toEqual([1, expect.stringContaining("standard output: ENOSPC")]);
     expect(stderr).toMatch(/nobody has seen key_\w{26}, so it was revoked again\n$/);
     const keys: readonly { name: string | null; revoked_at: string | null }[] = await json("keys", "list");
     expect(keys.filter(({ name }) => name === "unseen")).toMatchObject([{ revoked_at: expect.any(String) }]);
@@ -291,9 +283,9 @@ describe("export and restore", () => {
     const before = steady(await json("keys", "list"));
     expect((await cli("export", "--out", file)).stderr).toMatch(/^[\d,]+ rows written to /);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const other = { COUNTERSIGN_DATA_DIR: join(directory, "restored") };
-    expect((await runCli(["restore", file], other)).code).toBe(0);
-    expect(steady(JSON.parse((await runCli(["keys", "list", "--json"], other)).stdout))).toEqual(before);
+    const other = await elsewhere();
+    expect((await runOnTestDatabase(["restore", file], other)).code).toBe(0);
+    expect(steady(JSON.parse((await runOnTestDatabase(["keys", "list", "--json"], other)).stdout))).toEqual(before);
   });
 
   test("a restore says of when it is and what that undoes, and before the first start when the master key of what is sealed is not there", async () => {
@@ -301,13 +293,12 @@ describe("export and restore", () => {
     const headers = { "x-api-key": adminKey, "content-type": "application/json", "idempotency-key": "sealed" };
     await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: "{}" });
     await cli("export", "--out", file);
-    const other = join(directory, "elsewhere");
-    const missing = await runCli(["restore", file], { COUNTERSIGN_DATA_DIR: other });
+    const missing = await runOnTestDatabase(["restore", file], await elsewhere());
     expect(missing.code).toBe(0);
     expect(missing.stderr).toContain("1 sealed values, and no key to open them: there is no master key");
     expect(missing.stderr).toContain("before the service starts: put the master key back that the service ran with");
-    const key = { COUNTERSIGN_MASTER_KEY: (await readFile(join(data_dir, "master.key"), "utf8")).trim() };
-    const known = await runCli(["restore", file], { COUNTERSIGN_DATA_DIR: join(directory, "third"), ...key });
+    const key = { COUNTERSIGN_MASTER_KEY: master_key.toString("base64") };
+    const known = await runOnTestDatabase(["restore", file], { ...(await elsewhere()), ...key });
     const [restored, warning, ...more] = known.stderr.split("\n");
     expect(restored?.replace(file, "FILE")).toMatch(
       /^FILE is restored, as it was at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
@@ -323,7 +314,7 @@ describe("export and restore", () => {
     expect(stdout).toMatch(/commit;\n-- end of dump, sha256 [0-9a-f]{64}\n$/);
   });
 
-  test("export overwrites nothing, restore takes nothing into an instance in use", async () => {
+  test("export overwrites nothing", async () => {
     const file = join(directory, "once.sql");
     await cli("export", "--out", file);
     expect(await cli("export", "--out", file)).toMatchObject({
@@ -331,7 +322,6 @@ describe("export and restore", () => {
       stderr: `countersign: ${file} is there already, and is not overwritten: give another name, or remove it first\n`,
     });
     expect((await stat(file)).size).toBeGreaterThan(0);
-    expect(await cli("restore", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by process") });
   });
 });
 
@@ -360,7 +350,7 @@ describe("webhooks listen", () => {
       response.writeHead(201).end('{"webhook":{"id":"wh_1","secret":"whsec_AA"}}'),
     );
     await once(service.listen(0, "127.0.0.1"), "listening");
-    const listening = startCli([
+    const listening = beginCli([
       "webhooks",
       "listen",
       "--url",
@@ -368,20 +358,11 @@ describe("webhooks listen", () => {
     ]);
     await listening.printed(/^listening on/m);
     service.close().closeAllConnections();
-    listening.process.kill("SIGINT");
+    listening.interrupt("SIGINT");
     const { code, stderr } = await listening.finished;
     expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
       1,
       expect.stringMatching(/^countersign: wh_1 may still be registered, delete it in the console: no answer from /),
     ]);
-  });
-});
-
-describe("serve", () => {
-  test("a second one on the same data directory says who holds it and exits with 1", async () => {
-    const { code, stdout, stderr } = await cli("serve");
-    expect(code).toBe(1);
-    expect(stdout).not.toContain("listening");
-    expect(stderr).toMatch(/^countersign: the data directory .* is in use by process \d+/m);
   });
 });

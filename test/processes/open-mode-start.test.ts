@@ -1,25 +1,25 @@
 /** What the start says about open mode. Source: api.md §3. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
-import { wholeService } from "../../packages/server/src/testing/nodes/whole-service.ts";
+import { expect, test } from "vitest";
+import { createLog } from "../../packages/server/src/edge/log.ts";
+import { readConfig } from "../../packages/server/src/edge/start/config.ts";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 
-/** Everything that a service logged from its start to its end; in between `meanwhile` worked with it. */
+/** Everything that a node logged from its start to its end; in between `meanwhile` worked with it. */
 async function started(
   meanwhile: (url: string) => Promise<void> = async () => undefined,
   more: Record<string, string> = {},
 ): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "open-mode-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
-  const settings = { DATABASE_URL: databaseUrl(database.connection), COUNTERSIGN_DATA_DIR: dir, ...more };
-  const { url, stop, printed } = await wholeService(settings);
-  await meanwhile(url);
-  await stop();
-  return printed();
+  let logged = "";
+  const write = (line: string) => {
+    logged += line;
+  };
+  const node = await serviceNode(database, { log: createLog("info", { write }), config: readConfig(more) });
+  await meanwhile(node.url);
+  await node.close();
+  return logged;
 }
 
 test.each([

@@ -87,6 +87,16 @@ export async function runCli(
   }
 }
 
+/** As `runCli` on a database of the tests, without the warning that this server may lose data in a power cut. */
+export async function runOnTestDatabase(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd?: string,
+): Promise<CliResult> {
+  const { stderr, ...result } = await runCli(args, env, cwd);
+  return { ...result, stderr: stderr.replace(/^countersign: fsync is off on this server of DATABASE_URL: .*\n/, "") };
+}
+
 function sink(take: (text: string) => void, failure: Error | null = null): Output {
   const decoder = new StringDecoder("utf8");
   return new Writable({

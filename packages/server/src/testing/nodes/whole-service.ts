@@ -9,7 +9,10 @@ export async function wholeService(env: Readonly<Record<string, string>>) {
   const { PATH = "" } = process.env;
   const config = readConfig({ PATH, HOST: "127.0.0.1", PORT: "0", ...env });
   let text = "";
-  const log = createLog(config.log_level, { write: (line: string) => void (text += line) });
+  const write = (line: string) => {
+    text += line;
+  };
+  const log = createLog(config.log_level, { write });
   const service = await startService(config, log);
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= service.stop());
