@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openDb } from "../../src/store/database/db.ts";
 import { startEmbedded } from "../../src/store/embedded-postgres/index.ts";
-import { temporaryDir } from "../../src/testing/database/embedded.ts";
+import { madeDir } from "../../src/testing/database/embedded.ts";
 import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 
 /** The server of a directory while it recovers and has a checkpointer; undefined: it does not. */
@@ -20,7 +20,7 @@ async function recoveringIn(db_dir: string): Promise<number | undefined> {
 test.skipIf(process.platform !== "linux")(
   "the embedded database goes on by itself once there is room again, also where its checkpointer failed unseen",
   async () => {
-    const data_dir = await temporaryDir();
+    const data_dir = await madeDir();
     const db_dir = join(data_dir, "postgres/db");
     const lines: string[] = [];
     const hear = (fields: object) => void lines.push(JSON.stringify(fields));

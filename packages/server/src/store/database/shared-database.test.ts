@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { sql, temporaryDir } from "../../testing/database/embedded.ts";
+import { madeDir, sql, temporaryDir } from "../../testing/database/embedded.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { attachEmbedded } from "../embedded-postgres/attach.ts";
 import { claim } from "../embedded-postgres/claim.ts";
@@ -13,7 +13,7 @@ const look = ({ connection }: Pick<SharedDatabase, "connection">) => {
 
 describe("commands on a data directory whose service does not run", () => {
   test("whoever started the database stops it behind the last who works on it, and says what it waits for", async () => {
-    const config = { database_url: null, data_dir: join(await temporaryDir(), "data") };
+    const config = { database_url: null, data_dir: await madeDir() };
     const told: string[] = [];
     const first = await openSharedDatabase(config, { ...silentLog, warn: (_fields, text) => void told.push(text) });
     const others = [await openSharedDatabase(config, silentLog), await openSharedDatabase(config, silentLog)];
@@ -42,7 +42,7 @@ describe("commands on a data directory whose service does not run", () => {
   });
 
   test("however they come and go, none loses its database", async () => {
-    const config = { database_url: null, data_dir: join(await temporaryDir(), "data") };
+    const config = { database_url: null, data_dir: await madeDir() };
     const command = async () => {
       const opened = await openSharedDatabase(config, silentLog);
       expect(await look(opened)).toEqual([{ one: 1 }]);

@@ -1,22 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { silentLog } from "../../testing/nodes/silent-log.ts";
+import { expect, test } from "vitest";
+import { madeDir, started } from "../../testing/database/embedded.ts";
 import { openClient } from "../database/connection.ts";
-import { startEmbedded } from "../embedded-postgres/index.ts";
 import { inspectDatabase } from "./inspect.ts";
 
-/** What is said of a server of our own with these settings. */
-async function inspect(settings: Readonly<Record<string, string>>) {
-  const data_dir = await mkdtemp(join(tmpdir(), "countersign-inspect-"));
-  const server = await startEmbedded({ data_dir, settings }, silentLog);
-  onTestFinished(() => server.stop().then(() => rm(data_dir, { recursive: true, force: true })));
-  return inspectDatabase(server.connection);
-}
+/** A server of our own with these settings. */
+const serverWith = async (settings: Readonly<Record<string, string>>) =>
+  started({ data_dir: await madeDir(), settings });
 
 test.each([
-  { off: [], unsafe: [], unvacuumed: [] },
   { off: ["fsync"], unsafe: ["fsync"], unvacuumed: [] },
   {
     off: ["fsync", "full_page_writes", "autovacuum", "track_counts"],
@@ -24,15 +15,14 @@ test.each([
     unvacuumed: ["autovacuum", "track_counts"],
   },
 ])("what is off and must not be is named: $off", async ({ off, ...expected }) => {
-  const { unsafe, unvacuumed } = await inspect(Object.fromEntries(off.map((name) => [name, "off"])));
+  const { connection } = await serverWith(Object.fromEntries(off.map((name) => [name, "off"])));
+  const { unsafe, unvacuumed } = await inspectDatabase(connection);
   expect({ unsafe, unvacuumed }).toEqual(expected);
 });
 
-test("so many sessions may be open as the server lets in beside those it keeps for others, or as the database does", async () => {
-  const data_dir = await mkdtemp(join(tmpdir(), "countersign-inspect-"));
-  const settings = { max_connections: "40", superuser_reserved_connections: "4" };
-  const server = await startEmbedded({ data_dir, settings }, silentLog);
-  onTestFinished(() => server.stop().then(() => rm(data_dir, { recursive: true, force: true })));
+test("nothing is off by default, and so many sessions may be open as the server lets in beside those it keeps for others, or as the database does", async () => {
+  const server = await serverWith({ max_connections: "40", superuser_reserved_connections: "4" });
+  expect(await inspectDatabase(server.connection)).toMatchObject({ unsafe: [], unvacuumed: [] });
   const sessions = async () => (await inspectDatabase(server.connection)).sessions_max;
   expect(await sessions()).toBe(36);
   const client = await openClient(server.connection, "test");
@@ -42,9 +32,7 @@ test("so many sessions may be open as the server lets in beside those it keeps f
 });
 
 test("transactions are told for which the server keeps what was changed since, the longest open first", async () => {
-  const data_dir = await mkdtemp(join(tmpdir(), "countersign-inspect-"));
-  const server = await startEmbedded({ data_dir, settings: { max_prepared_transactions: "1" } }, silentLog);
-  onTestFinished(() => server.stop().then(() => rm(data_dir, { recursive: true, force: true })));
+  const server = await serverWith({ max_prepared_transactions: "1" });
   const transactions = async () => (await inspectDatabase(server.connection)).transactions;
   expect(await transactions()).toEqual([]);
   const client = async (name: string, ...statements: string[]) => {
