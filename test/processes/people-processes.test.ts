@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 const { db } = database;
 
-/** A process of the service on the file's database. */
+/** A process of the service on the file's database, to be killed. The nodes that go on are in the process of the test. */
 async function service() {
   const dir = await mkdtemp(join(tmpdir(), "people-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
@@ -50,9 +51,7 @@ async function organization(url: string, settings: object) {
 }
 const body = { intent: { agent: { id: "a" }, action: { verb: "pay" }, payload: { content: { amount: 5 } } } };
 
-test("a time limit that runs out while no process runs ends the review once, and as it would have", {
-  timeout: 120_000,
-}, async () => {
+test("a time limit that runs out while no process runs ends the review once, and as it would have", async () => {
   const first = await service();
   const escalation = { timeout_seconds: 1, on_timeout: "block", reviewers: [], quorum: 1 };
   const org = await organization(first.url, { default_verdict: "escalate", escalation });
@@ -60,7 +59,7 @@ test("a time limit that runs out while no process runs ends the review once, and
   expect(held?.json.decision).toMatchObject({ verdict: "escalate", status: "pending" });
   first.process.kill("SIGKILL");
   await first.finished;
-  const nodes = await Promise.all([service(), service()]);
+  const nodes = await Promise.all([serviceNode(database), serviceNode(database)]);
   const path = `/v1/intents/${held?.json.intent_id}`;
   const answers = await Promise.all(nodes.map(({ url }) => call(url, "GET", `${path}/decision?wait=50`, org.agent)));
   for (const answer of answers)
@@ -73,10 +72,8 @@ test("a time limit that runs out while no process runs ends the review once, and
   expect(types).toEqual(["submitted", "decided", "escalated", "timed_out"]);
 });
 
-test("an override approves once although a process is killed among 60 retries on two of them", {
-  timeout: 120_000,
-}, async () => {
-  const [one, two] = await Promise.all([service(), service()]);
+test("an override approves once although a process is killed among 60 retries on two of them", async () => {
+  const [one, two] = await Promise.all([service(), serviceNode(database)]);
   const org = await organization(one.url, { default_verdict: "block" });
   const blocked = await call(one.url, "POST", "/v1/intents", org.agent, body);
   const reason = { reason: "seen" };

@@ -5,11 +5,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { networkList } from "@countersign/core";
 import { createClient } from "@countersign/sdk";
 import { expect, onTestFinished, test } from "vitest";
+import { beginCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
+import { createHttpOut } from "../../packages/server/src/edge/outgoing/http-out.ts";
+import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
 import { openClient } from "../../packages/server/src/store/database/connection.ts";
 import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
@@ -20,19 +25,33 @@ async function folder(): Promise<string> {
   return dir;
 }
 
-/** A service of its own on the file's database, that may call receivers on this machine. */
+/** The master key of all services of this file: one opens what another sealed. */
+const master_key = Buffer.alloc(32, 7);
+
+/** A process of the service on the file's database, to be killed. It may call receivers on this machine. */
 async function service(data_dir: string) {
   const running = startCli(["serve"], {
     PORT: "0",
     HOST: "127.0.0.1",
     DATABASE_URL: databaseUrl(database.connection),
     COUNTERSIGN_DATA_DIR: data_dir,
+    COUNTERSIGN_MASTER_KEY: master_key.toString("base64"),
     COUNTERSIGN_WEBHOOK_ALLOW_HTTP: "true",
     COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
   });
   onTestFinished(() => void running.process.kill("SIGKILL"));
   const [url] = await running.printed(/http:\/\/127\.0\.0\.1:\d+/);
   return { url, client: createClient({ base_url: url }), ...running };
+}
+
+/** Another node on the file's database, in the process of the test; as `service`, but nobody kills it. */
+async function node() {
+  const rules = { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) };
+  const httpOut = createHttpOut({ rules });
+  const { url, close } = await serviceNode(database, { httpOut, sealer: createSealer(master_key) });
+  const stop = () => close().then(() => httpOut.close());
+  onTestFinished(stop);
+  return { url, client: createClient({ base_url: url }), stop };
 }
 
 /** Records delivery ids with their times; answers what it is told. */
@@ -61,41 +80,6 @@ const statusOf = async (delivery_id: string) => {
   return rows[0];
 };
 
-test("killed in the wait after an attempt, the next comes at its time from the next process, under the same id", {
-  timeout: 180_000,
-}, async () => {
-  const dir = await folder();
-  const hook = await receiver(() => (hook.received.length === 1 ? 500 : 200));
-  const first = await service(dir);
-  const webhook = await first.client.registerWebhook({ url: hook.url });
-  await first.client.submitIntent({ intent });
-  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
-  const id = hook.received[0]?.id as string;
-  // Settled: the wait has begun.
-  await expect
-    .poll(
-      async () =>
-        (
-          await database.db.query(
-            "select 1 as one from deliveries where delivery_id = $1 and json_array_length(outcomes) = 1",
-            [id],
-          )
-        ).length,
-    )
-    .toBe(1);
-  first.process.kill("SIGKILL");
-  await first.finished;
-  const second = await service(dir);
-  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(2);
-  const [before, after] = hook.received as [{ id: string; at_ms: number }, { id: string; at_ms: number }];
-  expect(after.id).toBe(id);
-  expect(after.at_ms - before.at_ms).toBeGreaterThan(4_900);
-  await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 2 });
-  await second.client.deleteWebhook(webhook.id);
-  second.process.kill("SIGTERM");
-  await second.finished;
-});
-
 /** Time passes for this delivery: whatever it waits for is due now. */
 const passTime = (delivery_id: string) =>
   database.db.query("update deliveries set due_at = clock_timestamp() where delivery_id = $1 and status = 'pending'", [
@@ -110,30 +94,20 @@ const dueOf = async (delivery_id: string) =>
     )
   )[0];
 
-/** Another node that stands still until SIGCONT: to start one takes a busy machine longer than an attempt may. */
-async function sleepingService(data_dir: string) {
-  const running = await service(data_dir);
-  running.process.kill("SIGSTOP");
-  return running;
-}
-
 const kill = async (running: Awaited<ReturnType<typeof service>>) => {
   running.process.kill("SIGKILL");
   await running.finished;
 };
 
-test("killed while a receiver holds an attempt, the delivery is not lost: the other node makes it again under the same id", {
-  timeout: 180_000,
-}, async () => {
+test("killed while a receiver holds an attempt, the delivery is not lost: the other node makes it again under the same id", async () => {
   const dir = await folder();
   const hook = await receiver(() => (hook.received.length === 1 ? "hold" : 200));
-  const second = await sleepingService(dir);
   const first = await service(dir);
   const webhook = await first.client.registerWebhook({ url: hook.url });
   await first.client.submitIntent({ intent });
   await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
   const id = hook.received[0]?.id as string;
-  second.process.kill("SIGCONT");
+  const second = await node();
   await second.client.listWebhooks();
   // While the lease runs nobody else has it.
   expect(await statusOf(id)).toEqual({ status: "pending", attempts: 1 });
@@ -143,13 +117,10 @@ test("killed while a receiver holds an attempt, the delivery is not lost: the ot
   expect(hook.received[1]?.id).toBe(id);
   await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 2 });
   await second.client.deleteWebhook(webhook.id);
-  second.process.kill("SIGTERM");
-  await second.finished;
+  await second.stop();
 });
 
-test("killed in the middle of the 25 s wait, the third attempt keeps its time and is the last", {
-  timeout: 180_000,
-}, async () => {
+test("killed in the waits after its attempts, a delivery keeps its time and its id, and the third attempt is the last", async () => {
   const dir = await folder();
   const hook = await receiver(() => 500);
   const first = await service(dir);
@@ -157,45 +128,46 @@ test("killed in the middle of the 25 s wait, the third attempt keeps its time an
   await first.client.submitIntent({ intent });
   await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
   const id = hook.received[0]?.id as string;
+  // Settled: the wait of 5 s has begun.
   await expect.poll(async () => (await dueOf(id))?.ended, { timeout: 60_000 }).toBe(1);
-  await passTime(id);
-  await expect.poll(async () => (await dueOf(id))?.ended, { timeout: 60_000 }).toBe(2);
-  const due = await dueOf(id);
   await kill(first);
   const second = await service(dir);
-  await second.client.listFailedDeliveries();
+  await expect.poll(async () => (await dueOf(id))?.ended, { timeout: 60_000 }).toBe(2);
+  const [before, after] = hook.received as [{ id: string; at_ms: number }, { id: string; at_ms: number }];
+  expect(after.at_ms - before.at_ms).toBeGreaterThan(4_900);
+  // In the wait of 25 s.
+  const due = await dueOf(id);
+  await kill(second);
+  const third = await service(dir);
+  await third.client.listFailedDeliveries();
   expect(await dueOf(id)).toEqual(due);
   expect(hook.received).toHaveLength(2);
   await passTime(id);
   await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "failed", attempts: 3 });
   expect(hook.received.map((each) => each.id)).toEqual([id, id, id]);
   // Asked for by hand, and killed at once: the new delivery survives too.
-  const delivery = await second.client.retryDelivery(id);
-  await kill(second);
-  const third = await service(dir);
+  const delivery = await third.client.retryDelivery(id);
+  await kill(third);
+  const last = await node();
   await passTime(delivery.delivery_id);
   await expect
     .poll(() => hook.received.some((each) => each.id === delivery.delivery_id), { timeout: 60_000, interval: 50 })
     .toBe(true);
   expect(hook.received.filter((each) => each.id === id)).toHaveLength(3);
-  await third.client.deleteWebhook(webhook.id);
-  third.process.kill("SIGTERM");
-  await third.finished;
+  await last.client.deleteWebhook(webhook.id);
+  await last.stop();
 });
 
 /** Within a transaction PostgreSQL shows the sessions of its first look again and again. */
 const seenAnew = (client: { query(text: string): Promise<unknown> }) => client.query("select pg_stat_clear_snapshot()");
 
-test("killed between an attempt and its settling, the delivery is made again under the same id and told apart in its record", {
-  timeout: 180_000,
-}, async () => {
+test("killed between an attempt and its settling, the delivery is made again under the same id and told apart in its record", async () => {
   const dir = await folder();
   let answer: () => void = () => undefined;
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
   const hook = await receiver(() => (hook.received.length === 1 ? answered.then(() => 200) : 200));
-  const second = await sleepingService(dir);
   const first = await service(dir);
   const webhook = await first.client.registerWebhook({ url: hook.url });
   await first.client.submitIntent({ intent });
@@ -222,7 +194,7 @@ test("killed between an attempt and its settling, the delivery is made again und
   await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBe(0);
   await holder.query("rollback");
   expect(await statusOf(id)).toEqual({ status: "pending", attempts: 1 });
-  second.process.kill("SIGCONT");
+  const second = await node();
   await passTime(id);
   await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 2 });
   expect(hook.received.map((each) => each.id)).toEqual([id, id]);
@@ -232,13 +204,10 @@ test("killed between an attempt and its settling, the delivery is made again und
   );
   expect(record?.errors).toEqual([expect.stringContaining("The service stopped during this attempt"), null]);
   await second.client.deleteWebhook(webhook.id);
-  second.process.kill("SIGTERM");
-  await second.finished;
+  await second.stop();
 });
 
-test("killed between the answer to an intent and its dispatch, the event is delivered by the next process", {
-  timeout: 180_000,
-}, async () => {
+test("killed between the answer to an intent and its dispatch, the event is delivered by the next process", async () => {
   const dir = await folder();
   const hook = await receiver(() => 200);
   const holder = await openClient(database.connection, "test of a crash");
@@ -263,20 +232,17 @@ test("killed between the answer to an intent and its dispatch, the event is deli
   // Not dispatched: then it would be gone.
   expect(await database.db.query("select from events where intent_id = $1", [intent_id])).toHaveLength(1);
   await holder.query("rollback");
-  const second = await service(dir);
+  const second = await node();
   await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
   const id = hook.received[0]?.id as string;
   await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 1 });
   await second.client.deleteWebhook(webhook.id);
-  second.process.kill("SIGTERM");
-  await second.finished;
+  await second.stop();
 });
 
-test("`countersign webhooks listen` registers itself, prints genuine deliveries, refuses others, and leaves no webhook behind", {
-  timeout: 180_000,
-}, async () => {
-  const running = await service(await folder());
-  const listener = startCli(["webhooks", "listen", "--url", running.url]);
+test("`countersign webhooks listen` registers itself, prints genuine deliveries, refuses others, and leaves no webhook behind", async () => {
+  const running = await node();
+  const listener = beginCli(["webhooks", "listen", "--url", running.url]);
   const [, address] = await listener.printed(/listening on (\S+);/);
   const { intent_id } = await running.client.submitIntent({ intent });
   await listener.printed(new RegExp(`"intent_id":"${intent_id}"`));
@@ -287,16 +253,15 @@ test("`countersign webhooks listen` registers itself, prints genuine deliveries,
   });
   expect(forged.status).toBe(400);
   await listener.printed(/refused: the signature does not fit/);
-  listener.process.kill("SIGINT");
+  listener.interrupt("SIGINT");
   expect((await listener.finished).code).toBe(0);
   expect((await running.client.listWebhooks()).webhooks).toEqual([]);
-  running.process.kill("SIGTERM");
-  await running.finished;
+  await running.stop();
 });
 
 test("`countersign webhooks listen` prints no character of an event that controls, hides or reorders, and loses none", async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
-  const listener = startCli(["webhooks", "listen", "--secret", secret]);
+  const listener = beginCli(["webhooks", "listen", "--secret", secret]);
   const [, address = ""] = await listener.printed(/listening on (\S+);/);
   const summary = "pay\u009b2J\u202elap\u{e0041}";
   const body = JSON.stringify({ data: { summary }, event_type: "escalation.decided" });
@@ -307,7 +272,7 @@ test("`countersign webhooks listen` prints no character of an event that control
   const [line = ""] = await listener.printed(/^.*dlv_1.*$/m);
   expect(line).toContain('"pay\\u009b2J\\u202elap\\udb40\\udc41"');
   expect(JSON.parse(line).event.data).toEqual({ summary });
-  listener.process.kill("SIGINT");
+  listener.interrupt("SIGINT");
   await listener.finished;
 });
 
