@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { beginCli, type CliResult, runOnTestDatabase } from "../../packages/cli/src/testing/run-cli.ts";
+import { beginCli, type CliResult, failingOutput, runOnTestDatabase } from "../../packages/cli/src/testing/run-cli.ts";
 import { readConfig } from "../../packages/server/src/edge/start/config.ts";
 import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
 import { databaseUrl, emptyDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -110,7 +110,8 @@ describe("keys create", () => {
 
   test("revokes a key again that nobody has seen", async () => {
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-    const { code, stderr } = await beginCli(["keys", "create", "--name", "unseen"], settings, full).finished;
+    const { code, stderr } = await beginCli(["keys", "create", "--name", "unseen"], settings, failingOutput(full))
+      .finished;
     expect([code, stderr]).toEqual([1, expect.stringContaining("standard output: ENOSPC")]);
     expect(stderr).toMatch(/nobody has seen key_\w{26}, so it was revoked again\n$/);
     const keys: readonly { name: string | null; revoked_at: string | null }[] = await json("keys", "list");

@@ -52,12 +52,12 @@ export class Terminal {
 
   /** Writes a line to standard output. */
   print(text: string): void {
-    this.#console.log("%s", text);
+    this.#console.log(text);
   }
 
   /** Writes a line to standard error. */
   printError(text: string): void {
-    this.#console.error("%s", text);
+    this.#console.error(text);
   }
 
   /** Writes to standard output; resolves to false if the write failed, because the disk is full or the reader is gone. */

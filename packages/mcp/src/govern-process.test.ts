@@ -6,14 +6,24 @@ import { LineTooLong } from "./json-lines.ts";
 
 const never = () => new Promise<never>(() => undefined);
 
-/** A governed server that is a program of Node. */
-function serving(program: string, client: Partial<ProcessOptions["client"]> = {}) {
+/** A governed server that is a program of Node. A test that waits for the end of the patience names a short one. */
+function serving(
+  program: string,
+  { patience_ms = 60_000, ...client }: Partial<ProcessOptions["client"] & { patience_ms: number }> = {},
+) {
   const input = new PassThrough();
   const output = new PassThrough();
   const ending = new AbortController();
   const code = governProcess({
     client: { submitIntent: never, getDecision: never, waitForOutcome: never, recordObservation: never, ...client },
-    ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },
+    ...{
+      agent_id: null,
+      session_id: "s",
+      trust_annotations: false,
+      wait_ms: 60_000,
+      progress_ms: 60_000,
+      patience_ms: 100,
+    },
     ...{ command: process.execPath, args: ["-e", program], env: { PATH: process.env["PATH"] } },
     ...{ input, output, signal: ending.signal, note: () => undefined },
   });
@@ -77,28 +87,30 @@ test("a client that writes and does not read is read no further than what it is 
 });
 
 test("a client that ends is heard of, also where its server has read nothing of what it said", async () => {
-  const { input, output, code } = serving("setInterval(() => 0, 1000); console.log('{}')");
+  const { input, output, code } = serving("setInterval(() => 0, 1000); console.log('{}')", { patience_ms: 100 });
   output.once("data", () => {
     for (let n = 0; n < 8; n++) input.write(large);
     input.end();
   });
   expect(await code).toBe(128 + 15);
-}, 15_000);
+});
 
 test("a server that will not end when it is told to is ended", async () => {
   const { output, ending, code } = serving(
     "process.on('SIGTERM', () => 0); setInterval(() => 0, 1000); console.log('{}')",
+    { patience_ms: 100 },
   );
   output.once("data", () => ending.abort());
   expect(await code).toBe(128 + 9);
-}, 15_000);
+});
 
 test("a server that ends is heard of, also where another process has its output still", async () => {
-  const { output, code } = serving(`
+  const program = `
     const { spawn } = require("node:child_process");
     const { pid } = spawn(process.execPath, ["-e", "setTimeout(() => 0, 60000)"], { stdio: "inherit" });
     console.log(JSON.stringify({ pid }));
-    setTimeout(() => process.exit(3), 200);`);
+    setTimeout(() => process.exit(3), 200);`;
+  const { output, code } = serving(program, { patience_ms: 100 });
   let pid = 0;
   output.once("data", (chunk) => {
     pid = JSON.parse(String(chunk)).pid;
@@ -108,4 +120,4 @@ test("a server that ends is heard of, also where another process has its output 
   } finally {
     process.kill(pid, "SIGKILL");
   }
-}, 15_000);
+});

@@ -16,6 +16,8 @@ export interface ProcessOptions extends Omit<GovernorOptions, "toServer" | "toCl
   readonly output: Writable;
   /** Ends the server. */
   readonly signal: AbortSignal;
+  /** A server whose input ended gets SIGTERM after this time, and SIGKILL after twice this time. */
+  readonly patience_ms: number;
 }
 
 const message_chars_max = 64 * 1_048_576;
@@ -24,15 +26,12 @@ const message_chars_max = 64 * 1_048_576;
  * stands behind what it said.
  */
 const ahead_bytes_max = 16 * 1_048_576;
-/** A server whose input ended has so long to end by itself, and then so long again before it is ended for good. */
-const patience_ms = 5_000;
-
 /**
  * Serves until the server or the client ends; resolves to the server's exit code, 128 and more where a signal ended it.
  * Rejects where it cannot be started, and with `LineTooLong`.
  */
 export async function governProcess(options: ProcessOptions): Promise<number> {
-  const { command, args, env, input, output, signal } = options;
+  const { command, args, env, input, output, signal, patience_ms } = options;
   const server = spawn(command, args, { env: { ...env }, stdio: ["pipe", "pipe", "inherit"] });
   const exited = once(server, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
   exited.catch(() => undefined); // told by the next line

@@ -88,6 +88,7 @@ async function govern(
       trust_annotations: trustAnnotations,
       wait_ms: wait * 1000,
       progress_ms: 10_000,
+      patience_ms: 5_000,
       env: Object.fromEntries(Object.entries(terminal.env).filter(([name]) => !name.startsWith("COUNTERSIGN_"))),
       input: terminal.stdin(),
       output: terminal.stdout,

@@ -17,7 +17,6 @@ export interface CliResult {
 export interface BegunCli {
   readonly finished: Promise<CliResult>;
   readonly stdin: PassThrough;
-  readonly stdout: Output;
   /** Resolves with the first match in what was printed so far; rejects when the command ends without one. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends the command a signal that it has a listener for. */
@@ -25,19 +24,19 @@ export interface BegunCli {
 }
 
 /** A terminal that collects what is printed. Of the settings of this process only PATH and HOME reach it. */
-export function capturingTerminal(env: Readonly<Record<string, string>> = {}, failure: Error | null = null) {
+export function capturingTerminal(env: Readonly<Record<string, string>> = {}, given?: Output) {
   const { PATH = "", HOME = "" } = process.env;
   const signals = new EventEmitter();
   const stdin = new PassThrough();
   const output = watched();
-  const stdout = sink(output.stdout, failure);
+  const stdout = given ?? sink(output.stdout);
   const terminal = new Terminal({
     ...{ env: { PATH, HOME, ...env }, stdin: () => stdin, stdout, stderr: sink(output.stderr), signals },
     exit: (code = terminal.exitCode) => {
       throw new Exited(code);
     },
   });
-  return { terminal, output, signals, stdin, stdout };
+  return { terminal, output, signals, stdin };
 }
 
 /** Stands for the end of the process. */
@@ -49,14 +48,14 @@ class Exited extends Error {
 
 /**
  * Begins `countersign <args>` in the process of the test. A command that ends its process on a signal counts as finished then, and
- * its statements under way go on. With `failure`, standard output fails with that error.
+ * its statements under way go on. With `stdout`, that stream is its standard output, and only standard error is collected.
  */
 export function beginCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  failure: Error | null = null,
+  stdout?: Output,
 ): BegunCli {
-  const { terminal, output, signals, stdin, stdout } = capturingTerminal(env, failure);
+  const { terminal, output, signals, stdin } = capturingTerminal(env, stdout);
   let exit: (code: number) => void = () => undefined;
   const exited = new Promise<number>((resolve) => (exit = resolve));
   const code = Promise.race([run(["node", "countersign", ...args], terminal), exited]);
@@ -69,7 +68,7 @@ export function beginCli(
       exit(error.code);
     }
   };
-  return { finished, stdin, stdout, printed: (pattern) => output.match(pattern, finished), interrupt };
+  return { finished, stdin, printed: (pattern) => output.match(pattern, finished), interrupt };
 }
 
 /** Runs `countersign <args>` to its end in the process of the test, which works in the folder `cwd` meanwhile. */
@@ -97,12 +96,17 @@ export async function runOnTestDatabase(
   return { ...result, stderr: stderr.replace(/^countersign: fsync is off on this server of DATABASE_URL: .*\n/, "") };
 }
 
-function sink(take: (text: string) => void, failure: Error | null = null): Output {
+/** A standard output whose every write fails with this error. */
+export function failingOutput(failure: Error): Output {
+  return new Writable({ write: (_chunk, _encoding, done) => done(failure) });
+}
+
+function sink(take: (text: string) => void): Output {
   const decoder = new StringDecoder("utf8");
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
-      if (failure === null) take(decoder.write(chunk));
-      done(failure);
+      take(decoder.write(chunk));
+      done();
     },
   });
 }
