@@ -43,7 +43,7 @@ async function sealedDatabase() {
   return { connection, env, stored, count };
 }
 
-function showsNoKey({ stdout, stderr }: CliResult): void {
+function showsNoKey({ stdout, stderr }: Omit<CliResult, "code">): void {
   for (const key of [key_a, key_b, key_c])
     for (const encoding of ["base64", "base64url", "hex"] as const)
       expect(stdout + stderr).not.toContain(key.toString(encoding).slice(0, 20));

@@ -22,7 +22,7 @@ function serving(
       trust_annotations: false,
       wait_ms: 60_000,
       progress_ms: 60_000,
-      patience_ms: 100,
+      patience_ms,
     },
     ...{ command: process.execPath, args: ["-e", program], env: { PATH: process.env["PATH"] } },
     ...{ input, output, signal: ending.signal, note: () => undefined },

@@ -41,8 +41,10 @@ export function capturingTerminal(env: Readonly<Record<string, string>> = {}, gi
 
 /** Stands for the end of the process. */
 class Exited extends Error {
-  constructor(readonly code: number) {
+  readonly code: number;
+  constructor(code: number) {
     super("the command ends its process");
+    this.code = code;
   }
 }
 
