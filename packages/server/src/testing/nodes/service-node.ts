@@ -25,7 +25,7 @@ const built_backtest_thread =
   process.env["TEST_THE_BUILD"] === "yes"
     ? {
         backtestThread: {
-          url: new URL("../../../cli/dist/program/backtest-thread.js", import.meta.url),
+          url: new URL("../../../../cli/dist/program/backtest-thread.js", import.meta.url),
           execArgv: [],
         },
       }
