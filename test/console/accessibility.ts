@@ -2,36 +2,105 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
-import { patience_ms } from "./chromium.ts";
+import { follow, patience_ms } from "./chromium.ts";
 
-/** Opens a page and waits until everything on it has loaded. */
+/** Opens a page by its address and waits until everything on it has loaded. */
 export async function openLoaded(page: Page, path: string): Promise<void> {
   await page.goto(path);
+  await loaded(page);
+}
+
+/** As `openLoaded`, for a page that shows the console already: see `follow`. */
+export async function followLoaded(page: Page, path: string): Promise<void> {
+  await follow(page, path);
+  await loaded(page);
+}
+
+async function loaded(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await expect.poll(() => page.locator(".skeleton").count(), { timeout: patience_ms }).toBe(0);
 }
 
 const colours = "color-contrast";
 
-/** The rules that axe finds broken, with the elements that break them; `about`: only those on colours, or all others. */
-export async function violations(page: Page, about?: "colours" | "all but colours"): Promise<string[]> {
-  // Without a page of its own to put the findings of frames together in: the console has none. That was half of its time.
-  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
-  if (about === "colours") axe.withRules(colours);
-  if (about === "all but colours") axe.disableRules(colours);
-  return (await axe.analyze()).violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`,
+/**
+ * Marks one visible text of each kind on the page: those of a kind have the same colour and size, before the same backgrounds.
+ * Axe looks at marked texts only. A table of fifty equal rows would take it ten times as long.
+ */
+const mark_texts = `{
+  const places = new Map();
+  const placeOf = (element) => {
+    if (element === null) return "";
+    if (!places.has(element)) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
+      places.set(element, [placeOf(element.parentElement), backgroundColor, backgroundImage, opacity].join());
+    }
+    return places.get(element);
+  };
+  const hasText = (element) =>
+    element.matches("input, select, textarea") ||
+    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
+  const kinds = new Set();
+  for (const element of document.querySelectorAll("body *")) {
+    element.removeAttribute("data-text-kind");
+    if (!hasText(element) || !element.checkVisibility() || element.getBoundingClientRect().width <= 1) continue;
+    const { color, fontSize, fontWeight } = getComputedStyle(element);
+    const kind = [color, fontSize, fontWeight, placeOf(element)].join();
+    if (kinds.has(kind)) continue;
+    kinds.add(kind);
+    element.setAttribute("data-text-kind", "");
+  }
+}`;
+
+/** The part of a page that axe looks at: the elements that a selector names, and what is in them. */
+interface Part {
+  readonly within?: string;
+}
+
+/** Puts axe into a page that has none yet. This takes longer than most of what axe is asked afterwards. */
+async function addAxe(page: Page): Promise<void> {
+  if (await page.evaluate<boolean>("'axe' in window")) return;
+  // Legacy mode opens no second page to collect the findings of frames: the console has no frames.
+  await new AxeBuilder({ page }).setLegacyMode().withRules("document-title").analyze();
+  await page.evaluate(`axe.configure({ rules: [{ id: "${colours}", selector: "[data-text-kind]" }] })`);
+}
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+async function run(page: Page, { within = "html" }: Part, options: object): Promise<string[]> {
+  await addAxe(page);
+  await page.evaluate(mark_texts);
+  const [context, asked] = [{ include: [[within]] }, { ...options, resultTypes: ["violations"] }];
+  const { violations } = await page.evaluate<{ violations: Violation[] }>(
+    `axe.run(${JSON.stringify(context)}, ${JSON.stringify(asked)})`,
   );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);
+}
+
+/** The rules that axe finds broken, with the elements that break them. */
+export function violations(page: Page, part: Part = {}): Promise<string[]> {
+  return run(page, part, {});
+}
+
+/** As `violations`, without the rules on colours. */
+export function structureViolations(page: Page, part: Part = {}): Promise<string[]> {
+  return run(page, part, { rules: { [colours]: { enabled: false } } });
 }
 
 /** As `violations`, in light and in dark, between which only colours differ. */
-export async function violationsInBoth(page: Page): Promise<string[]> {
-  const in_light = await violations(page);
+export async function violationsInBoth(page: Page, part: Part = {}): Promise<string[]> {
+  const in_light = await violations(page, part);
   await page.emulateMedia({ colorScheme: "dark" });
-  const in_dark = await violations(page, "colours");
+  const in_dark = await run(page, part, { runOnly: { type: "rule", values: [colours] } });
   await page.emulateMedia({ colorScheme: "light" });
   return [...in_light, ...in_dark.map((each) => `in dark: ${each}`)];
 }
+
+/** The open dialog: what is behind it belongs to a page that `pages.test.ts` looks at. */
+export const in_dialog = { within: "dialog[open]" } as const;
 
 /** The elements that make the page itself wider than the screen; what scrolls in a frame of its own does not. */
 export function sidewaysOf(page: Page): Promise<string[]> {

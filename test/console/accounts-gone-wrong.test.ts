@@ -40,7 +40,7 @@ inBrowser("accounts gone wrong", () => {
   test("a second step that takes no more codes says so and begins again", { timeout }, async () => {
     const { session, email } = await organization("guessing");
     await secondFactor(session);
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     await page.goto("/login");
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
@@ -65,21 +65,19 @@ inBrowser("accounts gone wrong", () => {
     await page.getByRole("button", { name: "Begin again" }).click();
     await page.getByLabel("E-mail", { exact: true }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test.each(["/verify-email", "/reset-password", "/invitation"])(
     "a page of a mailed link that was reloaded sends back to the mail, not for another link: %s",
     { timeout },
     async (path) => {
-      const { page, wrongs, context } = await console_.open();
+      const { page, wrongs } = await console_.open();
       await page.goto(`${path}?token=the-token-of-a-mail`);
       await expect.poll(() => page.url()).toBe(console_.url + path);
       await page.reload();
       await page.getByText("open the link in the mail again").waitFor();
       expect(await page.getByRole("link", { name: /again|another/ }).count()).toBe(0);
       expect(wrongs).toEqual([]);
-      await context.close();
     },
   );
 
@@ -87,7 +85,7 @@ inBrowser("accounts gone wrong", () => {
     timeout,
   }, async () => {
     const admin = await organization("only");
-    const { page, wrongs, context } = await console_.open({ session: admin.session });
+    const { page, wrongs } = await console_.open({ session: admin.session });
     await page.goto("/people");
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
@@ -112,14 +110,13 @@ inBrowser("accounts gone wrong", () => {
     await guest.page.getByText("This address has an account here already").waitFor();
     expect(await guest.page.getByText("Ask whoever invited you for another").count()).toBe(0);
     expect([...wrongs, ...guest.wrongs]).toEqual([]);
-    await Promise.all([context.close(), guest.context.close()]);
   });
 
   test("a changed password takes the sessions that it has ended from the list", { timeout }, async () => {
     const { session, email } = await organization("two-devices");
     await console_.advance(61);
     expect((await send("", "/v1/auth/login", { email, password })).status).toBe(200);
-    const { page, wrongs, context } = await console_.open({ session });
+    const { page, wrongs } = await console_.open({ session });
     await page.goto("/settings");
     const listed = page.getByRole("region", { name: "Sessions" }).getByRole("listitem");
     await expect.poll(() => listed.count()).toBe(2);
@@ -131,7 +128,6 @@ inBrowser("accounts gone wrong", () => {
     await page.getByText("Password changed").waitFor();
     await expect.poll(() => listed.count()).toBe(1);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("of more sessions than a page has every one can be found", { timeout }, async () => {
@@ -144,7 +140,7 @@ inBrowser("accounts gone wrong", () => {
        from sessions, generate_series(1, 204) n where user_id = (select user_id from people where email = $1)`,
       [email],
     );
-    const { page, wrongs, context } = await console_.open({ session });
+    const { page, wrongs } = await console_.open({ session });
     await page.goto("/settings");
     const list = page.getByRole("region", { name: "Sessions" });
     for (let number = 1; number <= 4; number += 1) {
@@ -153,13 +149,12 @@ inBrowser("accounts gone wrong", () => {
     }
     await list.getByText("page 5: 5 shown, the last").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("a passkey that was deleted says to sign in another way", { timeout }, async () => {
     const { session } = await organization("keyless");
     const watched = await console_.open({ session }, console_.named_url);
-    const { page, wrongs, context } = watched;
+    const { page, wrongs } = watched;
     await addVirtualAuthenticator(watched);
     await page.goto("/settings");
     await page.getByRole("button", { name: "Add a passkey" }).click();
@@ -172,6 +167,5 @@ inBrowser("accounts gone wrong", () => {
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
     await page.getByText("This passkey is not known here, or not any more").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

@@ -14,7 +14,7 @@ inBrowser("accounts", () => {
     timeout: test_timeout_ms,
   }, async () => {
     const email = "ann@example.com";
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     // Somebody else's key ends open mode, so that signing in is asked for.
     await api(console_.url, null, "POST", "/v1/onboarding/quickstart", {
       org_name: "Other",
@@ -135,14 +135,12 @@ inBrowser("accounts", () => {
     expect((await answer).decision.outcome).toBe("approve");
     expect(await bob.page.getByRole("link", { name: "API keys" }).count()).toBe(0);
     expect([...wrongs, ...bob.wrongs]).toEqual([]);
-    await bob.context.close();
-    await context.close();
   });
 
   test("a link that was used or is wrong says so and leads on; a forgotten password is set anew by mail", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     await page.goto("/verify-email?token=nothing");
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
@@ -178,7 +176,6 @@ inBrowser("accounts", () => {
     await question.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test.each([
@@ -206,7 +203,6 @@ inBrowser("accounts", () => {
       const [sent] = await Promise.all([page.waitForRequest((request) => request.method() === "POST"), go.click()]);
       expect(sent.postData() ?? sent.url()).toContain(token);
       expect(wrongs).toEqual([]);
-      await context.close();
     },
   );
 
@@ -215,7 +211,7 @@ inBrowser("accounts", () => {
   }, async () => {
     const email = "cleo@example.com";
     const watched = await console_.open({}, console_.named_url);
-    const { page, wrongs, context } = watched;
+    const { page, wrongs } = watched;
     await addVirtualAuthenticator(watched);
     await api(console_.url, null, "POST", "/v1/auth/signup", { org_name: "Passkeys", email, password });
     await page.goto(await console_.mailedPath(email, /^Confirm/));
@@ -236,7 +232,6 @@ inBrowser("accounts", () => {
     await page.getByRole("heading", { name: "Settings" }).waitFor();
     await page.getByRole("region", { name: "Passkeys" }).getByText(", used").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   // The last test of the file: it leaves the clock where it put it.
@@ -266,7 +261,7 @@ inBrowser("accounts", () => {
       [await console_.mailedPath("guest@example.com", /^Join/), "Join", null],
     ] as const;
 
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     const use = async (path: string, button: string) => {
       await page.goto(path);
       await page.getByLabel("Password").fill("a password that comes too late");
@@ -281,6 +276,5 @@ inBrowser("accounts", () => {
       else await page.getByRole("link", { name: further }).waitFor();
     }
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

@@ -38,14 +38,13 @@ inBrowser("signing in on the way to a page", () => {
     await page.getByRole("button", { name: "Sign out and lose it" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await page.getByText("Your session has ended").count()).toBe(0);
-    await context.close();
   });
 
   test("who signs out everywhere leaves nothing of what was being written behind, and is told so before", {
     timeout: test_timeout_ms,
   }, async () => {
     const vera = await console_.join(seeded.admin, "vera@example.com", "reviewer");
-    const { page, wrongs, context } = await console_.open({ session: vera.session });
+    const { page, wrongs } = await console_.open({ session: vera.session });
     const drafts = () =>
       page.evaluate<string[]>("Object.keys(sessionStorage).filter((name) => name.includes('draft'))");
     await page.goto(path);
@@ -61,7 +60,6 @@ inBrowser("signing in on the way to a page", () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await drafts()).toEqual([]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("a provider's login leads back to the case that a mail's link named", { timeout: test_timeout_ms }, async () => {
@@ -86,6 +84,5 @@ inBrowser("signing in on the way to a page", () => {
     await page.goto(callback);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

@@ -10,9 +10,9 @@ inBrowser("the budget of a reviewer", () => {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 4);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     // The page asks for what it needs, and for nothing because time has passed.
-    await context.addInitScript("window.setInterval = () => 0");
+    await page.addInitScript("window.setInterval = () => 0");
     await page.goto("/review");
     await page.getByText("bot-0").first().waitFor();
     await page.locator(".rulebar button:enabled").first().waitFor();
@@ -36,6 +36,5 @@ inBrowser("the budget of a reviewer", () => {
       "POST /v1/escalations/esc_*/decision",
     ]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

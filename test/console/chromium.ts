@@ -14,8 +14,12 @@ export const chromiumPath: string | null =
 /** This machine under a name that the browser takes for another one: over http it withholds there what it keeps for https. */
 export const elsewhere = "elsewhere.test";
 
-/** Nothing of a browser's own business on the network, and no sandbox: tests may run as root. */
+/**
+ * No sandbox because tests may run as root, and no requests of the browser's own. One process for all tabs of a browser
+ * spares a quarter of the processor time of a page.
+ */
 const flags = [
+  "--process-per-site",
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -27,13 +31,22 @@ const flags = [
   `--host-resolver-rules=MAP ${elsewhere} 127.0.0.1`,
 ];
 
-/** The busy machines that tests run on take their time. */
-export const patience_ms = 45_000;
+/** How long a page may take: far longer than needed, because tests run on busy machines. */
+export const patience_ms = 90_000;
 
 /** Starts the browser with a fresh profile. */
 export function startChromium(): Promise<Browser> {
   if (chromiumPath === null) throw new Error("there is no Chromium on this machine");
   return chromium.launch({ executablePath: chromiumPath, args: flags, timeout: 120_000 });
+}
+
+/** The browser that the test files of one worker share. It ends with the worker's process. */
+let shared: Promise<Browser> | undefined;
+
+/** The worker's browser; starts one where there is none, or where the last one has crashed. */
+export async function sharedChromium(): Promise<Browser> {
+  if ((await shared)?.isConnected() !== true) shared = startChromium();
+  return shared as Promise<Browser>;
 }
 
 /** A page, and everything in it that must not happen: broken rules of content security, errors, calls elsewhere. */
@@ -56,34 +69,40 @@ export interface Look {
   readonly zone?: string;
 }
 
-/** Opens an empty page in a context of its own. */
-export async function openPage(browser: Browser, base_url: string, look: Look = {}): Promise<Watched> {
+/** A browser's profile for one reader: cookies, storage and cache of its own. */
+export async function openContext(browser: Browser, base_url: string, zone?: string): Promise<BrowserContext> {
   const context = await browser.newContext({
     baseURL: base_url,
-    viewport: { width: look.width ?? 1280, height: look.height ?? 900 },
-    colorScheme: look.theme ?? "light",
+    viewport: { width: 1280, height: 900 },
+    colorScheme: "light",
     reducedMotion: "reduce",
     locale: "en-GB",
-    ...(look.zone === undefined ? {} : { timezoneId: look.zone }),
+    ...(zone === undefined ? {} : { timezoneId: zone }),
   });
   context.setDefaultTimeout(patience_ms);
   context.setDefaultNavigationTimeout(patience_ms);
-  if (look.api_key !== undefined) {
-    await context.addInitScript(`sessionStorage.setItem("countersign.api_key", ${JSON.stringify(look.api_key)})`);
-  }
-  if (look.session !== undefined) {
-    const [name = "", value = ""] = look.session.split("=");
-    await context.addCookies([{ name, value, url: base_url, httpOnly: true, sameSite: "Lax" }]);
-  }
   await context.addInitScript(
     `addEventListener("securitypolicyviolation", (event) =>
       console.error("policy", event.violatedDirective, event.sourceFile, event.lineNumber + ":" + event.columnNumber, event.sample))`,
   );
+  return context;
+}
+
+/** Opens an empty page in a context. */
+export async function openPage(context: BrowserContext, base_url: string, look: Look = {}): Promise<Watched> {
   const page = await context.newPage();
+  if (look.theme === "dark") await page.emulateMedia({ colorScheme: "dark" });
+  if (look.width !== undefined) await page.setViewportSize({ width: look.width, height: look.height ?? 900 });
+  if (look.api_key !== undefined)
+    await page.addInitScript(`sessionStorage.setItem("countersign.api_key", ${JSON.stringify(look.api_key)})`);
+  if (look.session !== undefined) {
+    const [name = "", value = ""] = look.session.split("=");
+    await context.addCookies([{ name, value, url: base_url, httpOnly: true, sameSite: "Lax" }]);
+  }
   const wrongs: string[] = [];
   page.on("pageerror", (error) => wrongs.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    // What the service refuses is written there by the browser itself; tests look at refusals where they belong.
+    // The browser itself reports each refused request there; tests look at refusals where they belong.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       wrongs.push(`console: ${message.text()}`);
   });
@@ -93,6 +112,38 @@ export async function openPage(browser: Browser, base_url: string, look: Look = 
   });
   page.on("dialog", (dialog) => void dialog.accept());
   return { page, context, wrongs };
+}
+
+/** Pages ask the service every few seconds. Tests that wait for such an answer need not wait as long. */
+const polling = `{
+  const { setInterval } = window;
+  window.setInterval = (work, ms, ...given) => setInterval(work, Math.min(ms, 500), ...given);
+}`;
+
+/** Has a page repeat what it repeats twice a second at least. */
+export async function pollFast(page: Page): Promise<void> {
+  await page.addInitScript(polling);
+}
+
+/**
+ * Leads a page of the console to another address as the console's own links do. Loading the console again would take five
+ * times as long. Answers of the last seconds are kept: use `goto` for what was changed elsewhere meanwhile.
+ */
+export async function follow(page: Page, path: string): Promise<void> {
+  // A page that is still being opened does not listen to its history yet.
+  await page.evaluate(`(async () => {
+    const router = __TSR_ROUTER__;
+    const keyOf = (location) => location?.state.__TSR_key;
+    const arrived = async () => {
+      while (router.state.status !== "idle" || keyOf(router.state.resolvedLocation) !== keyOf(router.history.location))
+        await new Promise((resolve) => setTimeout(resolve, 10));
+    };
+    await arrived();
+    router.history.push(${JSON.stringify(path)});
+    await arrived();
+  })()`);
+  const { pathname } = new URL(path, page.url());
+  if (new URL(page.url()).pathname !== pathname) throw new Error(`${pathname} led to ${page.url()}`);
 }
 
 /** A device that says yes to every passkey. */

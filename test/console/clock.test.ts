@@ -25,7 +25,7 @@ inBrowser("ages", () => {
       const { url } = console_;
       const own = await seedLive(url);
       await submit(url, own.agent, intent("other.refund", { amount_usd: 900 }));
-      const { page, wrongs, context } = await console_.open({ api_key: own.admin });
+      const { page, wrongs } = await console_.open({ api_key: own.admin });
       await page.addInitScript(`{
       const { now } = Date;
       Date.now = () => now() + ${off_seconds * 1_000};
@@ -41,13 +41,12 @@ inBrowser("ages", () => {
       await openLoaded(page, "/?span=month");
       expect(await page.locator(".figure b").first().textContent()).toBe("1");
       expect(wrongs).toEqual([]);
-      await context.close();
     },
   );
 
   // The last one: it puts the service's clock forward.
   test("are right also after a page that shows none", { timeout: test_timeout_ms }, async () => {
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin, own: true });
     await page.clock.install();
     await openLoaded(page, "/backtest");
     const away_seconds = 600;
@@ -67,6 +66,5 @@ inBrowser("ages", () => {
     expect(wrongs).toEqual([]);
     // What was asked for last may still be under way.
     await page.unrouteAll({ behavior: "ignoreErrors" });
-    await context.close();
   });
 });

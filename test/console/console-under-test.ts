@@ -1,20 +1,18 @@
-/** One node with the built console and one browser, for the tests of a file. */
-
+/** One node with the built console for the tests of a file, and the browser that a worker's files share. */
 import type { Role } from "@countersign/contract";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, vi } from "vitest";
-import type { ServiceNode } from "../../packages/server/src/edge/node.ts";
+import type { BrowserContext } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, vi } from "vitest";
 import { changePlan, type Plan } from "../../packages/server/src/operations/organizations/change-plan.ts";
-import type { Mail } from "../../packages/server/src/ports.ts";
+import type { Mail, Passwords } from "../../packages/server/src/ports.ts";
 import { type TestDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { letPass } from "../../packages/server/src/testing/database/passing-time.ts";
 import { webhookNode } from "../../packages/server/src/testing/nodes/webhook-node.ts";
 import { builtConsole } from "./built-console.ts";
-import { chromiumPath, type Look, openPage, startChromium, type Watched } from "./chromium.ts";
+import { chromiumPath, type Look, openContext, openPage, pollFast, sharedChromium, type Watched } from "./chromium.ts";
 import { joinOrganization, linkIn, type Person } from "./people.ts";
 
 /** Long enough for a browser on a busy machine; a test ends as soon as its conditions hold. */
-export const test_timeout_ms = 180_000;
+export const test_timeout_ms = 300_000;
 
 /** Why the tests cannot run here; null: they can. */
 const whyNot = chromiumPath === null ? "no Chromium on this machine" : null;
@@ -41,8 +39,60 @@ export interface ConsoleUnderTest {
   advance(seconds: number): Promise<void>;
   /** Puts an organization on a plan, as `countersign orgs plan` does. */
   setPlan(org_id: string, plan: Plan): Promise<void>;
-  /** A page in a context of its own; closed with the browser. */
-  open(look?: Look, base_url?: string): Promise<Watched>;
+  /** A page in a browser profile that no other open page has; closed when the test ends. */
+  open(look?: Look & Own, base_url?: string): Promise<Watched>;
+}
+
+interface Own {
+  /** The profile is thrown away after the test: for tests that change its storage, its clock or its scripts. */
+  readonly own?: boolean;
+}
+
+/** Keeps passwords as they are. Hashing has tests of its own, and took a third of the time of joining. */
+const passwords: Passwords = {
+  hash: async (password) => `unhashed ${password}`,
+  verify: async (known, password) => known === `unhashed ${password}`,
+};
+
+/** Browser profiles of one service: tests take them one after the other, because a page loads faster from a filled cache. */
+function createProfiles() {
+  interface Profile {
+    readonly kind: string;
+    readonly context: BrowserContext;
+    readonly own: boolean;
+  }
+  const free: Profile[] = [];
+  const used: Profile[] = [];
+  return {
+    async open(base_url: string, { own = false, ...look }: Look & Own): Promise<Watched> {
+      const kind = `${base_url} ${look.zone}`;
+      const at = own ? -1 : free.findIndex((each) => each.kind === kind);
+      const [kept] = at < 0 ? [] : free.splice(at, 1);
+      const profile = kept ?? { kind, own, context: await openContext(await sharedChromium(), base_url, look.zone) };
+      used.push(profile);
+      const watched = await openPage(profile.context, base_url, look);
+      await pollFast(watched.page);
+      return watched;
+    },
+    /** Closes the pages of a test; leaves nothing of them to the next one but the cache. */
+    async giveBack(): Promise<void> {
+      for (const profile of used.splice(0)) {
+        const { context, own } = profile;
+        if (own) {
+          await context.close();
+          continue;
+        }
+        for (const page of context.pages()) await page.close();
+        await context.clearCookies();
+        await context.clearPermissions();
+        await context.setOffline(false);
+        free.push(profile);
+      }
+    },
+    async close(): Promise<void> {
+      for (const { context } of [...free.splice(0), ...used.splice(0)]) await context.close();
+    },
+  };
 }
 
 const named = (url: string) => url.replace("127.0.0.1", "localhost");
@@ -51,28 +101,26 @@ const named = (url: string) => url.replace("127.0.0.1", "localhost");
 export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
   let url = "";
   const mails: Mail[] = [];
-  let browser: Browser | undefined;
-  let node: ServiceNode | undefined;
+  const profiles = createProfiles();
+  let node: Awaited<ReturnType<typeof webhookNode>> | undefined;
   let ahead_us = 0;
   let database: TestDatabase | undefined;
   if (whyNot === null) {
     const made = await testDatabase();
     database = made;
     beforeAll(async () => {
-      const [assembled, started] = await Promise.all([
-        webhookNode(made, {
-          console: await builtConsole(),
-          clock: { now_us: () => Date.now() * 1_000 + ahead_us },
-          mailer: { send: async (mail) => void mails.push(mail) },
-        }),
-        startChromium(),
-      ]);
-      node = assembled;
-      url = assembled.url;
-      Object.assign(assembled.runtime.settings, { public_url: () => named(url) });
-      browser = started;
+      await sharedChromium();
+      node = await webhookNode(made, {
+        console: await builtConsole(),
+        clock: { now_us: () => Date.now() * 1_000 + ahead_us },
+        mailer: { send: async (mail) => void mails.push(mail) },
+        passwords,
+      });
+      url = node.url;
+      Object.assign(node.runtime.settings, { public_url: () => named(url) });
     }, test_timeout_ms);
-    afterAll(async () => await browser?.close(), test_timeout_ms);
+    afterEach(() => profiles.giveBack(), test_timeout_ms);
+    afterAll(() => profiles.close(), test_timeout_ms);
   }
   // A mail leaves some time after its request is answered: until then the newest one of an address is an older one.
   const given = new Set<Mail>();
@@ -87,7 +135,8 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
       ahead_us += seconds * 1_000_000;
       await letPass((database as TestDatabase).db, seconds);
     },
-    setPlan: (org_id, plan) => changePlan((node as ServiceNode).runtime, { org_id, actor: "operator" }, plan),
+    setPlan: (org_id, plan) =>
+      changePlan((node as NonNullable<typeof node>).runtime, { org_id, actor: "operator" }, plan),
     mailedPath,
     join: (admin, email, role) => joinOrganization(url, admin, { email, role }, () => mailedPath(email, /^Join/)),
     get database() {
@@ -100,6 +149,6 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
       return named(url);
     },
     mails,
-    open: (look, base_url = url) => openPage(browser as Browser, base_url, look),
+    open: (look = {}, base_url = url) => profiles.open(base_url, look),
   };
 }

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openPage, startChromium } from "./chromium.ts";
+import { openContext, openPage, startChromium } from "./chromium.ts";
 import { seedActivity, seedOrganization } from "./seed.ts";
 import { startService } from "./started-service.ts";
 
@@ -46,7 +46,9 @@ try {
   const all: Measured[] = [];
   for (let load = 0; load < loads; load += 1) {
     // A context of its own has an empty cache.
-    const { page, context } = await openPage(browser, service.url, { api_key: seeded.admin });
+    const { page, context } = await openPage(await openContext(browser, service.url), service.url, {
+      api_key: seeded.admin,
+    });
     await page.addInitScript(watcher);
     await page.goto("/", { waitUntil: "load" });
     await page.locator(".figure b").first().waitFor();

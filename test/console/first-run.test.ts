@@ -13,7 +13,7 @@ inBrowser("the first run", () => {
     timeout: test_timeout_ms,
   }, async () => {
     const email = "zoe@example.com";
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     await page.goto("/signup");
     await page.getByLabel("Organization").fill("Zoe and Daughters");
     await page.getByLabel("E-mail", { exact: true }).fill(email);
@@ -37,13 +37,12 @@ inBrowser("the first run", () => {
     await page.getByRole("link", { name: "sign in" }).click();
     await enter();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("leads from open mode to an organization, a key that is shown once, and a decision on a test intent", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     await page.goto("/");
     await page.getByText("Open mode: everybody on this machine is admin").waitFor();
     const latency = page.getByRole("region", { name: "Latency" });
@@ -83,13 +82,12 @@ inBrowser("the first run", () => {
     const { intents } = await api<{ intents: unknown[] }>(console_.url, api_key, "GET", "/v1/intents");
     expect(intents).toHaveLength(1);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("a key that is typed in opens the console; a wrong one is told apart; a forgotten one leaves nothing behind", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     await page.goto("/decisions?verdict=block");
     await page.getByText("With an API key").click();
     await page.getByLabel("API key").fill("svc_live_org_wrong");
@@ -109,6 +107,5 @@ inBrowser("the first run", () => {
     expect(await page.locator("body").textContent()).not.toContain("Harbour Goods");
     expect(await page.evaluate("sessionStorage.length + document.cookie.length")).toBe(0);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

@@ -2,6 +2,7 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
+import { follow } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, seedQueue, submit } from "./seed.ts";
 
@@ -21,7 +22,7 @@ inBrowser("the focus in the queue", () => {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 2);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator, width: 1280, height: 720 });
+    const { page, wrongs } = await console_.open({ api_key: seeded.operator, width: 1280, height: 720 });
     await page.goto("/review");
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("a");
@@ -32,14 +33,13 @@ inBrowser("the focus in the queue", () => {
     const [told, bar] = [await message.boundingBox(), await page.locator(".rulebar").boundingBox()];
     expect((told?.y ?? 0) + (told?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("goes with the keyboard to the next case, also after a ruling, and each is named; a pointer keeps it in the list", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 4);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review");
     const caseOf = (agent: string) =>
       page.getByRole("article", { name: new RegExp(`^Escalation: ${agent}: do “other.refund” to cus_1042$`) });
@@ -59,14 +59,13 @@ inBrowser("the focus in the queue", () => {
     await caseOf("bot-0").waitFor();
     expect(await caseOf("bot-0").evaluate((element) => element.matches(":focus"))).toBe(false);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("is never lost with what had it: after the last ruling it is at the list, which says that nothing waits, and on a page of its own at the case", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 2);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     const approve = async () => {
       await enter(page.getByRole("button", { name: "Approve a" }));
       const dialog = page.getByRole("dialog", { name: "Approve this action" });
@@ -91,16 +90,15 @@ inBrowser("the focus in the queue", () => {
     await expect.poll(() => told.textContent()).toBe("No escalations");
     // Another element with other words would not be read out.
     expect(await told.getAttribute("data-same")).toBe("yes");
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, { within: "[aria-label=Cases]" })).toEqual([]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("in a dialog is anywhere when Ctrl+Enter confirms it, also on what a click has taken it to", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 1);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review");
     await enter(page.getByRole("button", { name: "Block b" }));
     const dialog = page.getByRole("dialog", { name: "Block this action" });
@@ -109,7 +107,6 @@ inBrowser("the focus in the queue", () => {
     await page.keyboard.press("Control+Enter");
     await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("goes from the ruling on a group to how far it is, and from there to the list", {
@@ -118,7 +115,7 @@ inBrowser("the focus in the queue", () => {
     const seeded = await seedQueue(console_.url, 1);
     for (const amount_usd of [700, 800])
       await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent: "bot-many" }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review");
     await enter(page.getByRole("button", { name: "Rule on all 2" }));
     await page.locator(".entry", { hasText: "bot-many" }).first().waitFor();
@@ -133,7 +130,6 @@ inBrowser("the focus in the queue", () => {
       true,
     );
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });
 
@@ -142,14 +138,15 @@ inBrowser("the focus on every other page", () => {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 1);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     const pages = [
       ["/keys", "Create a key"],
       ["/membranes", "Return to shadow"],
       ["/review", "Approve a"],
     ] as const;
+    await page.goto("/settings");
     for (const [path, name] of pages) {
-      await page.goto(path);
+      await follow(page, path);
       const button = page.getByRole("button", { name });
       await enter(button);
       await page.keyboard.press("Escape");
@@ -159,7 +156,6 @@ inBrowser("the focus on every other page", () => {
       await focusOn(button);
     }
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("stays at the list from which a row, or a button in it, goes with what was done to it", {
@@ -172,9 +168,9 @@ inBrowser("the focus on every other page", () => {
     await made("/v1/auth/invitations", { email: "cleo@example.com", role: "reviewer" });
     await made("/v1/escalations/webhooks", { url: "https://example.com/hook" });
     const { intent_id } = await submit(console_.url, seeded.agent, intent("other.export", { rows: 9_000 }));
-    const { page, wrongs, context } = await console_.open({ session });
+    const { page, wrongs } = await console_.open({ session });
     const done = async (path: string, button: Locator, confirm: string | null, place: Locator) => {
-      await page.goto(path);
+      await follow(page, path);
       await enter(button);
       if (confirm !== null) await enter(page.getByRole("dialog").getByRole("button", { name: confirm }));
       await focusOn(place);
@@ -182,6 +178,7 @@ inBrowser("the focus on every other page", () => {
       await focusOn(place);
     };
     const region = (name: string) => page.getByRole("region", { name, exact: true });
+    await page.goto("/settings");
     const invitations = region("Invitations");
     await done("/people", invitations.getByRole("button", { name: "Withdraw" }), null, invitations);
     const bob = page.getByRole("row").filter({ hasText: "bob@example.com" });
@@ -196,6 +193,5 @@ inBrowser("the focus on every other page", () => {
     const retire = page.getByRole("button", { name: "Retire" });
     await done(`/policies/${seeded.policy_id}`, retire, "Retire", region("In force"));
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

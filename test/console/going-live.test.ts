@@ -1,6 +1,7 @@
 /** From watching to holding, and up to the limit of a plan. */
 import { expect, test } from "vitest";
-import { violations } from "./accessibility.ts";
+import { in_dialog, violations } from "./accessibility.ts";
+import { follow } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, seedLive, seedOrganization, submit } from "./seed.ts";
 
@@ -24,7 +25,7 @@ inBrowser("going live", () => {
     await submit(console_.url, seeded.agent, intent("other.discount", { percent: 55 }));
     expect(await decided(watched.intent_id)).toMatchObject({ enforced: false });
 
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/membranes");
     const membrane = page.getByRole("region", { name: "default" });
     await membrane.getByRole("heading", { name: "What it would have held in the last 31 days" }).waitFor();
@@ -48,11 +49,11 @@ inBrowser("going live", () => {
         )
       ).intents,
     ).toEqual([]);
-    await page.goto("/review");
+    await follow(page, "/review");
     await page.getByText("Shadow: nothing is held").waitFor();
     await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
 
-    await page.goto("/membranes");
+    await follow(page, "/membranes");
     await membrane.getByRole("button", { name: "Go live" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Go live" }).click();
     await page.getByText("Live: its decisions are enforced from now on").waitFor();
@@ -61,11 +62,10 @@ inBrowser("going live", () => {
     expect(await decided(held.intent_id)).toMatchObject({ enforced: true, status: "pending", outcome: null });
     const stopped = await dump();
     expect(await decided(stopped.intent_id)).toMatchObject({ enforced: true, outcome: "block" });
-    await page.goto("/review");
+    await follow(page, "/review");
     await page.getByRole("article", { name: "Escalation" }).getByText("The refund of 910 USD").waitFor();
     expect(await page.getByText("Shadow: nothing is held").count()).toBe(0);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("of many membranes in shadow only the reports that are looked at are asked for", {
@@ -73,7 +73,7 @@ inBrowser("going live", () => {
   }, async () => {
     const { admin } = await seedOrganization(console_.url);
     for (let n = 0; n < 40; n += 1) await api(console_.url, admin, "POST", "/v1/membranes", { name: `watching ${n}` });
-    const { page, wrongs, context } = await console_.open({ api_key: admin });
+    const { page, wrongs } = await console_.open({ api_key: admin });
     let asked = 0;
     page.on("request", (request) => {
       if (request.url().includes("/v1/overview")) asked += 1;
@@ -87,14 +87,13 @@ inBrowser("going live", () => {
     await report("default").waitFor();
     expect(asked).toBeLessThan(20);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("a membrane's card lists what no rule names, until somebody says there what the tool is", {
     timeout: test_timeout_ms,
   }, async () => {
     const { admin, agent, membrane_id } = await seedOrganization(console_.url);
-    const { page, wrongs, context } = await console_.open({ api_key: admin });
+    const { page, wrongs } = await console_.open({ api_key: admin });
     const membrane = page.getByRole("region", { name: "default" });
     await page.goto("/membranes");
     await membrane.getByText("Nothing was asked for in the last 31 days.").waitFor();
@@ -107,7 +106,7 @@ inBrowser("going live", () => {
       expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held\s+Actions$/i),
       expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0\s+Say what it is$/),
     ]);
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, { within: "main table" })).toEqual([]);
     const known = async () =>
       (
         await api<{ membrane: { action_catalogue: object[] } }>(
@@ -123,7 +122,7 @@ inBrowser("going live", () => {
     await dialog.getByLabel("Action type").fill("Other Refund");
     await dialog.getByRole("button", { name: "Save" }).click();
     expect(await dialog.locator("input:invalid").count()).toBe(1);
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, in_dialog)).toEqual([]);
     await dialog.getByLabel("Action type").fill(" Other.Refund ");
     await dialog.getByLabel("Data classes").fill("Personal , phi,, phi");
     await dialog.getByRole("button", { name: "Save" }).click();
@@ -148,7 +147,6 @@ inBrowser("going live", () => {
     await membrane.getByText("Of 3 actions of the last 31 days no rule names 2.").waitFor();
     expect(await known()).toEqual([theirs, { verb: "Wire", type: "payment.transfer", data_classes: [] }]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("the overview says of how many decisions the risk is, where it is not of all", {
@@ -157,7 +155,7 @@ inBrowser("going live", () => {
     const seeded = await seedOrganization(console_.url);
     for (const amount_usd of [1, 2, 3])
       await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/");
     await page.getByText("all counted").waitFor();
     expect(await page.getByText(/^Of \d+ decisions:/).count()).toBe(0);
@@ -169,7 +167,6 @@ inBrowser("going live", () => {
     await page.reload();
     await page.getByText("Of 2 decisions: only the newest of very many large ones are read for this.").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("a plan near its limit warns in the overview and in the usage; at its limit both say what is refused", {
@@ -178,7 +175,7 @@ inBrowser("going live", () => {
     const seeded = await seedLive(console_.url);
     const act = () => submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));
     for (let count = 0; count < 9; count += 1) await act();
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     const quota = page.getByRole("region", { name: "Quota" });
     await page.goto("/");
     await quota.getByText("9 live decisions this month, unlimited plan").waitFor();
@@ -194,25 +191,24 @@ inBrowser("going live", () => {
     for (const path of ["/usage", "/"]) {
       await page.goto(path);
       await page.getByText("Near the limit: one live decision is left this month").waitFor();
-      expect(await violations(page), path).toEqual([]);
+      expect(await violations(page, { within: "main [role=status]" }), path).toEqual([]);
     }
     await act();
     await expect(act()).rejects.toThrow("quota_exceeded");
     for (const path of ["/usage", "/"]) {
       await page.goto(path);
       await page.getByText("The limit is reached: new intents are refused").waitFor();
-      expect(await violations(page), path).toEqual([]);
+      expect(await violations(page, { within: "main [role=status]" }), path).toEqual([]);
     }
     await quota.getByText("10 live decisions this month of 10").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("what a membrane knows of tools can be read there, and where it knows none that is said", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedOrganization(console_.url);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/membranes");
     const membrane = page.getByRole("region", { name: "default" });
     await membrane.getByText("none: an action is what the agent says it is").waitFor();
@@ -231,8 +227,7 @@ inBrowser("going live", () => {
       expect.stringMatching(/send_wire\s+payment\.transfer\s+as the agent says/),
       expect.stringMatching(/read\\u202echart\s+data\.read\s+phi, personal/),
     ]);
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, { within: "main table" })).toEqual([]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

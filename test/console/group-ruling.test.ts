@@ -1,7 +1,7 @@
 /** One ruling on a group of near-identical escalations. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { whatDiffers } from "../../packages/console/src/review/what-differs.ts";
-import { violations } from "./accessibility.ts";
+import { in_dialog, violations } from "./accessibility.ts";
 import { pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
@@ -112,7 +112,7 @@ inBrowser("a group of alike", () => {
     });
     await api(console_.url, own.admin, "POST", `/v1/policies/${policy.policy_id}/activate`, { mode: "live" });
     for (const target of ["cus_1", "cus_2"]) await refund("bot-capped", target);
-    const { page, wrongs, context } = await console_.open({ api_key: own.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: own.reviewer });
     const said = async (agent: string) => {
       await page.goto(`/review?agent_id=${agent}`);
       await page.getByRole("button", { name: "Rule on all 2" }).click();
@@ -123,21 +123,20 @@ inBrowser("a group of alike", () => {
     expect(await said("bot-as-asked")).not.toContain("Rules change");
     expect(await said("bot-capped")).toContain("Rules change what is let through");
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("is ruled on one by one: what was left out stays, what somebody else closed is told, the rest is approved", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-many", [601, 702, 803, 904]);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review?agent_id=bot-many");
     await page.getByRole("button", { name: "Rule on all 4" }).click();
     const dialog = page.getByRole("dialog");
     const row = (target: string) => dialog.getByRole("listitem").filter({ hasText: target });
     await row("cus_803").getByRole("checkbox").uncheck();
     await dialog.getByLabel("Comment on each").fill("all of the outage");
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, in_dialog)).toEqual([]);
     // Somebody else is faster with the second.
     const second = `/v1/escalations/${raised[1]?.decision.escalation_id}/decision`;
     await api(console_.url, seeded.operator, "POST", second, { outcome: "block" });
@@ -147,13 +146,12 @@ inBrowser("a group of alike", () => {
     await row("cus_702").getByText("Somebody was faster, or the time was over").waitFor();
     await row("cus_803").getByText("left as it is").waitFor();
     await row("cus_904").getByText("approved", { exact: true }).waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, in_dialog)).toEqual([]);
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByRole("article", { name: "Escalation" }).getByText("cus_803").first().waitFor();
     expect(await outcomes(raised)).toEqual(["approve", "block", null, "approve"]);
     expect(await votes(raised)).toEqual([1, 1, 0, 1]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("says what they differ in, and is approved only once that is known", {
@@ -167,7 +165,7 @@ inBrowser("a group of alike", () => {
       Promise.all(all.map((content) => submit(console_.url, seeded.agent, intent("other.refund", content, { agent }))));
     await submitAll("bot-apart", contents);
     await submitAll("bot-same", [contents[0] as object, contents[0] as object]);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     let broken = true;
     // Of an agent with thousands of actions between the two nothing but the two is read.
     const listed: string[] = [];
@@ -196,14 +194,13 @@ inBrowser("a group of alike", () => {
       ["parameters/iban", `"${contents[0]?.iban}"`, "parameters/notes~1more/0", "—"],
       ["parameters/iban", `"${contents[1]?.iban}"`, "parameters/notes~1more/0", '"by phone"'],
     ]);
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, in_dialog)).toEqual([]);
     await page.goto("/review?agent_id=bot-same");
     await page.getByRole("button", { name: "Rule on all 2" }).click();
     await dialog.getByText("They ask for exactly the same.").waitFor();
     expect(listed).toEqual([]);
     expect(await dialog.locator("dl.pairs").count()).toBe(0);
     expect(wrongs.filter((wrong) => !wrong.includes("503"))).toEqual([]);
-    await context.close();
   });
 
   test("claims nothing of what a rule withholds", { timeout: test_timeout_ms }, async () => {
@@ -227,7 +224,7 @@ inBrowser("a group of alike", () => {
     }
     for (const card of ["4111222233334444", "5555666677778888"])
       await submit(console_.url, seeded.agent, intent("other.pay", { card, amount_usd: 1 }, { agent: "bot-card" }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review?agent_id=bot-card");
     await page.getByRole("button", { name: "Rule on all 2" }).click();
     const dialog = page.getByRole("dialog");
@@ -235,14 +232,13 @@ inBrowser("a group of alike", () => {
     expect(await dialog.getByText("They ask for exactly the same").count()).toBe(0);
     expect(await dialog.textContent()).not.toMatch(/4111|5555/);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("for which the budget of requests does not last waits as long as the service says, and goes on by itself", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-budget", [611, 712, 813]);
-    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page } = await console_.open({ api_key: seeded.reviewer });
     let refusals = 0;
     await page.route(/\/v1\/escalations\/[^/]+\/decision$/, async (route) => {
       if (!route.request().url().includes(`${raised[1]?.decision.escalation_id}`) || refusals === 2)
@@ -260,14 +256,13 @@ inBrowser("a group of alike", () => {
     await dialog.getByText("3 of 3 done").waitFor();
     expect(refusals).toBe(2);
     expect(await votes(raised)).toEqual([1, 1, 1]);
-    await context.close();
   });
 
   test("of which the answers get lost on the way stands still; going on rules on the rest and counts nothing twice", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-lost", [611, 712, 813]);
-    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page } = await console_.open({ api_key: seeded.reviewer });
     let cut = false;
     const keys: string[] = [];
     await page.route(/\/v1\/escalations\/[^/]+\/decision$/, async (route) => {
@@ -305,14 +300,13 @@ inBrowser("a group of alike", () => {
     expect(await votes(raised)).toEqual([1, 1, 1]);
     expect(keys.length).toBeGreaterThan(1);
     expect(new Set(keys).size).toBe(1);
-    await context.close();
   });
 
   test("stops at Escape with its dialog on the screen, however often it is pressed, and goes on when it is told to", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-stopped", [621, 722]);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     let send: () => void = () => undefined;
     const sent = new Promise<void>((resolve) => {
       send = resolve;
@@ -333,6 +327,5 @@ inBrowser("a group of alike", () => {
     await dialog.getByText("2 of 2 done").waitFor();
     expect(await outcomes(raised)).toEqual(["block", "block"]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

@@ -46,14 +46,13 @@ inBrowser("interruptions", () => {
     await other.locator("[data-editor]").waitFor();
     expect(await other.getByText("What you had written here").count()).toBe(0);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("signing out while a policy is not saved asks first, and then leaves nothing of it", {
     timeout: test_timeout_ms,
   }, async () => {
     const { email, session } = await console_.join(seeded.admin, "eve@example.com", "admin");
-    const { page, wrongs, context } = await console_.open({ session });
+    const { page, wrongs } = await console_.open({ session });
     await page.goto("/policies/new");
     const editor = page.locator("[data-editor]");
     await editor.click();
@@ -76,7 +75,6 @@ inBrowser("interruptions", () => {
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("reasons, changed parameters and a group's comment outlive a session that ends, until their dialog is closed", {
@@ -115,14 +113,13 @@ inBrowser("interruptions", () => {
       expect(await (await open()).inputValue(), String(button)).toBe(untouched);
     }
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("changed parameters are dropped only by whoever says so, by Escape as by Cancel; without any nobody is asked", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 970 }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     const asked: string[] = [];
     let answer: "accept" | "dismiss" = "dismiss";
     page.removeAllListeners("dialog");
@@ -150,15 +147,14 @@ inBrowser("interruptions", () => {
     await page.getByRole("button", { name: /^With changes/ }).click();
     expect(await parameters.inputValue()).toBe(untouched);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("of one case in two tabs the second to be ruled on hears how the first ended it", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
-    const other = await context.newPage();
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
+    const { page: other } = await console_.open({ api_key: seeded.reviewer });
     const path = `/escalations/${raised.decision.escalation_id}`;
     for (const tab of [page, other]) {
       await tab.goto(path);
@@ -184,13 +180,12 @@ inBrowser("interruptions", () => {
     );
     expect(audit.filter(({ type }) => type === "voted")).toHaveLength(1);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("a key whose creation was answered into a broken connection and asked for again exists once, and its text is shown", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, context } = await console_.open({ api_key: seeded.admin });
+    const { page } = await console_.open({ api_key: seeded.admin });
     let lost = 0;
     await page.route("**/v1/api-keys", async (route) => {
       if (route.request().method() !== "POST" || lost === 3) return route.continue();
@@ -220,7 +215,6 @@ inBrowser("interruptions", () => {
       "/v1/api-keys?limit=200",
     );
     expect(api_keys.filter(({ name }) => name === "made once")).toHaveLength(1);
-    await context.close();
   });
 
   test("what had no answer and is asked for again after a login of the same person in another tab is done once", {
@@ -261,14 +255,13 @@ inBrowser("interruptions", () => {
       "/v1/api-keys?limit=200",
     );
     expect(api_keys.filter(({ name }) => name === "made once by iris")).toHaveLength(1);
-    await context.close();
   });
 
   test("a ruling whose answers are lost is told to be one's own", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 940 }));
-    const { page, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page } = await console_.open({ api_key: seeded.reviewer });
     await page.route("**/decision", async (route) => {
       if (route.request().method() !== "POST") return route.continue();
       // The service gets the vote and counts it; its answer never arrives.
@@ -281,7 +274,6 @@ inBrowser("interruptions", () => {
     await dialog.getByRole("button", { name: /^Approve/ }).click();
     await dialog.getByText("This has ended meanwhile: approved").waitFor();
     expect(await dialog.textContent()).toContain("Decided by you");
-    await context.close();
   });
 
   test("a ruling that cannot be sent stays in its dialog with its comment, says so, and goes out when the service is back", {
@@ -301,6 +293,5 @@ inBrowser("interruptions", () => {
     await dialog.getByRole("button", { name: /^Approve/ }).click();
     await page.getByText("Outcome: approved").waitFor();
     await page.getByRole("region", { name: "Review" }).getByText("called the customer").waitFor();
-    await context.close();
   });
 });

@@ -10,7 +10,7 @@ inBrowser("the key of a tab", () => {
   test("the first one, made in open mode, is shown, and the tab goes on with it", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs, context } = await console_.open();
+    const { page, wrongs } = await console_.open();
     await page.goto("/keys");
     await page.getByRole("button", { name: "Create a key" }).click();
     await page.getByLabel("Name").fill("the first");
@@ -24,12 +24,11 @@ inBrowser("the key of a tab", () => {
     await page.getByRole("button", { name: "I have stored it" }).click();
     await page.locator("dialog").waitFor({ state: "detached" });
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("a replaced one is shown as well, and the tab goes on with it", { timeout: test_timeout_ms }, async () => {
     const seeded = await seedOrganization(console_.url);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/keys");
     await page.getByRole("button", { name: "Replace" }).click();
     await page.getByRole("button", { name: "Replace it" }).click();
@@ -41,7 +40,6 @@ inBrowser("the key of a tab", () => {
     const row = page.getByRole("row").filter({ hasText: caller.id });
     await row.getByText("(yours)").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("one that has ended is told of and forgotten: whoever signs in with a password is who the tab is used as", {
@@ -56,7 +54,7 @@ inBrowser("the key of a tab", () => {
       "/v1/api-keys",
       { role: "operator" },
     );
-    const { page, context } = await console_.open({ api_key });
+    const { page } = await console_.open({ api_key });
     await page.goto("/decisions");
     await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
     await api(console_.url, seeded.admin, "DELETE", `/v1/api-keys/${key_id}`);
@@ -67,12 +65,11 @@ inBrowser("the key of a tab", () => {
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("button", { name: "Sign out", exact: true }).waitFor();
     await page.getByRole("banner").getByText("reviewer", { exact: true }).waitFor();
-    await context.close();
   });
 
   test("an organization that is made in it is the one that its pages name", { timeout: test_timeout_ms }, async () => {
     const seeded = await seedOrganization(console_.url);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/welcome");
     await page.getByLabel("Organization").fill("Lighthouse Bakery");
     await page.getByLabel("Your e-mail").fill("bakery@example.com");
@@ -82,6 +79,5 @@ inBrowser("the key of a tab", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByRole("banner").getByText("Lighthouse Bakery").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

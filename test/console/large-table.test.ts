@@ -84,7 +84,7 @@ inBrowser("100,000 decisions", () => {
   test("are read page by page: one page in the document, one request a page, forth and back, and filtered", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.auditor });
+    const { page, wrongs } = await console_.open({ api_key: seeded.auditor });
     let asked = 0;
     page.on("request", (request) => {
       if (new URL(request.url()).pathname === "/v1/intents") asked += 1;
@@ -122,7 +122,6 @@ inBrowser("100,000 decisions", () => {
     await openLoaded(page, "/?span=month");
     await page.getByText("the newest of more").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   const from = new Date(Date.now() - 24 * 3_600_000).toISOString();

@@ -17,7 +17,7 @@ inBrowser("overriding", () => {
     const body = intent("other.export", { rows: 5_000, table: "customers" });
     const blocked = await submit(console_.url, seeded.agent, body);
     expect(blocked.decision.verdict).toBe("block");
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    const { page, wrongs } = await console_.open({ api_key: seeded.operator });
     await page.goto(`/decisions/${blocked.intent_id}`);
     await page.getByRole("button", { name: "Override this block" }).click();
     await page.getByLabel("Reason").fill("The auditors asked for it");
@@ -28,7 +28,6 @@ inBrowser("overriding", () => {
     await page.getByRole("link", { name: "Overrides" }).click();
     await page.getByRole("cell", { name: "The auditors asked for it" }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("no override is offered where a rule of a pack or of one's own forbids it, and it is named", {
@@ -61,7 +60,7 @@ inBrowser("overriding", () => {
       },
     });
     expect([wiped.decision.verdict, unpaid.decision.verdict]).toEqual(["block", "block"]);
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    const { page, wrongs } = await console_.open({ api_key: seeded.operator });
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await page.goto(`/decisions/${wiped.intent_id}`);
@@ -72,7 +71,6 @@ inBrowser("overriding", () => {
     expect(await page.getByRole("button", { name: "Override this block" }).count()).toBe(0);
     expect(asked.filter((path) => path.includes("sufficient-balance"))).toEqual([]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("an override is offered where only a policy's name or a version that is not in force would forbid it, and none where the one in force does", {
@@ -100,7 +98,7 @@ inBrowser("overriding", () => {
     await api(console_.url, seeded.admin, "PUT", `/v1/policies/${changed}`, policy("may-be", "rename", "never"));
     const kept = await put("must-not-be", "purge", "never");
     await api(console_.url, seeded.admin, "PUT", `/v1/policies/${kept}`, policy("must-not-be", "purge", "reviewer"));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.operator });
+    const { page, wrongs } = await console_.open({ api_key: seeded.operator });
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     const openBlocked = async (verb: string) => {
@@ -118,6 +116,5 @@ inBrowser("overriding", () => {
     await page.getByText("Nobody may override this block: must-not-be forbids it.").waitFor();
     expect(asked).toContain(`/v1/policies/${changed}`);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

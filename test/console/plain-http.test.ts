@@ -25,7 +25,7 @@ inBrowser("over plain http", () => {
     const raised = [];
     for (const amount_usd of [601, 702, 803])
       raised.push(await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd })));
-    const { page, wrongs, context } = await open(seeded.reviewer);
+    const { page, wrongs } = await open(seeded.reviewer);
     await page.goto(`/escalations/${raised[0]?.decision.escalation_id}`);
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("a");
@@ -38,13 +38,12 @@ inBrowser("over plain http", () => {
     await dialog.getByRole("button", { name: "Approve 2" }).click();
     await dialog.getByText("2 of 2 done").waitFor();
     expect(wrongs()).toEqual([]);
-    await context.close();
   });
 
   test("a key is created, and the page says that it is to be copied by hand", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs, context } = await open(seeded.admin);
+    const { page, wrongs } = await open(seeded.admin);
     await page.goto("/keys");
     await page.getByRole("button", { name: "Create a key" }).click();
     const dialog = page.getByRole("dialog");
@@ -54,6 +53,5 @@ inBrowser("over plain http", () => {
     await page.getByRole("button", { name: /^Copy/ }).click();
     await page.getByText("Not allowed: select and copy it").waitFor();
     expect(wrongs()).toEqual([]);
-    await context.close();
   });
 });

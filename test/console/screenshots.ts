@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { openPage, startChromium } from "./chromium.ts";
+import { openContext, openPage, startChromium } from "./chromium.ts";
 import { joinOrganization, linkIn } from "./people.ts";
 import { api, intent, seedActivity, seedOrganization, submit } from "./seed.ts";
 import { startService } from "./started-service.ts";
@@ -114,7 +114,7 @@ try {
   ] as const) {
     for (const [name, path, as = "key", click] of pages) {
       if (only !== undefined && !name.startsWith(only)) continue;
-      const { page, context, wrongs } = await openPage(browser, service.url, {
+      const { page, context, wrongs } = await openPage(await openContext(browser, service.url), service.url, {
         ...look,
         ...callers[as],
       });

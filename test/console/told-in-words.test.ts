@@ -1,5 +1,6 @@
 /** What people are asked about and shown is told by names and words, not only by ids. */
 import { beforeAll, expect, test } from "vitest";
+import { follow } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import type { Person } from "./people.ts";
 import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
@@ -44,7 +45,7 @@ inBrowser("told in words", () => {
     await api(console_.url, seeded.operator, "POST", `/v1/intents/${intent_id}/override`, {
       reason: "agreed by phone",
     });
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     const dialog = page.getByRole("dialog");
     await page.goto("/keys");
     const key = page.getByRole("row").filter({ hasText: "auditor key" });
@@ -55,30 +56,29 @@ inBrowser("told in words", () => {
     await key.getByText("revoked", { exact: true }).waitFor();
     // Nothing more ends of what has ended before.
     expect(await key.getByRole("time").count()).toBe(0);
-    await page.goto("/overrides");
+    await follow(page, "/overrides");
     await page.getByRole("button", { name: "Withdraw" }).click();
     await dialog.getByText("support-bot").waitFor();
     await dialog.getByText("agreed by phone").waitFor();
     await dialog.getByRole("button", { name: "Withdraw" }).click();
     await page.getByText("withdrawn", { exact: true }).waitFor();
     expect(await page.getByRole("row").last().getByRole("time").count()).toBe(0);
-    await page.goto("/membranes");
+    await follow(page, "/membranes");
     await page.getByRole("button", { name: "Return to shadow" }).click();
     await dialog.getByText("Membrane default: agents go on whatever the verdict.").waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("the trail tells who did it by address, and which person, policy or key it is about", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs, context } = await console_.open({ session: otto.session });
+    const { page, wrongs } = await console_.open({ session: otto.session });
     await page.goto("/audit");
     const row = (text: string) => page.getByRole("row").filter({ hasText: text });
     await row("User joined").filter({ hasText: "rita@example.com, reviewer" }).first().waitFor();
     await row("Policy activated").filter({ hasText: "grants, version 1, live" }).waitFor();
     await row("Session began").getByText(otto.email).first().waitFor();
-    await page.goto("/settings");
+    await follow(page, "/settings");
     await page.getByText(`a session of ${otto.email}`).waitFor();
     // A key is told by its name to those who may read it.
     const admins = await console_.open({ api_key: seeded.admin });
@@ -86,7 +86,6 @@ inBrowser("told in words", () => {
     const activated = admins.page.getByRole("row").filter({ hasText: "grants, version 1, live" });
     await activated.getByRole("cell", { name: "key quickstart", exact: true }).waitFor();
     expect([...wrongs, ...admins.wrongs]).toEqual([]);
-    await Promise.all([context.close(), admins.context.close()]);
   });
 
   test("an auditor finds a decision by its date, is not told to try again what is not there, and is offered no mails about reviews", {
@@ -94,20 +93,19 @@ inBrowser("told in words", () => {
   }, async () => {
     const { decision } = await submit(console_.url, seeded.agent, intent("other.dated", {}, { agent: "dated-bot" }));
     const audrey = await console_.join(seeded.admin, "audrey@example.com", "auditor");
-    const { page, wrongs, context } = await console_.open({ session: audrey.session, zone: "Europe/Berlin" });
+    const { page, wrongs } = await console_.open({ session: audrey.session, zone: "Europe/Berlin" });
     await page.goto("/decisions?agent_id=dated-bot");
     const at = new Date(decision.timestamp);
     const when = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Berlin" });
     await page.getByRole("row").filter({ hasText: when }).waitFor();
-    await page.goto("/decisions/int_01M8AG0S3MCJZ19QNBPMEABWAA");
+    await follow(page, "/decisions/int_01M8AG0S3MCJZ19QNBPMEABWAA");
     await page.getByText("There is no such thing (any more)").waitFor();
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
-    await page.goto("/settings");
+    await follow(page, "/settings");
     await page.getByRole("region", { name: "Second factor" }).waitFor();
     await page.getByLabel("Current password").waitFor();
     expect(await page.getByRole("region", { name: "Mails" }).count()).toBe(0);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("the queue tells how many approvals are given, and what is handed to the reader by name", {
@@ -121,20 +119,19 @@ inBrowser("told in words", () => {
     await api(console_.url, seeded.admin, "POST", `/v1/escalations/${handed.decision.escalation_id}/reassign`, {
       reviewers: [{ type: "user", id: rita.user_id }],
     });
-    const { page, wrongs, context } = await console_.open({ session: rita.session });
+    const { page, wrongs } = await console_.open({ session: rita.session });
     await page.goto("/review");
     const entries = page.locator(".entry");
     await entries.filter({ hasText: "grants-bot" }).getByText("1 of 2 approvals").waitFor();
     await page.getByLabel("For").selectOption("Me by name");
     await expect.poll(() => entries.allTextContents()).toEqual([expect.stringContaining("support-bot")]);
     // Who came by a link in a mail, or on a small screen, gets from the case to what waits besides.
-    await page.goto(`/escalations/${handed.decision.escalation_id}`);
+    await follow(page, `/escalations/${handed.decision.escalation_id}`);
     await page.getByRole("link", { name: "To the queue" }).waitFor();
     const menu = page.getByRole("navigation", { name: "Main" });
     expect(await menu.getByRole("link", { name: "Review queue" }).getAttribute("aria-current")).toBe("page");
     await page.getByRole("link", { name: "To the queue" }).click();
     await page.getByRole("heading", { name: "Review queue" }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

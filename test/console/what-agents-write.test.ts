@@ -19,7 +19,7 @@ inBrowser("the texts of agents", () => {
     const target = "cus_1, with $5.00 at stake, says the policy engine.";
     for (const amount_usd of [740, 741])
       await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent, target }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     /** What is left of a text without what stands in a frame that no text can draw. */
     const ours = (selector: string) =>
       page.locator(selector).evaluate((element) => {
@@ -42,7 +42,6 @@ inBrowser("the texts of agents", () => {
     await page.keyboard.press("g");
     expect(await ours("dialog li .check >> nth=0")).toBe("do “other.refund” to ");
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("that leave out the target leave no sentence without its end, neither in the list nor in the dialog", {
@@ -51,7 +50,7 @@ inBrowser("the texts of agents", () => {
     const { intent: asked } = intent("other.refund", { amount_usd: 760 }, { agent: "nameless-bot" });
     const { target: _, ...action } = asked.action;
     await submit(console_.url, seeded.agent, { intent: { ...asked, action } });
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review?agent_id=nameless-bot");
     const said = "do “other.refund” to a target it does not name";
     await page.locator(".entry .what", { hasText: said }).waitFor();
@@ -59,7 +58,6 @@ inBrowser("the texts of agents", () => {
     await page.keyboard.press("a");
     await page.locator("dialog p", { hasText: said }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("name their action as it is, also where it is called like a part of every object", {
@@ -70,11 +68,10 @@ inBrowser("the texts of agents", () => {
     const { intent_id } = await submit(console_.url, seeded.agent, {
       intent: { ...odd, action: { ...odd.action, type } },
     });
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto(`/decisions/${intent_id}`);
     await page.locator(".wants", { hasText: "do “constructor” to" }).waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("keep every space: two are not one, and none is left out before or behind", {
@@ -82,7 +79,7 @@ inBrowser("the texts of agents", () => {
   }, async () => {
     const content = { amount_usd: 740, "iban  ": "DE89  3704", note: `ok${" ".repeat(300)}and more` };
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", content, { target: "cus  1 " }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/escalations/${raised.decision.escalation_id}`);
     const json = page.getByRole("region", { name: "Parameters of the action" });
     await json.waitFor();
@@ -93,7 +90,6 @@ inBrowser("the texts of agents", () => {
       expect(shown).toContain(`${JSON.stringify(name)}: ${JSON.stringify(value)}`);
     expect(await asShown(page.locator(".wants"))).toContain("cus  1 ");
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 
   test("cannot push what a rule changes below the fold: the change is there before anything is unfolded", {
@@ -101,7 +97,7 @@ inBrowser("the texts of agents", () => {
   }, async () => {
     const padding = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`line_${n}`, n]));
     const raised = await submit(console_.url, seeded.agent, intent("other.discount", { ...padding, percent: 55 }));
-    const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/decisions/${raised.intent_id}`);
     // On the page of a decision, too, what it says of itself is told to be that.
     await page.getByText("In the agent’s own words, unchecked:").waitFor();
@@ -113,6 +109,5 @@ inBrowser("the texts of agents", () => {
     await page.getByRole("button", { name: "Show all 404 lines" }).click();
     await json.getByText('"line_0"').waitFor();
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });

@@ -59,7 +59,6 @@ inBrowser("whose a tab is", () => {
     // Bob's own tab has nothing to be told.
     expect(await other.getByText("Another person is signed in").count()).toBe(0);
     expect(watched.wrongs).toEqual([]);
-    await watched.context.close();
   });
 
   test("when the session has become somebody else's without a word, it notices once it is looked at again", {
@@ -72,7 +71,6 @@ inBrowser("whose a tab is", () => {
     await watched.page.evaluate("dispatchEvent(new Event('visibilitychange'))");
     await isBobs(watched);
     expect(watched.wrongs).toEqual([]);
-    await watched.context.close();
   });
 
   test("what a page goes on to write is nobody else's word: it is refused, and the page becomes whose the session is", {
@@ -99,14 +97,13 @@ inBrowser("whose a tab is", () => {
       "/v1/api-keys",
     );
     expect(api_keys.map((key) => key.name)).not.toContain("made by agnes");
-    await watched.context.close();
   });
 
   test("a sign-out that failed says so and keeps what was being written; one that works forgets it", {
     timeout: test_timeout_ms,
   }, async () => {
     const { session } = await console_.join(seeded.admin, fresh("andy"), "admin");
-    const { page, wrongs, context } = await console_.open({ session });
+    const { page, wrongs } = await console_.open({ session });
     await page.goto("/policies/new");
     const editor = page.locator("[data-editor]");
     await editor.click();
@@ -139,6 +136,5 @@ inBrowser("whose a tab is", () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await drafts()).toEqual([]);
     expect(wrongs).toEqual([]);
-    await context.close();
   });
 });
