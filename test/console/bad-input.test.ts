@@ -8,7 +8,7 @@ import { api, hostile, intent, refundPolicy, type Seeded, seedLive, submit } fro
 
 const console_ = await consoleUnderTest();
 
-const megabytes = "megabytes ".repeat(300_000);
+const megabytes = "megabytes ".repeat(120_000);
 
 /** What a page must not have become, whatever its texts say. */
 const untouched = async (page: Page) => {

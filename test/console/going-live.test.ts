@@ -72,7 +72,7 @@ inBrowser("going live", () => {
     timeout: test_timeout_ms,
   }, async () => {
     const { admin } = await seedOrganization(console_.url);
-    for (let n = 0; n < 40; n += 1) await api(console_.url, admin, "POST", "/v1/membranes", { name: `watching ${n}` });
+    for (let n = 0; n < 20; n += 1) await api(console_.url, admin, "POST", "/v1/membranes", { name: `watching ${n}` });
     const { page, wrongs } = await console_.open({ api_key: admin });
     let asked = 0;
     page.on("request", (request) => {
@@ -81,11 +81,11 @@ inBrowser("going live", () => {
     await page.goto("/membranes");
     const report = (name: string) =>
       page.getByRole("region", { name, exact: true }).getByText("No decision in shadow so far");
-    await report("watching 39").waitFor();
+    await report("watching 19").waitFor();
     expect(asked).toBeLessThan(10);
     await page.getByRole("region", { name: "default" }).scrollIntoViewIfNeeded();
     await report("default").waitFor();
-    expect(asked).toBeLessThan(20);
+    expect(asked).toBeLessThan(18);
     expect(wrongs).toEqual([]);
   });
 

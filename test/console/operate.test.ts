@@ -137,7 +137,8 @@ inBrowser("operating", () => {
   test("all that failed is sent again page by page, with a count and rests for the budget, until the question is closed", {
     timeout: test_timeout_ms,
   }, async () => {
-    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin, own: true });
+    await page.clock.install();
     const attempt = { number: 1, at: "2026-01-01T00:00:00.000000Z", response_status: 500, error: null, duration_ms: 1 };
     const failed = {
       delivery_id: "dlv_01",
@@ -173,7 +174,11 @@ inBrowser("operating", () => {
     await page.getByRole("button", { name: "Send all again" }).click();
     await dialog.getByRole("button", { name: "Send all again" }).click();
     await dialog.getByText("200 messages so far; it goes on by itself as soon as there is room").waitFor();
-    await expect.poll(() => goOn).toBeDefined();
+    const afterRest = async () => {
+      await page.clock.fastForward(5_000);
+      return goOn;
+    };
+    await expect.poll(afterRest).toBeDefined();
     await dialog.getByText("200 messages so far …").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     goOn?.();

@@ -98,14 +98,11 @@ inBrowser("every page", () => {
 
   /** What is wrong with the page that is shown: in light and dark, and on a screen of 360 px. */
   async function wrongsOf(page: Page): Promise<string[]> {
-    const t0 = performance.now();
     const wide = await violationsInBoth(page);
-    const t1 = performance.now();
     await page.setViewportSize({ width: 360, height: 740 });
     // Colours are the same at every width, and most of axe's time.
     const narrow = [...(await sidewaysOf(page)), ...(await structureViolations(page))];
     await page.setViewportSize({ width: 1280, height: 900 });
-    console.log(page.url(), Math.round(t1 - t0), Math.round(performance.now() - t1));
     return [...wide, ...narrow.map((each) => `at 360 px: ${each}`)];
   }
 

@@ -1,6 +1,6 @@
 /** What the console sends again after it had no answer. */
 import { expect, test, vi } from "vitest";
-import { unansweredKeys } from "../../packages/console/src/api/unanswered-keys.ts";
+import { unansweredKeys } from "./unanswered-keys.ts";
 
 test("keeps the key of its first try for ten minutes, also where the same had been asked for and answered before", () => {
   vi.useFakeTimers();
