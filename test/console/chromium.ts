@@ -114,13 +114,13 @@ export async function openPage(context: BrowserContext, base_url: string, look: 
   return { page, context, wrongs };
 }
 
-/** Pages ask the service every few seconds. Tests that wait for such an answer need not wait as long. */
+/** Pages ask the service every 3 to 20 seconds for changes. Tests need not wait as long. */
 const polling = `{
   const { setInterval } = window;
-  window.setInterval = (work, ms, ...given) => setInterval(work, Math.min(ms, 500), ...given);
+  window.setInterval = (work, ms, ...given) => setInterval(work, Math.min(ms, 1_000), ...given);
 }`;
 
-/** Has a page repeat what it repeats twice a second at least. */
+/** Has a page repeat every second what it repeats more seldom. */
 export async function pollFast(page: Page): Promise<void> {
   await page.addInitScript(polling);
 }
