@@ -1,5 +1,5 @@
 /** A node's HTTP side on a test database: the real gate and the real operations on keys, the other operations stand-ins. */
-import { deliveredOperations, openModeOrgId } from "@countersign/contract";
+import { openModeOrgId, operationRows } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -69,7 +69,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
     body: { as: caller, params, query, body },
   });
   const handlers = {
-    ...Object.fromEntries(deliveredOperations.map(([id]) => [id, standIn])),
+    ...Object.fromEntries(operationRows.map(([id]) => [id, standIn])),
     submitIntent: standInCommit,
     ...keyRoutes(runtime),
     ...operatingHandlers({
