@@ -50,5 +50,5 @@ export interface Answer {
 /** One use case as HTTP sees it. */
 export type Handler<Id extends OperationId = OperationId> = (request: OperationRequest<Id>) => Promise<Answer>;
 
-/** A handler for every operation; `buildApp` makes the routes from it. */
+/** A handler for every operation; the router makes the routes from it. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Id> };

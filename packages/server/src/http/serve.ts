@@ -37,7 +37,7 @@ export interface ServeDeps {
   readonly spans: Spans | null;
 }
 
-/** What a request has to do with its route, once Fastify has found that. */
+/** A request, and where its answer goes. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

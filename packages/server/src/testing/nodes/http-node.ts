@@ -6,7 +6,6 @@ import { createIds } from "../../edge/ids.ts";
 import { createSealer } from "../../edge/start/sealer.ts";
 import { timers } from "../../edge/timers.ts";
 import { type RateAgreement, rateLimitsUnder, Unsettled } from "../../http/answer/rate-limit.ts";
-import { buildApp } from "../../http/app.ts";
 import { sessionCookies } from "../../http/gate/cookie.ts";
 import { createKeyReader } from "../../http/gate/key-reader.ts";
 import { createKeyUses } from "../../http/gate/key-uses.ts";
@@ -16,6 +15,7 @@ import type { Handler, Handlers } from "../../http/handler.ts";
 import { createMetrics } from "../../http/metrics.ts";
 import { keyRoutes } from "../../http/routes/keys.ts";
 import { operatingHandlers } from "../../http/routes/operating.ts";
+import { buildServer } from "../../http/server.ts";
 import { insertNewKey, type KeyToCreate } from "../../operations/keys/create-key.ts";
 import { createOrganization, ensureOpenModeOrganization } from "../../operations/organizations/create-organization.ts";
 import type { Caller } from "../../operations/shared/caller.ts";
@@ -81,7 +81,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
     ...options.handlers,
   } as unknown as Handlers;
 
-  const app = buildApp({
+  const app = buildServer({
     ids,
     clock,
     log,
