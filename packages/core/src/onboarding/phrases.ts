@@ -81,8 +81,8 @@ const deniedIn = (reading: Reading, starts: (at: number) => boolean): Set<number
     const conditional = at.some((one) => first !== undefined && one > first && CONDITIONS.has(stems[one] ?? ""));
     const or = at.find((one) => stems[one] === "or" || stems[one] === "and") ?? end;
     const item: boolean = carried && !begins.has(start) && or - start <= ITEM_WORDS_MAX;
-    const whole = item || at.some((one) => total.has(one));
-    const from = whole ? start : first === undefined || conditional ? end : first;
+    const whole: boolean = item || at.some((one) => total.has(one));
+    const from: number = whole ? start : first === undefined || conditional ? end : first;
     // "Health data? No." denies the question.
     for (let one = at.length === 1 && from === start ? before : from; one < end; one++) denied.add(one);
     carried = item || (from < end && !whole);
