@@ -20,7 +20,7 @@ describe("import walls", () => {
     ["packages/server/src/operations/a.ts", "../worker/mails.ts"],
     ["packages/server/src/http/a.ts", "../worker/mails.ts"],
     ["packages/server/src/http/routes/a.ts", "../../edge/clock.ts"],
-    ["packages/server/src/worker/a.ts", "../http/app.ts"],
+    ["packages/server/src/worker/a.ts", "../http/server.ts"],
     ["packages/server/src/ports.ts", "./store/db.ts"],
     ["packages/server/src/store/a.ts", "@countersign/server"],
     ["packages/server/src/store/a.ts", "../testing/database.ts"],
@@ -39,7 +39,7 @@ describe("import walls", () => {
     ["packages/core/src/facts/a.ts", "../time.ts"],
     ["packages/server/src/store/a.ts", "../ports.ts"],
     ["packages/server/src/http/routes/a.ts", "../../operations/submit-intent.ts"],
-    ["packages/server/src/edge/main.ts", "../http/app.ts"],
+    ["packages/server/src/edge/main.ts", "../http/server.ts"],
     ["packages/server/src/index.ts", "./edge/main.ts"],
     ["packages/cli/src/a.ts", "@countersign/server"],
     ["packages/sdk/src/a.ts", "@countersign/contract"],
@@ -47,17 +47,17 @@ describe("import walls", () => {
     ["packages/server/src/http/a.test.ts", "../testing/database.ts"],
     ["packages/server/src/store/a.test.ts", "../operations/submit-intent.ts"],
     ["sim/a.ts", "../packages/server/src/store/database/db.ts"],
-    ["packages/server/src/http/a.ts", "fastify"],
+    ["packages/server/src/http/a.ts", "find-my-way"],
   ])("%s may import %s", (path, specifier) => {
     expect(rulesOf(path, importing(specifier))).toEqual([]);
   });
 
   it.each([
-    ['import type { X } from "../http/app.ts";'],
-    ['export * from "../http/app.ts";'],
-    ['import "../http/app.ts";'],
-    ['const app = await import("../http/app.ts");'],
-    ['import {\n  a,\n  b,\n} from "../http/app.ts";'],
+    ['import type { X } from "../http/server.ts";'],
+    ['export * from "../http/server.ts";'],
+    ['import "../http/server.ts";'],
+    ['const app = await import("../http/server.ts");'],
+    ['import {\n  a,\n  b,\n} from "../http/server.ts";'],
   ])("every form of import counts: %s", (source) => {
     expect(fileFindings("packages/server/src/store/a.ts", source).map(({ rule }) => rule)).toEqual(["wall"]);
   });

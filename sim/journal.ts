@@ -3,7 +3,7 @@ import type { CommitOutcome, DecisionRows } from "../packages/server/src/store/c
 import type { Epochs, HeadChanges } from "../packages/server/src/store/organizations/heads.ts";
 
 /** What a caller was told. `unknown`: the promise of a Fault `unavailable`, or of a process that died. */
-export type Told = CommitOutcome | { readonly outcome: "waiting" | "unknown" | "refused" };
+type Told = CommitOutcome | { readonly outcome: "waiting" | "unknown" | "refused" };
 
 /** One row set that was given to a writer. */
 export interface Submission {
@@ -14,7 +14,7 @@ export interface Submission {
 }
 
 /** One transaction through `withHead`, known by its audit row. */
-export interface HeadChange {
+interface HeadChange {
   readonly org_id: string;
   readonly audit_id: string;
   readonly changes: HeadChanges;

@@ -1,5 +1,5 @@
-/** Every delivered operation asks for its key and its role, and says so alike. Generated from the contract's table. */
-import { deliveredOperations, type Operation, type rateCategories, roleMeets, roleNames } from "@countersign/contract";
+/** Every operation asks for its key and its role, with the same answers. The cases come from the contract's table. */
+import { type Operation, operationRows, type rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   expired = (await org.key({ expires_us: Date.now() * 1000 + 1 })).api_key;
 });
 
-const guarded = deliveredOperations.filter(([, operation]) => operation.auth !== "none");
+const guarded = operationRows.filter(([, operation]) => operation.auth !== "none");
 const path = (operation: Operation) => operation.path.replaceAll(/\{\w+\}/g, "unknown");
 const send = (operation: Operation, key?: string) =>
   call(url, operation.method, path(operation), key === undefined ? {} : { key });
@@ -56,7 +56,7 @@ describe.each(guarded)("%s", (id, operation) => {
   });
 });
 
-const limited = deliveredOperations.filter(([, operation]) => operation.rate !== null);
+const limited = operationRows.filter(([, operation]) => operation.rate !== null);
 
 test.each(limited)("%s: a full window answers 429, which costs nothing", async (_id, operation) => {
   const category = operation.rate as keyof typeof rateCategories;

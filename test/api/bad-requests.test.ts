@@ -1,6 +1,6 @@
 /** The recorded bad requests, over real sockets against a whole node: the expected status, an error object, never 5xx. */
 import { readFileSync } from "node:fs";
-import { deliveredOperations } from "@countersign/contract";
+import { operationRows } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { rawRequest } from "../../packages/server/src/testing/network/raw-http.ts";
@@ -67,7 +67,7 @@ const filled = (text: string) => text.replaceAll(/<[A-Z_]+>/g, (name) => names.g
 function judged({ method, path, expect: expected }: BadRequest): boolean {
   if (method === undefined || expected.includes(404) || expected.includes(401)) return true;
   const plain = path?.split("?")[0] ?? "";
-  return deliveredOperations.some(
+  return operationRows.some(
     ([, row]) => row.method === method && new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(plain),
   );
 }

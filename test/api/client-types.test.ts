@@ -1,9 +1,9 @@
 /** The types that the client gives to answers are those of the contract. */
-import type { AnswerBody, DeliveredOperationId } from "@countersign/contract";
+import type { AnswerBody, OperationId } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { expect, test } from "vitest";
 
-type Called = DeliveredOperationId & keyof Client;
+type Called = OperationId & keyof Client;
 /** What stands in an answer under the name of its resource, with what stands beside that. */
 type Unwrapped<A> = A extends null ? null : A extends { policy: infer P } ? P & Omit<A, "policy"> : A[keyof A];
 type Given<Id extends Called> = Client[Id] extends (...given: never[]) => Promise<infer R> ? R : never;

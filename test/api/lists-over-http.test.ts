@@ -1,5 +1,5 @@
 /** Every list of the contract, and what is done to a page of one: its limit at the edges, and cursors that are not of its making. Source: api.md §2. */
-import { deliveredOperations, limits, type Operation } from "@countersign/contract";
+import { limits, type Operation, operationRows } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createPasswords } from "../../packages/server/src/edge/sign-in/passwords.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
   cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
 });
 
-const lists = deliveredOperations.filter(([, { query }]) => query?.properties["cursor"] !== undefined) as [
+const lists = operationRows.filter(([, { query }]) => query?.properties["cursor"] !== undefined) as [
   string,
   Operation,
 ][];

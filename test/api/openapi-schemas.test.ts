@@ -4,16 +4,13 @@ import {
   ContextDocument,
   IntentSubmission,
   limits,
-  type Operation,
-  operations,
+  operationRows,
   QuickstartInput,
 } from "@countersign/contract";
 import { validateContext } from "@countersign/core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-
-const rows = Object.entries(operations) as [string, Operation][];
 
 function strictAjv(): Ajv2020 {
   const ajv = new Ajv2020({
@@ -33,7 +30,7 @@ const accepts = (schema: object) => {
 };
 
 describe("the operation table", () => {
-  it.each(rows)("%s: parameters, body limit and answers fit together", (_, operation) => {
+  it.each(operationRows)("%s: parameters, body limit and answers fit together", (_, operation) => {
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect(Object.keys(operation.params?.properties ?? {})).toEqual(inPath);
     expect(operation.params?.required ?? []).toEqual(inPath);
@@ -45,11 +42,11 @@ describe("the operation table", () => {
   });
 
   it("has each method and path once", () => {
-    const places = rows.map(([, { method, path }]) => `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`);
+    const places = operationRows.map(([, { method, path }]) => `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`);
     expect(new Set(places).size).toBe(places.length);
   });
 
-  it.each(rows)("%s: every schema compiles in Ajv's strict mode", (_, operation) => {
+  it.each(operationRows)("%s: every schema compiles in Ajv's strict mode", (_, operation) => {
     const schemas = [
       operation.params,
       operation.query,
@@ -59,7 +56,7 @@ describe("the operation table", () => {
     for (const schema of schemas) if (schema) strictAjv().compile(schema);
   });
 
-  it.each(rows)("%s: requests are closed, and every text in them is bounded", (_, operation) => {
+  it.each(operationRows)("%s: requests are closed, and every text in them is bounded", (_, operation) => {
     for (const schema of [operation.params, operation.query, operation.body])
       if (schema) expectBounded(schema as Schema, "");
   });

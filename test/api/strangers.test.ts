@@ -1,5 +1,5 @@
 /** Whoever has no valid key, or not the role, learns nothing of what exists or of what is wrong with its request. */
-import { deliveredOperations, type Operation, roleMeets, roleNames } from "@countersign/contract";
+import { type Operation, operationRows, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   existing["key_id"] = (await org.key()).key_id;
 });
 
-const guarded = deliveredOperations.filter(([, operation]) => operation.auth !== "none") as [string, Operation][];
+const guarded = operationRows.filter(([, operation]) => operation.auth !== "none") as [string, Operation][];
 const anonymous = (text: string) => text.replace(/req_\w+/, "");
 
 /** The same operation asked for well and badly, of what exists and of what does not. */

@@ -59,7 +59,7 @@ test("export says what is the matter with the file that it was to write", async 
   expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], env)).toContain("there is no folder a-file/b,");
 });
 
-test("export before an upgrade leaves the schema as it is, and restore brings its dump up to date", async () => {
+test("export before an upgrade leaves the schema as it is", async () => {
   const files = await readMigrations();
   const former = await emptyDatabase();
   const versionOf = async (connection: ConnectionOptions) => {
@@ -73,9 +73,6 @@ test("export before an upgrade leaves the schema as it is, and restore brings it
   expect((await runCli(["export", "--out", out], { DATABASE_URL: databaseUrl(former) }, folder)).code).toBe(0);
   expect(await versionOf(former)).toBe(files.length - 1);
   expect(readFileSync(out, "utf8")).toMatch(new RegExp(`^-- Countersign dump 1, schema ${files.length - 1} `));
-  const present = await emptyDatabase();
-  expect((await runCli(["restore", out], { DATABASE_URL: databaseUrl(present) }, folder)).code).toBe(0);
-  expect(await versionOf(present)).toBe(files.length);
 });
 
 test("export whose disk is full says so with the file's name, and leaves no half of a dump", async () => {

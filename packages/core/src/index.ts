@@ -1,11 +1,4 @@
-export {
-  type ApiKeyText,
-  equalInConstantTime,
-  hashApiKey,
-  hashApiKeyText,
-  newApiKey,
-  parseApiKey,
-} from "./access/api-key.ts";
+export { equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./access/api-key.ts";
 export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./access/client-ip.ts";
 export { type RateTake, RateWindow, rateTake } from "./access/rate-window.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
@@ -15,40 +8,19 @@ export {
   SettingsHistory,
   type SettingsThen,
   settings_change_types,
-  type VersionInForce,
 } from "./backtest/settings-history.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
 export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
 export { decide } from "./deciding/decide.ts";
-export type {
-  DecidableIntent,
-  Decided,
-  DecideInput,
-  DecisionContent,
-  EscalationTerms,
-  MembraneSettings,
-} from "./deciding/decision.ts";
+export type { DecidableIntent, Decided, DecideInput, MembraneSettings } from "./deciding/decision.ts";
 export { default_verdict_name, goesThrough } from "./deciding/decision.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
-export {
-  type PolicyTestResult,
-  plain_membrane,
-  policyTestSteps,
-  runPolicyTests,
-} from "./deciding/run-tests.ts";
-export {
-  type ContextSource,
-  type FactDocument,
-  type FactSource,
-  type ListedFact,
-  listFacts,
-  type MergedFacts,
-  mergeFacts,
-} from "./facts/merge.ts";
+export { plain_membrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
+export { type ContextSource, listFacts, type MergedFacts, mergeFacts } from "./facts/merge.ts";
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
-export { type ContextFindings, contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
-export { type ErrorCode, Fault, type FaultDetail, type FaultOptions, faultAt } from "./fault.ts";
+export { contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
+export { type ErrorCode, Fault, type FaultDetail, faultAt } from "./fault.ts";
 export {
   confirmSteps,
   intakeSteps,
@@ -68,7 +40,7 @@ export { namingRules } from "./policy/check/naming-rules.ts";
 export { SharedPolicies } from "./policy/check/shared-policies.ts";
 export { suggestName } from "./policy/check/suggest-name.ts";
 export type { PolicySource } from "./policy/compile.ts";
-export type { PolicyDocument, PolicyTestCase } from "./policy/document.ts";
+export type { PolicyDocument } from "./policy/document.ts";
 export {
   commonReviewers,
   type KnownReviewer,
@@ -102,23 +74,12 @@ export {
 export { formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "./time.ts";
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";
-export { type ActionIdentity, actionFingerprint, sha256Hex } from "./values/fingerprint.ts";
+export { actionFingerprint, sha256Hex } from "./values/fingerprint.ts";
 export { redacted_text, withoutTexts } from "./values/hidden-text.ts";
-export { applyPatch, type Patched, type PatchOperation } from "./values/json-patch.ts";
+export { applyPatch } from "./values/json-patch.ts";
 export { linesOf } from "./values/lines-of.ts";
-export {
-  type JsonInParts,
-  parseInParts,
-  parseJson,
-  pointerPart,
-} from "./values/parse-json.ts";
-export {
-  type AfterAttempt,
-  type AttemptResult,
-  afterAttempt,
-  delivery_waits_ms,
-  judgeAnswer,
-} from "./webhooks/delivery.ts";
+export { type JsonInParts, parseInParts, parseJson, pointerPart } from "./values/parse-json.ts";
+export { type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./webhooks/delivery.ts";
 export {
   type DeliveryFailure,
   type DeliveryFailureValues,
@@ -127,10 +88,4 @@ export {
 } from "./webhooks/delivery-failure.ts";
 export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./webhooks/event-body.ts";
 export { contextRequestHeaders, deliveryHeaders } from "./webhooks/signature.ts";
-export {
-  checkWebhookUrl,
-  publicHttpsOnly,
-  refusedAddresses,
-  type WebhookUrlRules,
-  type WebhookUrlVerdict,
-} from "./webhooks/webhook-url.ts";
+export { checkWebhookUrl, publicHttpsOnly, refusedAddresses, type WebhookUrlRules } from "./webhooks/webhook-url.ts";

@@ -1,5 +1,4 @@
 /** A proxy for the Model Context Protocol: what an agent's tools do is decided first. */
 
 export { governProcess, type ProcessOptions } from "./govern-process.ts";
-export { createGovernor, type Governor, type GovernorOptions } from "./governor.ts";
 export { LineTooLong } from "./json-lines.ts";

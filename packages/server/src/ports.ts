@@ -138,7 +138,7 @@ export interface HttpOut {
 }
 
 /** One piece of work that has ended, for a trace. Never carries a secret, a body, or an agent's text. */
-export interface EndedSpan {
+interface EndedSpan {
   readonly name: string;
   readonly kind: "server" | "client";
   readonly started_us: number;

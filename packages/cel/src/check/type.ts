@@ -8,7 +8,7 @@ export interface Field {
 }
 
 /** The primitive kinds, each a type by itself. */
-export type Simple =
+type Simple =
   | "dyn"
   | "error"
   | "null"

@@ -8,7 +8,7 @@ import type { Path } from "./paths.ts";
 export type Run = (f: Frame) => Value;
 
 /** Evaluates one node whose value is a whole number within the safe range, without making a bigint of it. */
-export type SmallRun = (f: Frame) => Value;
+type SmallRun = (f: Frame) => Value;
 
 /** Judges a value that was read. */
 export type Test = (x: Value, f: Frame) => Value;

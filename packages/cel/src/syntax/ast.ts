@@ -49,7 +49,7 @@ export interface Select extends Place {
   /** Written between backticks: never part of a qualified name. */
   readonly quoted: boolean;
 }
-export interface Has extends Place {
+interface Has extends Place {
   readonly kind: "has";
   readonly target: Select;
 }
@@ -67,7 +67,7 @@ export interface Call extends Place {
   readonly target: Expr | null;
   readonly args: readonly Expr[];
 }
-export interface Unary extends Place {
+interface Unary extends Place {
   readonly kind: "unary";
   readonly op: "!" | "-";
   readonly operand: Expr;
@@ -85,13 +85,13 @@ export interface Logic extends Place {
   /** A chain of the same operator is one node. */
   readonly args: readonly Expr[];
 }
-export interface Conditional extends Place {
+interface Conditional extends Place {
   readonly kind: "conditional";
   readonly test: Expr;
   readonly yes: Expr;
   readonly no: Expr;
 }
-export interface ListLiteral extends Place {
+interface ListLiteral extends Place {
   readonly kind: "list";
   readonly elements: readonly { readonly value: Expr; readonly optional: boolean }[];
 }
@@ -99,7 +99,7 @@ export interface MapLiteral extends Place {
   readonly kind: "map";
   readonly entries: readonly { readonly key: Expr; readonly value: Expr; readonly optional: boolean }[];
 }
-export interface MessageLiteral extends Place {
+interface MessageLiteral extends Place {
   readonly kind: "message";
   readonly name: string;
   readonly fields: readonly { readonly field: string; readonly start: number; readonly value: Expr }[];
@@ -115,14 +115,14 @@ export interface Fold extends Place {
   readonly body: Expr | null;
 }
 /** `cel.bind(name, value, body)` */
-export interface Bind extends Place {
+interface Bind extends Place {
   readonly kind: "bind";
   readonly name: string;
   readonly value: Expr;
   readonly body: Expr;
 }
 /** `target.optMap(name, body)` and `optFlatMap`. */
-export interface OptionalMap extends Place {
+interface OptionalMap extends Place {
   readonly kind: "optional_map";
   readonly target: Expr;
   readonly name: string;

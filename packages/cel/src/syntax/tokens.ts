@@ -1,32 +1,5 @@
 import type { LiteralType } from "./ast.ts";
 
-/** Punctuation, longest first where one is the beginning of another. */
-export type Punctuation =
-  | "&&"
-  | "||"
-  | "=="
-  | "!="
-  | "<="
-  | ">="
-  | "<"
-  | ">"
-  | "+"
-  | "-"
-  | "*"
-  | "/"
-  | "%"
-  | "!"
-  | "?"
-  | ":"
-  | ","
-  | "."
-  | "("
-  | ")"
-  | "["
-  | "]"
-  | "{"
-  | "}";
-
 /** One token; `text` is the name, the punctuation, or empty for a literal. */
 export interface Token {
   readonly kind: "name" | "quoted" | "literal" | "punctuation" | "end";

@@ -24,7 +24,7 @@ Examples:
 
 const restoreHelp = `
 The database must be empty: a new data directory, or a new database that DATABASE_URL names. The service must not run on it.
-A dump of an older version is brought up to this one's schema. Whole or not at all.
+It must be restored with the version that wrote the dump. It is restored whole or not at all.
 
 Everything is as it was when the dump was written. Keys that were revoked since, people who were removed or signed out and
 overrides that were spent are good again, and what was not delivered then is delivered again.

@@ -3,7 +3,7 @@ import type { IntentRecord } from "@countersign/contract";
 import { jsonLines } from "../parts/records/json-lines.ts";
 
 /** A value in one action where not all have the same. `path`: JSON Pointer; `text` as JSON, null: there is none. */
-export interface Difference {
+interface Difference {
   readonly path: string;
   readonly text: string | null;
 }

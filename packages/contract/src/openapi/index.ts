@@ -1,7 +1,7 @@
 /** The API's own description, derived from the operation table. */
 
 import { deliveryHeaders } from "../event-types.ts";
-import { type Operation, operations } from "../operations/index.ts";
+import { operationRows } from "../operations/index.ts";
 import { EventBody } from "../resources/index.ts";
 import { productVersion } from "../version.ts";
 import { Components, type Json } from "./components.ts";
@@ -15,21 +15,14 @@ export interface OpenapiDocument {
   readonly [field: string]: Json;
 }
 
-/**
- * The OpenAPI 3.1 document of the operations that this version serves; of all that are designed when `all` is true. A pure
- * function of the tables: openapi.json and GET /openapi.json are this.
- */
-export function openapiDocument({ all = false }: { all?: boolean } = {}): OpenapiDocument {
+/** Makes the OpenAPI 3.1 document from the tables. openapi.json and GET /openapi.json are this document. */
+export function openapiDocument(): OpenapiDocument {
   const components = new Components();
-  const rows = (Object.entries(operations) as [string, Operation][]).filter(
-    ([, operation]) => all || operation.delivered,
-  );
   const paths: Record<string, Record<string, Json>> = {};
-  for (const [operationId, operation] of rows) {
+  for (const [operationId, operation] of operationRows) {
     const item = { [operation.method.toLowerCase()]: operationObject(operationId, operation, components) };
     paths[operation.path] = { ...paths[operation.path], ...item };
   }
-  const webhooks = all || operations.registerWebhook.delivered ? { webhooks: { event: eventObject(components) } } : {};
   return {
     openapi: "3.1.0",
     info: {
@@ -40,9 +33,9 @@ export function openapiDocument({ all = false }: { all?: boolean } = {}): Openap
     },
     servers: [{ url: "/" }],
     security: [{ ApiKey: [] }, { Session: [] }],
-    tags: [...new Set(rows.map(([, operation]) => operation.tag))].map((name) => ({ name })),
+    tags: [...new Set(operationRows.map(([, operation]) => operation.tag))].map((name) => ({ name })),
     paths,
-    ...webhooks,
+    webhooks: { event: eventObject(components) },
     components: {
       securitySchemes: {
         ApiKey: {

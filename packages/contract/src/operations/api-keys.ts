@@ -28,7 +28,6 @@ export const apiKeyOperations = {
     body: ApiKeyInput,
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The key, in full.", schema: ApiKeyCreated } },
-    delivered: true,
   },
   listApiKeys: {
     method: "GET",
@@ -39,7 +38,6 @@ export const apiKeyOperations = {
     rate: "general",
     query: listQuery({}),
     answers: { 200: { description: "The organization's keys.", schema: listed("api_keys", ApiKey) } },
-    delivered: true,
   },
   revokeApiKey: {
     method: "DELETE",
@@ -53,7 +51,6 @@ export const apiKeyOperations = {
     rate: "general",
     params,
     answers: { 204: { description: "The key is revoked.", schema: null } },
-    delivered: true,
   },
   rotateApiKey: {
     method: "POST",
@@ -68,6 +65,5 @@ export const apiKeyOperations = {
     params,
     answers: { 200: { description: "The new key, in full.", schema: ApiKeyRotated } },
     refuses: ["forbidden"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

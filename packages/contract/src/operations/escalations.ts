@@ -34,7 +34,6 @@ export const escalationOperations = {
         headers: ["ETag"],
       },
     },
-    delivered: true,
   },
   getEscalation: {
     ...common,
@@ -47,7 +46,6 @@ export const escalationOperations = {
     answers: {
       200: { description: "The escalation.", schema: wrapped("escalation", Escalation), headers: ["ETag"] },
     },
-    delivered: true,
   },
   decideEscalation: {
     ...common,
@@ -62,7 +60,6 @@ export const escalationOperations = {
     body_bytes_max,
     answers: one,
     refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked"],
-    delivered: true,
   },
   cancelEscalation: {
     ...common,
@@ -76,7 +73,6 @@ export const escalationOperations = {
     body_bytes_max,
     answers: one,
     refuses: ["escalation_closed"],
-    delivered: true,
   },
   reassignEscalation: {
     ...common,
@@ -92,6 +88,5 @@ export const escalationOperations = {
     body_bytes_max,
     answers: one,
     refuses: ["escalation_closed"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

@@ -18,7 +18,7 @@ import { webhookOperations } from "./webhooks.ts";
 
 export { type Answer, type Operation, refusalsOf, refusesBody } from "./operation.ts";
 
-/** All operations, delivered or not, in the order of openapi.json. The key is the operation_id. */
+/** All operations in the order of openapi.json. The key is the operation id. */
 export const operations = {
   ...operatingOperations,
   ...onboardingOperations,
@@ -39,15 +39,8 @@ export const operations = {
 /** The name of an operation: operationId in openapi.json, name of its use case, name of its SDK method. */
 export type OperationId = keyof typeof operations;
 
-/** The operations that this version serves. */
-export type DeliveredOperationId = {
-  [K in OperationId]: (typeof operations)[K]["delivered"] extends true ? K : never;
-}[OperationId];
-
-/** The delivered operations in table order. */
-export const deliveredOperations = (Object.entries(operations) as [OperationId, Operation][]).filter(
-  ([, operation]) => operation.delivered,
-) as readonly [DeliveredOperationId, Operation][];
+/** The rows of the table in its order: the operation's id and what it is. */
+export const operationRows = Object.entries(operations) as readonly [OperationId, Operation][];
 
 type AnswerRow<Id extends OperationId> = (typeof operations)[Id]["answers"][keyof (typeof operations)[Id]["answers"]];
 type BodyOf<Row> = Row extends { readonly schema: infer S } ? (S extends TSchema ? Static<S> : null) : never;

@@ -52,7 +52,6 @@ export const intentOperations = {
       "state_conflict",
       "overloaded",
     ],
-    delivered: true,
   },
   submitIntentBatch: {
     method: "POST",
@@ -70,7 +69,6 @@ export const intentOperations = {
     examines: "items",
     answers: { 200: { description: "One result per item.", schema: BatchAnswer } },
     refuses: ["overloaded"],
-    delivered: true,
   },
   listIntents: {
     method: "GET",
@@ -83,7 +81,6 @@ export const intentOperations = {
     query: IntentListQuery,
     answers: { 200: { description: "Newest first.", schema: listed("intents", IntentListItem) } },
     refuses: ["forbidden"],
-    delivered: true,
   },
   getIntent: {
     method: "GET",
@@ -95,7 +92,6 @@ export const intentOperations = {
     conditional: true,
     params,
     answers: { 200: { description: "The intent.", schema: IntentAnswer, headers: ["ETag"] } },
-    delivered: true,
   },
   getDecision: {
     method: "GET",
@@ -108,7 +104,6 @@ export const intentOperations = {
     params,
     query: DecisionQuery,
     answers: { 200: { description: "The decision.", schema: wrapped("decision", Decision), headers: ["ETag"] } },
-    delivered: true,
   },
   listIntentAudit: {
     method: "GET",
@@ -121,7 +116,6 @@ export const intentOperations = {
     params,
     query: listQuery({}),
     answers: { 200: { description: "The audit rows in order.", schema: listed("audit", AuditRecord) } },
-    delivered: true,
   },
   recordObservation: {
     method: "POST",
@@ -137,7 +131,6 @@ export const intentOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The observation.", schema: wrapped("observation", Observation) } },
     refuses: ["overloaded"],
-    delivered: true,
   },
   overrideBlock: {
     method: "POST",
@@ -161,7 +154,6 @@ export const intentOperations = {
       202: { description: "A second, different person has to approve too.", schema: wrapped("override", Override) },
     },
     refuses: ["self_review", "override_not_allowed", "state_conflict"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;
 
@@ -179,7 +171,6 @@ export const overrideOperations = {
       intent_id: Type.Optional(givenId("prefix int_")),
     }),
     answers: { 200: { description: "Newest first.", schema: listed("overrides", Override) } },
-    delivered: true,
   },
   revokeOverride: {
     method: "DELETE",
@@ -191,6 +182,5 @@ export const overrideOperations = {
     params: closed({ override_id: givenId("prefix ovr_") }),
     answers: { 204: { description: "It is revoked.", schema: null } },
     refuses: ["state_conflict"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

@@ -27,7 +27,6 @@ export const membraneOperations = {
     rate: "general",
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("membranes", Membrane) } },
-    delivered: true,
   },
   createMembrane: {
     method: "POST",
@@ -41,7 +40,6 @@ export const membraneOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The membrane.", schema: wrapped("membrane", Membrane), headers: ["Location"] } },
     refuses: ["already_exists"],
-    delivered: true,
   },
   getMembrane: {
     method: "GET",
@@ -52,7 +50,6 @@ export const membraneOperations = {
     rate: "general",
     params,
     answers: one,
-    delivered: true,
   },
   changeMembrane: {
     method: "PATCH",
@@ -68,7 +65,6 @@ export const membraneOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: one,
     refuses: ["already_exists"],
-    delivered: true,
   },
   getCoverage: {
     method: "GET",
@@ -82,7 +78,6 @@ export const membraneOperations = {
     rate: "general",
     params,
     answers: { 200: { description: "The coverage.", schema: wrapped("coverage", Coverage) } },
-    delivered: true,
   },
   goLive: {
     method: "POST",
@@ -94,7 +89,6 @@ export const membraneOperations = {
     params,
     answers: one,
     refuses: ["state_conflict"],
-    delivered: true,
   },
   returnToShadow: {
     method: "POST",
@@ -106,7 +100,6 @@ export const membraneOperations = {
     params,
     answers: one,
     refuses: ["state_conflict"],
-    delivered: true,
   },
   getUsage: {
     method: "GET",
@@ -116,6 +109,5 @@ export const membraneOperations = {
     auth: "any",
     rate: "general",
     answers: { 200: { description: "The usage.", schema: wrapped("usage", Usage) } },
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

@@ -17,7 +17,6 @@ export const onboardingOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The organization, its membrane and its key.", schema: Quickstart } },
     refuses: ["signup_closed", "not_found", "overloaded"],
-    delivered: true,
   },
   intake: {
     method: "POST",
@@ -30,6 +29,5 @@ export const onboardingOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: { 200: { description: "What the description calls for.", schema: Intake } },
     refuses: ["signup_closed", "overloaded"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

@@ -12,7 +12,6 @@ export const operatingOperations = {
     auth: "none",
     rate: null,
     answers: { 200: { description: "It is.", schema: Health } },
-    delivered: true,
   },
   getReadiness: {
     method: "GET",
@@ -23,7 +22,6 @@ export const operatingOperations = {
     rate: null,
     answers: { 200: { description: "Requests can be served.", schema: Readiness } },
     refuses: ["unavailable"],
-    delivered: true,
   },
   getMetrics: {
     method: "GET",
@@ -35,7 +33,6 @@ export const operatingOperations = {
     rate: null,
     answers: { 200: { description: "The metrics.", schema: Type.String(), media_type: "text/plain" } },
     refuses: ["forbidden"],
-    delivered: true,
   },
   getOpenapi: {
     method: "GET",
@@ -45,6 +42,5 @@ export const operatingOperations = {
     auth: "none",
     rate: null,
     answers: { 200: { description: "OpenAPI 3.1.", schema: anyObject() } },
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

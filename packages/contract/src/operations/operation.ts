@@ -52,8 +52,6 @@ export interface Operation {
   readonly answers: { readonly [status: number]: Answer };
   /** Refusals beyond those that auth, rate and body imply (see `refusalsOf`). */
   readonly refuses?: readonly ErrorCode[];
-  /** True: this version serves it. Only then it has a route, an entry in openapi.json, and tests. */
-  readonly delivered: boolean;
 }
 
 /**

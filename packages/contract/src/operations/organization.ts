@@ -19,7 +19,6 @@ export const organizationOperations = {
     summary: "Read who is calling: organization, role, scope",
     auth: "any",
     answers: { 200: { description: "The caller.", schema: wrapped("caller", CallerInfo) } },
-    delivered: true,
   },
   getOverview: {
     ...common,
@@ -30,7 +29,6 @@ export const organizationOperations = {
     auth: ["reviewer", "auditor"],
     query: OverviewQuery,
     answers: { 200: { description: "The counts.", schema: wrapped("overview", Overview) } },
-    delivered: true,
   },
   listAudit: {
     ...common,
@@ -40,6 +38,5 @@ export const organizationOperations = {
     auth: ["operator", "auditor"],
     query: AuditListQuery,
     answers: { 200: { description: "Newest first.", schema: listed("audit", OrgAuditRecord) } },
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

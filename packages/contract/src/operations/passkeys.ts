@@ -17,7 +17,6 @@ export const passkeyOperations = {
     auth: "session",
     answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
     refuses: ["state_conflict", "forbidden"],
-    delivered: true,
   },
   finishPasskeyRegistration: {
     ...post,
@@ -28,7 +27,6 @@ export const passkeyOperations = {
     body: PasskeyInput,
     answers: { 201: { description: "The passkey.", schema: wrapped("passkey", Passkey) } },
     refuses: ["invalid_credentials", "already_exists", "state_conflict"],
-    delivered: true,
   },
   listPasskeys: {
     ...common,
@@ -38,7 +36,6 @@ export const passkeyOperations = {
     auth: "session",
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("passkeys", Passkey) } },
-    delivered: true,
   },
   deletePasskey: {
     ...common,
@@ -48,7 +45,6 @@ export const passkeyOperations = {
     auth: "session",
     params: closed({ passkey_id: Type.String({ minLength: 1, maxLength: 1_400 }) }),
     answers: done,
-    delivered: true,
   },
   beginPasskeyLogin: {
     ...post,
@@ -57,7 +53,6 @@ export const passkeyOperations = {
     auth: "none",
     answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
     refuses: ["forbidden", "state_conflict"],
-    delivered: true,
   },
   finishPasskeyLogin: {
     ...post,
@@ -70,6 +65,5 @@ export const passkeyOperations = {
     body: PasskeyInput,
     answers: session,
     refuses: ["invalid_credentials", "forbidden", "state_conflict"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

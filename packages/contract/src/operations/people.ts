@@ -53,7 +53,6 @@ export const peopleOperations = {
     body: SignupInput,
     answers: mailed,
     refuses: ["signup_closed", "forbidden", "overloaded"],
-    delivered: true,
   },
   verifyEmail: {
     ...postOutside,
@@ -68,7 +67,6 @@ export const peopleOperations = {
     body: VerifyEmailInput,
     answers: done,
     refuses: ["signup_closed", "invalid_credentials", "not_found", "forbidden", "overloaded"],
-    delivered: true,
   },
   login: {
     ...postOutside,
@@ -81,7 +79,6 @@ export const peopleOperations = {
     body: LoginInput,
     answers: session,
     refuses: ["invalid_credentials", "forbidden", "overloaded"],
-    delivered: true,
   },
   verifyMfa: {
     ...postOutside,
@@ -95,7 +92,6 @@ export const peopleOperations = {
     body: MfaInput,
     answers: session,
     refuses: ["invalid_credentials", "missing_api_key", "forbidden", "state_conflict"],
-    delivered: true,
   },
   logout: {
     ...postEmpty,
@@ -105,7 +101,6 @@ export const peopleOperations = {
     auth: "none",
     answers: signedOut,
     refuses: ["forbidden"],
-    delivered: true,
   },
   getSession: {
     ...get,
@@ -115,7 +110,6 @@ export const peopleOperations = {
     auth: "none",
     answers: { 200: { description: "The session.", schema: wrapped("session", Session) } },
     refuses: ["missing_api_key"],
-    delivered: true,
   },
   listSessions: {
     ...get,
@@ -124,7 +118,6 @@ export const peopleOperations = {
     auth: "session",
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("sessions", OpenSession) } },
-    delivered: true,
   },
   endSession: {
     method: "DELETE",
@@ -135,7 +128,6 @@ export const peopleOperations = {
     auth: "session",
     params: closed({ session_id: givenId("the session") }),
     answers: done,
-    delivered: true,
   },
   endAllSessions: {
     method: "DELETE",
@@ -145,7 +137,6 @@ export const peopleOperations = {
     summary: "Sign out everywhere, here too",
     auth: "session",
     answers: signedOut,
-    delivered: true,
   },
   changeProfile: {
     ...post,
@@ -155,7 +146,6 @@ export const peopleOperations = {
     auth: "session",
     body: ProfileChange,
     answers: { 200: { description: "The person.", schema: wrapped("user", User) } },
-    delivered: true,
   },
   changePassword: {
     ...post,
@@ -166,7 +156,6 @@ export const peopleOperations = {
     body: PasswordChangeInput,
     answers: session,
     refuses: ["invalid_credentials", "overloaded"],
-    delivered: true,
   },
   forgotPassword: {
     ...postOutside,
@@ -177,7 +166,6 @@ export const peopleOperations = {
     body: EmailInput,
     answers: mailed,
     refuses: ["forbidden"],
-    delivered: true,
   },
   resetPassword: {
     ...postOutside,
@@ -188,7 +176,6 @@ export const peopleOperations = {
     body: PasswordResetInput,
     answers: done,
     refuses: ["not_found", "forbidden", "overloaded"],
-    delivered: true,
   },
   enrolTotp: {
     ...postEmpty,
@@ -198,7 +185,6 @@ export const peopleOperations = {
     auth: "session",
     answers: { 200: { description: "The seed, shown once.", schema: TotpEnrolment } },
     refuses: ["state_conflict", "forbidden"],
-    delivered: true,
   },
   confirmTotp: {
     ...post,
@@ -212,7 +198,6 @@ export const peopleOperations = {
       200: { description: "Recovery codes, shown once.", schema: RecoveryCodes, headers: ["Set-Cookie"] },
     },
     refuses: ["state_conflict", "invalid_credentials"],
-    delivered: true,
   },
   disableTotp: {
     ...post,
@@ -224,7 +209,6 @@ export const peopleOperations = {
     body: MfaInput,
     answers: done,
     refuses: ["state_conflict", "invalid_credentials"],
-    delivered: true,
   },
   replaceRecoveryCodes: {
     ...post,
@@ -236,7 +220,6 @@ export const peopleOperations = {
     body: MfaInput,
     answers: { 200: { description: "The new codes, shown once.", schema: RecoveryCodes } },
     refuses: ["state_conflict", "invalid_credentials"],
-    delivered: true,
   },
   inviteUser: {
     ...post,
@@ -250,7 +233,6 @@ export const peopleOperations = {
     idempotent: true,
     answers: { 201: { description: "The invitation.", schema: wrapped("invitation", Invitation) } },
     refuses: ["already_exists"],
-    delivered: true,
   },
   listInvitations: {
     ...get,
@@ -259,7 +241,6 @@ export const peopleOperations = {
     auth: ["admin"],
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("invitations", Invitation) } },
-    delivered: true,
   },
   revokeInvitation: {
     method: "DELETE",
@@ -270,7 +251,6 @@ export const peopleOperations = {
     auth: ["admin"],
     params: closed({ invitation_id: givenId("the invitation") }),
     answers: done,
-    delivered: true,
   },
   acceptInvitation: {
     ...postOutside,
@@ -280,7 +260,6 @@ export const peopleOperations = {
     body: AcceptInvitationInput,
     answers: session,
     refuses: ["not_found", "already_exists", "forbidden", "overloaded"],
-    delivered: true,
   },
   listPeople: {
     ...get,
@@ -289,7 +268,6 @@ export const peopleOperations = {
     auth: ["reviewer", "auditor"],
     query: PersonListQuery,
     answers: { 200: { description: "Newest first.", schema: listed("people", User) } },
-    delivered: true,
   },
   changeRole: {
     ...post,
@@ -302,7 +280,6 @@ export const peopleOperations = {
     body: RoleChange,
     answers: { 200: { description: "The person.", schema: wrapped("user", User) } },
     refuses: ["state_conflict"],
-    delivered: true,
   },
   removePerson: {
     method: "DELETE",
@@ -319,7 +296,6 @@ export const peopleOperations = {
     params: userParam,
     answers: done,
     refuses: ["state_conflict"],
-    delivered: true,
   },
   unsubscribe: {
     ...postEmpty,
@@ -329,6 +305,5 @@ export const peopleOperations = {
     query: closed({ token: Type.String({ minLength: 1, maxLength: 512 }) }),
     answers: done,
     refuses: ["not_found"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

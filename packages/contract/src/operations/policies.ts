@@ -40,7 +40,6 @@ export const policyOperations = {
       201: { description: "The policy, and which of its tests are red.", schema: PolicySaved, headers: ["Location"] },
     },
     refuses: ["policy_invalid", "already_exists"],
-    delivered: true,
   },
   listPolicies: {
     ...common,
@@ -50,7 +49,6 @@ export const policyOperations = {
     auth: ["reviewer", "auditor"],
     query: PolicyListQuery,
     answers: { 200: { description: "Newest first.", schema: listed("policies", Policy) } },
-    delivered: true,
   },
   getPolicy: {
     ...common,
@@ -60,7 +58,6 @@ export const policyOperations = {
     auth: ["reviewer", "auditor"],
     params,
     answers: one,
-    delivered: true,
   },
   listPolicyVersions: {
     ...common,
@@ -71,7 +68,6 @@ export const policyOperations = {
     params,
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("versions", PolicyVersion) } },
-    delivered: true,
   },
   replacePolicy: {
     ...common,
@@ -84,7 +80,6 @@ export const policyOperations = {
     body_bytes_max,
     answers: { 200: { description: "The policy, and which of its tests are red.", schema: PolicySaved } },
     refuses: ["policy_invalid", "not_found", "already_exists", "state_conflict"],
-    delivered: true,
   },
   activatePolicy: {
     ...common,
@@ -99,7 +94,6 @@ export const policyOperations = {
     body_bytes_max,
     answers: one,
     refuses: ["policy_invalid", "state_conflict"],
-    delivered: true,
   },
   retirePolicy: {
     ...common,
@@ -112,7 +106,6 @@ export const policyOperations = {
     params,
     answers: one,
     refuses: ["state_conflict"],
-    delivered: true,
   },
   checkPolicy: {
     ...common,
@@ -123,7 +116,6 @@ export const policyOperations = {
     body: PolicyInput,
     body_bytes_max,
     answers: { 200: { description: "All diagnostics.", schema: PolicyCheck } },
-    delivered: true,
   },
   getPolicySchema: {
     ...common,
@@ -132,7 +124,6 @@ export const policyOperations = {
     summary: "Read the JSON Schema of the policy document",
     auth: "any",
     answers: { 200: { description: "JSON Schema 2020-12, as in docs/policy.schema.json.", schema: anyObject() } },
-    delivered: true,
   },
   listPacks: {
     ...common,
@@ -142,7 +133,6 @@ export const policyOperations = {
     auth: "any",
     query: listQuery({}),
     answers: { 200: { description: "By name.", schema: listed("packs", Pack) } },
-    delivered: true,
   },
   getPack: {
     ...common,
@@ -152,7 +142,6 @@ export const policyOperations = {
     auth: "any",
     params: closed({ name: givenId("the pack's name") }),
     answers: { 200: { description: "The pack.", schema: wrapped("pack", Pack) } },
-    delivered: true,
   },
   backtest: {
     method: "POST",
@@ -172,6 +161,5 @@ export const policyOperations = {
       200: { description: "What would change.", schema: wrapped("backtest", Backtest), line: BacktestLine },
     },
     refuses: ["forbidden", "policy_invalid", "not_found", "overloaded"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

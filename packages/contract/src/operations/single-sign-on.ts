@@ -37,7 +37,6 @@ export const singleSignOnOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: shown,
     refuses: ["state_conflict"],
-    delivered: true,
   },
   getSingleSignOn: {
     ...common,
@@ -46,7 +45,6 @@ export const singleSignOnOperations = {
     auth: ["admin", "auditor"],
     answers: shown,
     refuses: ["not_found"],
-    delivered: true,
   },
   deleteSingleSignOn: {
     ...common,
@@ -56,7 +54,6 @@ export const singleSignOnOperations = {
     auth: ["admin"],
     answers: { 204: { description: "It is off.", schema: null } },
     refuses: ["not_found"],
-    delivered: true,
   },
   beginSingleSignOn: {
     ...login,
@@ -74,7 +71,6 @@ export const singleSignOnOperations = {
       },
     },
     refuses: ["not_found", "forbidden", "unavailable"],
-    delivered: true,
   },
   finishSingleSignOn: {
     ...login,
@@ -93,6 +89,5 @@ export const singleSignOnOperations = {
       },
     },
     refuses: ["invalid_credentials", "forbidden", "already_exists", "unavailable"],
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

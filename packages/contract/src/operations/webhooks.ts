@@ -31,7 +31,6 @@ export const webhookOperations = {
     body_bytes_max,
     answers: { 201: { description: "The webhook with its secret.", schema: wrapped("webhook", Webhook) } },
     refuses: ["unknown_event_type", "webhook_url_refused", "not_found", "already_exists"],
-    delivered: true,
   },
   listWebhooks: {
     ...common,
@@ -41,7 +40,6 @@ export const webhookOperations = {
     auth: "any",
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("webhooks", Webhook) } },
-    delivered: true,
   },
   getWebhook: {
     ...common,
@@ -51,7 +49,6 @@ export const webhookOperations = {
     auth: "any",
     params,
     answers: { 200: { description: "The webhook.", schema: wrapped("webhook", Webhook) } },
-    delivered: true,
   },
   changeWebhook: {
     ...common,
@@ -64,7 +61,6 @@ export const webhookOperations = {
     body_bytes_max,
     answers: { 200: { description: "The webhook.", schema: wrapped("webhook", Webhook) } },
     refuses: ["unknown_event_type", "webhook_url_refused"],
-    delivered: true,
   },
   rotateWebhookSecret: {
     ...common,
@@ -78,7 +74,6 @@ export const webhookOperations = {
     auth: ["admin"],
     params,
     answers: { 200: { description: "The webhook with its new secret.", schema: wrapped("webhook", Webhook) } },
-    delivered: true,
   },
   deleteWebhook: {
     ...common,
@@ -88,7 +83,6 @@ export const webhookOperations = {
     auth: ["admin"],
     params,
     answers: { 204: { description: "It is deleted.", schema: null } },
-    delivered: true,
   },
   listFailedDeliveries: {
     ...common,
@@ -98,7 +92,6 @@ export const webhookOperations = {
     auth: ["operator"],
     query: FailedDeliveriesQuery,
     answers: { 200: { description: "Newest first.", schema: listed("deliveries", Delivery) } },
-    delivered: true,
   },
   retryDelivery: {
     ...common,
@@ -110,7 +103,6 @@ export const webhookOperations = {
     params: closed({ delivery_id: givenId("prefix dlv_") }),
     answers: { 202: { description: "The new delivery.", schema: wrapped("delivery", Delivery) } },
     refuses: ["state_conflict"],
-    delivered: true,
   },
   retryFailedDeliveries: {
     ...common,
@@ -129,6 +121,5 @@ for each webhook. A retry that fails meanwhile is on none of these pages; anothe
         schema: listed("deliveries", Delivery),
       },
     },
-    delivered: true,
   },
 } as const satisfies Record<string, Operation>;

@@ -23,7 +23,7 @@ export const settings_change_types = [
 ] as const;
 
 /** A policy version in force. */
-export interface VersionInForce {
+interface VersionInForce {
   readonly policy_id: string;
   readonly version: number;
   readonly mode: "live" | "shadow";

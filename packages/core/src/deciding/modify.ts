@@ -24,12 +24,12 @@ export interface ChangeRequest {
 }
 
 /** A patch operation and the policy that asked for it. */
-export interface AttributedOperation extends PatchOperation {
+interface AttributedOperation extends PatchOperation {
   readonly policy_id: string | null;
 }
 
 /** Changes of which none can be made: why, and whose they are. */
-export interface Conflict {
+interface Conflict {
   readonly path: string;
   readonly message: string;
   readonly policies: readonly string[];

@@ -15,7 +15,7 @@ import { sha256Hex } from "../values/fingerprint.ts";
 import type { MembraneSettings } from "./decision.ts";
 
 /** One fact that policies of one staleness profile may read; `valid_until` looks at each once per decision. */
-export interface FactSlot extends FactPath {
+interface FactSlot extends FactPath {
   readonly profile: number;
 }
 

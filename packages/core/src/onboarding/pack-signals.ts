@@ -1,5 +1,5 @@
-import { CALIFORNIA, type Home } from "./places.ts";
-import type { Pair } from "./reading.ts";
+import type { Pair } from "./phrases.ts";
+import type { Home } from "./places.ts";
 import { phraseList, stem, verbForms } from "./words.ts";
 
 /** What leads to a pack. Phrases are singular, words apart, and lower case, but for what means it in capitals only. */
@@ -21,7 +21,7 @@ export interface PackSignals {
 }
 
 const stems = (words: string): string[] => words.split(" ").map(stem);
-const pair = (verbs: string, objects: string): Pair => ({
+export const pair = (verbs: string, objects: string): Pair => ({
   verbs: new Set(verbs.split(" ").flatMap(verbForms).map(stem)),
   objects: new Set(stems(objects)),
 });
@@ -80,7 +80,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "personal information of Californian consumers",
     home: "us-ca",
     names: phraseList("global privacy control|do not sell|ccpa|cpra|california consumer privacy act"),
-    phrases: CALIFORNIA,
+    phrases: [],
     data_classes: [],
     actions: [],
   },
@@ -112,7 +112,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
     means: "personal data of people in the European Economic Area",
     home: "eu",
     names: phraseList("dsar|right to be forgotten|right to erasure|gdpr|dsgvo|rgpd|data subject"),
-    phrases: phraseList("eu|eea|europe|european|european union"),
+    phrases: [],
     data_classes: [],
     actions: [],
   },

@@ -1,8 +1,15 @@
 import type { ToolAction } from "./classify-tool.ts";
 import { PACK_SIGNALS, type PackSignals } from "./pack-signals.ts";
-import { type Home, type Place, placesIn } from "./places.ts";
-import { locate, locatePair, type Reading, read, type Span } from "./reading.ts";
-import { type Region, regionsOf } from "./regions.ts";
+import { type Found, locate, locateAll, locatePair, type Reading, read } from "./phrases.ts";
+import {
+  EU_CODES,
+  EVERYWHERE,
+  type Home,
+  OF_THE_EEA_BY_ADJECTIVE,
+  PLACES,
+  type Place,
+  UNITED_STATES,
+} from "./places.ts";
 import { shorten } from "./words.ts";
 
 /** What a customer says about himself. Everything but the description may be absent. */
@@ -19,153 +26,146 @@ export interface PackRecommendation {
   readonly because: string;
 }
 
+/** Words as the customer wrote them, and where. */
 interface Evidence {
   readonly words: readonly string[];
   readonly from: string;
 }
 
-const quoted = (words: readonly string[]): string =>
-  words.map((word) => `"${shorten(word, WORD_CHARS_SHOWN_MAX)}"`).join(", ");
-const WORDS_SHOWN_MAX = 6;
-const WORD_CHARS_SHOWN_MAX = 40;
-
-/** The words of these spans, in the text's order, none that is part of one already shown. */
-const shownOf = (text: string, spans: readonly Span[]): string[] => {
-  const outer: Span[] = [];
-  for (const one of [...spans].sort((a, b) => b.end - b.start - (a.end - a.start))) {
-    if (!outer.some(({ start, end }) => start <= one.start && one.end <= end)) outer.push(one);
-  }
-  const words = outer
-    .sort((a, b) => a.start - b.start)
-    .map(({ start, end }) => text.slice(start, end).replace(/\s+/g, " "));
-  return [...new Set(words)].slice(0, WORDS_SHOWN_MAX);
-};
-
-/** Where the words stand that lead to a pack. */
-const hits = (reading: Reading, signals: PackSignals, fitting: boolean): Span[] =>
-  [
-    ...(fitting ? [...signals.names, ...signals.phrases] : signals.names).map((phrase) => locate(reading, phrase)),
-    ...(fitting ? (signals.pairs ?? []) : []).map((pair) => locatePair(reading, pair)),
-  ].filter((span) => span !== null);
-
-interface Text {
+/** Places by their words, and the places as a set. */
+interface Located {
   readonly from: string;
   readonly reading: Reading;
-  readonly places: ReturnType<typeof placesIn>;
+  readonly found: readonly { readonly at: Found; readonly places: readonly Place[] }[];
 }
 
-const textOf = (from: string, text: string): Text => {
-  const reading = read(text);
-  return { from, reading, places: placesIn(reading) };
-};
-
-/** Whether a law's home fits: yes when nothing is known of places, except that California and the EU must be named. */
-const fits = (home: Home | undefined, homes: ReadonlySet<Place>): boolean =>
-  home === undefined || homes.has(home) || (home === "us" && homes.size === 0);
-
+const WORDS_SHOWN_MAX = 6;
+const WORD_CHARS_SHOWN_MAX = 40;
+/** A tool that perhaps changes a system, such as one that clicks in a browser, is no reason for a pack on systems. */
 const SYSTEM_CONFIDENCE_MIN = 0.7;
-/** A tool that only perhaps changes a system, as one that clicks in a browser does, is no reason for a pack on systems. */
-const actionHits = (tools: readonly ToolAction[], patterns: readonly string[]): string[] =>
-  tools
-    .filter(({ type, confidence }) => !type.startsWith("system.") || confidence >= SYSTEM_CONFIDENCE_MIN)
-    .filter(({ type }) =>
-      patterns.some((pattern) => (pattern.endsWith(".") ? type.startsWith(pattern) : type === pattern)),
-    )
-    .map(({ verb }) => verb)
-    .slice(0, WORDS_SHOWN_MAX);
+/** Longer phrases first: New England is not England. */
+const BY_LENGTH = [...PLACES].sort(([a], [b]) => b.split(" ").length - a.split(" ").length || b.length - a.length);
 
-const evidenceFor = (
-  signals: PackSignals,
-  data_classes: readonly Reading[],
-  texts: readonly Text[],
-  tools: readonly ToolAction[],
-  fitting: boolean,
-): Evidence[] => {
-  const evidence: Evidence[] = [];
-  for (const { from, reading } of texts) {
-    const trades = from === "industry" && fitting ? (signals.industries ?? []) : [];
-    const spans = [...hits(reading, signals, fitting), ...trades.map((trade) => locate(reading, trade))];
-    const words = shownOf(
-      reading.text,
-      spans.filter((span) => span !== null),
-    );
-    if (words.length > 0) evidence.push({ words, from: `in the ${from}` });
+/** The words at these places in the order of the text, without those inside another. */
+const shown = ({ text, words }: Reading, found: readonly Found[]): string[] => {
+  const outer = found.filter(
+    ([first, last], n) =>
+      !found.some(
+        ([f, l], m) => f <= first && last <= l && (l - f > last - first || (l - f === last - first && m < n)),
+      ),
+  );
+  const written = outer
+    .sort(([a], [b]) => a - b)
+    .map(([first, last]) => text.slice(words[first]?.start, words[last]?.end).replace(/\s+/g, " "));
+  return [...new Set(written)].slice(0, WORDS_SHOWN_MAX);
+};
+
+/** The places that a text names. A denied United States is elsewhere; another denied place says nothing. */
+const placesIn = (reading: Reading, from: string): Located => {
+  const claimed = new Set<number>();
+  const found: { at: Found; places: readonly Place[] }[] = [];
+  for (const [phrase, places] of BY_LENGTH) {
+    for (const at of locateAll(reading, phrase)) {
+      if (claimed.has(at[0]) && claimed.has(at[1])) continue;
+      for (let word = at[0]; word <= at[1]; word++) claimed.add(word);
+      if (!reading.denied.has(at[0])) found.push({ at, places });
+      else if (UNITED_STATES.has(phrase)) found.push({ at, places: ["other"] });
+    }
   }
-  const classes = data_classes
-    .filter(
-      (reading) =>
-        signals.data_classes.includes(reading.text.trim().toLowerCase()) || hits(reading, signals, fitting).length > 0,
-    )
-    .map(({ text }) => text);
-  if (classes.length > 0) evidence.push({ words: classes.slice(0, WORDS_SHOWN_MAX), from: "among the data classes" });
-  const verbs = fitting ? actionHits(tools, signals.actions) : [];
-  if (verbs.length > 0) evidence.push({ words: verbs, from: "among the tools" });
-  return evidence;
+  const adjective = locatePair(reading, OF_THE_EEA_BY_ADJECTIVE);
+  if (adjective !== null) found.push({ at: [adjective[0], adjective[0]], places: ["eu"] });
+  return { from, reading, found };
 };
 
-const sentence = (signals: PackSignals, evidence: readonly Evidence[]): string => {
-  const said = evidence.map(({ words, from }) => `${quoted(words)} ${from}`).join("; ");
-  return `${said}: ${signals.means}.`;
+/** The places of regions such as `US-CA`, `us_tx`, `Texas`, `DE`, `eu-west-1` and `worldwide`. An unknown region is elsewhere. */
+const placesOfRegions = (regions: readonly string[]): Located => {
+  const upper = regions.map((region) => region.trim().replace(/\b[a-z]{2}(?=$|[^a-z])/g, (code) => code.toUpperCase()));
+  const located = placesIn(read(upper.join(", ")), "among the regions");
+  const found = [...located.found];
+  let word = 0;
+  for (const region of upper) {
+    const [first, last] = [word, word + read(region).words.length - 1];
+    word = last + 1;
+    if (EVERYWHERE.has(region.toLowerCase())) found.push({ at: [first, last], places: ["us", "us-ca", "eu", "other"] });
+    else if (EU_CODES.has(region)) found.push({ at: [first, last], places: ["eu"] });
+    else if (!found.some(({ at }) => at[0] <= last && at[1] >= first))
+      found.push({ at: [first, last], places: ["other"] });
+  }
+  return { ...located, found };
 };
 
-/** Tools that read what others wrote, beside tools that change something: the provenance pack's case. */
-const readsOthers = (tools: readonly ToolAction[]): string[] =>
-  tools.some(({ type }) => type !== "data.read" && type !== "other.unclassified")
-    ? tools.filter(({ reads_third_party }) => reads_third_party).map(({ verb }) => verb)
-    : [];
+/** A law applies where its home is named. Without any place, the laws of the United States apply. */
+const applies = (home: Home | undefined, places: ReadonlySet<Place>): boolean =>
+  home === undefined || places.has(home) || (home === "us" && places.size === 0);
+
+/** Where the words stand that lead to a pack. Where its law does not apply, only the law's own names count. */
+const hits = (reading: Reading, { names, phrases, pairs = [] }: PackSignals, fitting: boolean): Found[] => {
+  const found: (Found | null)[] = [];
+  for (const name of names) found.push(locate(reading, name));
+  if (fitting) for (const phrase of phrases) found.push(locate(reading, phrase));
+  if (fitting) for (const pair of pairs) found.push(locatePair(reading, pair));
+  return found.filter((one) => one !== null);
+};
+
+const verbsFor = ({ pack, actions }: PackSignals, tools: readonly ToolAction[]): string[] => {
+  // Tools that read what others wrote, beside tools that change something, are the case of the provenance pack.
+  if (pack === "provenance" && tools.some(({ type }) => type !== "data.read" && type !== "other.unclassified"))
+    return tools.filter(({ reads_third_party }) => reads_third_party).map(({ verb }) => verb);
+  return tools
+    .filter(({ type, confidence }) => !type.startsWith("system.") || confidence >= SYSTEM_CONFIDENCE_MIN)
+    .filter(({ type }) => actions.some((wanted) => (wanted.endsWith(".") ? type.startsWith(wanted) : type === wanted)))
+    .map(({ verb }) => verb);
+};
+
+const sentence = ({ means }: PackSignals, evidence: readonly Evidence[]): string => {
+  const quoted = (words: readonly string[]) =>
+    words.map((word) => `"${shorten(word, WORD_CHARS_SHOWN_MAX)}"`).slice(0, WORDS_SHOWN_MAX);
+  return `${evidence.map(({ words, from }) => `${quoted(words).join(", ")} ${from}`).join("; ")}: ${means}.`;
+};
 
 /**
- * The packs that a customer's own words call for, in a fixed order, each with those words. Deterministic and without any
- * network: the same words give the same answer. A law with a home (United States, California, EEA) is left out for who
- * names only other places, unless the law itself is named. Words that are denied ("no card data") do not count.
- * The packs that quickstart switches on by itself are not repeated here.
- * Source: api.md §10 "Intake".
+ * Recommends packs from the customer's own words, in a fixed order, each with those words. Deterministic, without network.
+ * A law with a home (United States, California, EEA) is left out for customers who name only other places, unless they
+ * name the law. Denied words ("no card data") do not count. Packs that quickstart switches on are not repeated.
  */
 export const recommendPacks = (situation: Situation, tools: readonly ToolAction[] = []): PackRecommendation[] => {
-  const texts = [textOf("description", situation.description)];
-  if (situation.industry !== undefined) texts.push(textOf("industry", situation.industry));
-  const data_classes = (situation.data_classes ?? []).map(read);
-  const regions = regionsOf(situation.regions ?? []);
-  const homes = new Set<Place>(regions.flatMap((region) => [...region.homes]));
-  for (const { places } of texts) for (const { home } of places) homes.add(home);
-  return PACK_SIGNALS.flatMap((signals) => {
-    const evidence = evidenceFor(signals, data_classes, texts, tools, fits(signals.home, homes));
-    if (signals.pack === "provenance") {
-      const verbs = readsOthers(tools).slice(0, WORDS_SHOWN_MAX);
-      if (verbs.length > 0) evidence.push({ words: verbs, from: "among the tools" });
-    }
-    const place = placeEvidence(
-      signals,
-      evidence.flatMap(({ words }) => words),
-      regions,
-      texts,
-      homes,
-    );
-    if (place === null)
-      return evidence.length === 0 ? [] : [{ pack: signals.pack, because: sentence(signals, evidence) }];
-    // California and the EEA are reason enough; being in the United States only supports what else was said.
-    if (evidence.length === 0 && signals.home === "us") return [];
-    return [{ pack: signals.pack, because: sentence(signals, [...evidence, place]) }];
-  });
-};
+  const { description, industry, regions = [], data_classes = [] } = situation;
+  const texts = [placesIn(read(description), "in the description")];
+  if (industry !== undefined) texts.push(placesIn(read(industry), "in the industry"));
+  const located = regions.length === 0 ? texts : [placesOfRegions(regions), ...texts];
+  const places = new Set(located.flatMap(({ found }) => found.flatMap((one) => one.places)));
+  const classes = data_classes.map(read);
 
-/** The words by which a law's home was told: regions as given ("US-CA", "DE"), else names in the texts. */
-const placeEvidence = (
-  { home }: PackSignals,
-  shown_already: readonly string[],
-  regions: readonly Region[],
-  texts: readonly Text[],
-  homes: ReadonlySet<Place>,
-): Evidence | null => {
-  if (home === undefined || !homes.has(home)) return null;
-  const named = regions.filter((region) => region.homes.has(home)).map(({ given }) => given);
-  if (named.length > 0) return { words: named.slice(0, WORDS_SHOWN_MAX), from: "among the regions" };
-  for (const { from, reading, places } of texts) {
-    const words = shownOf(
-      reading.text,
-      places.filter((place) => place.home === home),
-    ).filter((shown) => !shown_already.some((words) => words.includes(shown)));
-    if (words.length > 0) return { words, from: `in the ${from}` };
-  }
-  return null;
+  return PACK_SIGNALS.flatMap((signals) => {
+    const { pack, home, industries = [] } = signals;
+    const fitting = applies(home, places);
+    const evidence: Evidence[] = texts.map(({ from, reading }) => {
+      const trades = fitting && from === "in the industry" ? industries.map((trade) => locate(reading, trade)) : [];
+      return {
+        from,
+        words: shown(reading, [...hits(reading, signals, fitting), ...trades.filter((one) => one !== null)]),
+      };
+    });
+    const named = classes.filter(
+      (reading) =>
+        signals.data_classes.includes(reading.text.trim().toLowerCase()) || hits(reading, signals, fitting).length > 0,
+    );
+    evidence.push({ from: "among the data classes", words: named.map(({ text }) => text) });
+    evidence.push({ from: "among the tools", words: fitting ? verbsFor(signals, tools) : [] });
+    // California and the EEA are reason enough. The United States only support what else was said.
+    if (home !== "us" || evidence.some(({ words }) => words.length > 0)) {
+      const there = ({ found }: Located) => found.filter((one) => home !== undefined && one.places.includes(home));
+      const first = located.find((one) => there(one).length > 0);
+      if (first !== undefined)
+        evidence.push({
+          from: first.from,
+          words: shown(
+            first.reading,
+            there(first).map(({ at }) => at),
+          ),
+        });
+    }
+    const told = evidence.filter(({ words }) => words.length > 0);
+    return told.length === 0 ? [] : [{ pack, because: sentence(signals, told) }];
+  });
 };

@@ -7,8 +7,8 @@ export const TEXT_CHARS_MAX = 20_000;
 const CAMEL =
   /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{N})(?=\p{Lu}\p{Ll})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})(?!\p{Lu}s(?![\p{L}\p{N}]))/gu;
 
-/** A word, with an apostrophe within, or letters with points: "doesn't", "U.S." */
-const WORD = /(?:\p{L}\.){2,}(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
+/** A word, with an apostrophe within, or letters with points, or the end of "PHI-free": "doesn't", "U.S.", "-free". */
+const WORD = /-free(?![\p{L}\p{N}])|(?:\p{L}\.){2,}(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
 
 /** Our own words, written in a row. */
 export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(" "));

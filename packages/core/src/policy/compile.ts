@@ -19,10 +19,10 @@ export interface PolicySource {
 }
 
 /** A part of a message: text, or a program whose value goes there. */
-export type CompiledPart = string | Program;
+type CompiledPart = string | Program;
 
 /** One change that a firing asks for; `value` is null for remove and redact. */
-export interface CompiledStep {
+interface CompiledStep {
   readonly op: ModifyOp;
   readonly path: string;
   readonly value: Program | null;

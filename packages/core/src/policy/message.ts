@@ -3,7 +3,7 @@ import { limits } from "@countersign/contract";
 /**
  * One part of a message template: text as it stands, or the source of an expression with its offset in the template.
  */
-export type MessagePart =
+type MessagePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "expression"; readonly source: string; readonly offset: number };
 

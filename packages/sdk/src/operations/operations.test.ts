@@ -1,4 +1,4 @@
-import { deliveredOperations, type OperationId, type operations } from "@countersign/contract";
+import { type OperationId, operationRows, type operations } from "@countersign/contract";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Client, createClient } from "../index.ts";
 
@@ -113,7 +113,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
 };
 
 // Probes, metrics and the API's description are for machines that run the service, not for its callers.
-const called = deliveredOperations.filter(([, operation]) => operation.tag !== "Operating");
+const called = operationRows.filter(([, operation]) => operation.tag !== "Operating");
 
 // As in a page that comes by plain http from another machine: all of `crypto` that browsers leave there.
 beforeAll(() => vi.stubGlobal("crypto", { getRandomValues: (bytes: Uint8Array) => bytes.fill(7) }));

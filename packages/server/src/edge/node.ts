@@ -1,9 +1,7 @@
 /** One node of the service, assembled around an open database; what tests and the simulation start too. */
 import { openModeOrgId } from "@countersign/contract";
 import { networkList } from "@countersign/core";
-import type { FastifyInstance } from "fastify";
 import { rateLimitsUnder, Unsettled } from "../http/answer/rate-limit.ts";
-import { buildApp } from "../http/app.ts";
 import { type ConsoleFiles, createConsole } from "../http/console.ts";
 import { sessionCookies } from "../http/gate/cookie.ts";
 import { createKeyReader } from "../http/gate/key-reader.ts";
@@ -13,6 +11,7 @@ import { mayBeForwarded } from "../http/gate/local.ts";
 import { createSessions } from "../http/gate/sessions.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { allRoutes } from "../http/routes/index.ts";
+import { buildServer, type HttpServer } from "../http/server.ts";
 import { createContextPauses } from "../operations/context/context-pauses.ts";
 import { createContextPulls } from "../operations/context/context-pulls.ts";
 import { isRegistered } from "../operations/context/context-source.ts";
@@ -88,7 +87,7 @@ const firstKeyWarning =
 
 /** A node that is ready to listen. */
 export interface ServiceNode {
-  readonly app: FastifyInstance;
+  readonly app: HttpServer;
   readonly runtime: Runtime;
   readonly metrics: Metrics;
   /** Stops accepting, finishes what is in flight, settles the write queue. The database stays open. */
@@ -159,12 +158,12 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     rateWindows: windows.windows,
     backtests,
     settings: {
-      public_url: () => config.public_url ?? listenAddress(app),
+      public_url: () => config.public_url ?? app.url(),
     },
     refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
   };
   const cookies = sessionCookies(runtime.settings.public_url);
-  const app: FastifyInstance = buildApp({
+  const app: HttpServer = buildServer({
     ids,
     clock,
     log,
@@ -235,13 +234,6 @@ async function openWindows(
     onAlone: () => metrics.rateTakenAlone(),
   });
   return { windows, close: () => windows.close() };
-}
-
-function listenAddress(app: FastifyInstance): string {
-  const address = app.server.address();
-  if (address === null || typeof address === "string") return "http://127.0.0.1:8080";
-  const host = address.address === "::" || address.address === "0.0.0.0" ? "127.0.0.1" : address.address;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
 /** The commit writer's statements as spans too: what a request waits for, and how many wait together. */

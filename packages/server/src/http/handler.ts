@@ -1,5 +1,5 @@
 /** What the HTTP layer hands to a use case and takes back: everything checked, nothing of HTTP left but status and headers. */
-import type { DeliveredOperationId, operations, Problem } from "@countersign/contract";
+import type { OperationId, operations, Problem } from "@countersign/contract";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../operations/shared/caller.ts";
 
@@ -7,7 +7,7 @@ type Table = typeof operations;
 type SchemaOf<Row, Part extends string> = Row extends Record<Part, infer S extends TSchema> ? Static<S> : undefined;
 
 /** One request that has passed the gate; `params`, `query` and `body` fit the schemas of the operation's row. */
-export interface OperationRequest<Id extends DeliveredOperationId = DeliveredOperationId> {
+export interface OperationRequest<Id extends OperationId = OperationId> {
   /** Null exactly where the operation asks for no key. */
   readonly caller: Table[Id]["auth"] extends "none" ? null : Caller;
   readonly params: SchemaOf<Table[Id], "params">;
@@ -48,9 +48,7 @@ export interface Answer {
 }
 
 /** One use case as HTTP sees it. */
-export type Handler<Id extends DeliveredOperationId = DeliveredOperationId> = (
-  request: OperationRequest<Id>,
-) => Promise<Answer>;
+export type Handler<Id extends OperationId = OperationId> = (request: OperationRequest<Id>) => Promise<Answer>;
 
-/** A handler for every delivered operation; `buildApp` makes the routes from it. */
-export type Handlers = { readonly [Id in DeliveredOperationId]: Handler<Id> };
+/** A handler for every operation; the router makes the routes from it. */
+export type Handlers = { readonly [Id in OperationId]: Handler<Id> };

@@ -1,5 +1,5 @@
 /** One row of the operations table, ready to serve: its checks compiled, its handler at hand. */
-import type { DeliveredOperationId, Operation } from "@countersign/contract";
+import type { Operation, OperationId } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
 import type { Handler } from "./handler.ts";
 import { queryReader, type ReadQuery } from "./request/query.ts";
@@ -7,7 +7,7 @@ import { type Check, compileCheck } from "./request/validate.ts";
 
 /** A route, made once at the start. */
 export interface Route {
-  readonly id: DeliveredOperationId;
+  readonly id: OperationId;
   readonly operation: Operation;
   /** Callers may come from memory: only where the commit checks their epoch. */
   readonly recall: boolean;
@@ -23,7 +23,7 @@ const emptyObject = compileCheck({ type: "object", additionalProperties: false }
 const nothing: Check = (value, bytes) => (value === null ? null : emptyObject(value, bytes));
 
 /** Prepares a row. */
-export function routeOf(id: DeliveredOperationId, operation: Operation, handler: Handler): Route {
+export function routeOf(id: OperationId, operation: Operation, handler: Handler): Route {
   return {
     id,
     operation,

@@ -37,7 +37,7 @@ export interface ServeDeps {
   readonly spans: Spans | null;
 }
 
-/** What a request has to do with its route, once Fastify has found that. */
+/** A request, and where its answer goes. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -83,7 +83,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
   }
 }
 
-/** What a path without an operation is to the gate: whoever has no valid key does not even learn what exists. */
+/** The row that the gate checks for a path without an operation: callers without a valid key do not learn which paths exist. */
 const unserved: Operation = {
   method: "GET",
   path: "/v1/*",
@@ -92,7 +92,6 @@ const unserved: Operation = {
   auth: "any",
   rate: "general",
   answers: {},
-  delivered: false,
 };
 
 /**

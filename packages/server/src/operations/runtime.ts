@@ -83,7 +83,7 @@ export interface Runtime {
 }
 
 /** The settings that operations act on. */
-export interface Settings {
+interface Settings {
   /** Base address of this service as its users reach it, without a slash at the end. */
   public_url(): string;
 }

@@ -1,12 +1,5 @@
 /** Holds every answer that a test gets against openapi.json: status, headers and body. */
-import {
-  deliveredOperations,
-  type Operation,
-  openapiDocument,
-  problemCodes,
-  type RefusalRow,
-  refusalCodes,
-} from "@countersign/contract";
+import { openapiDocument, operationRows, problemCodes, type RefusalRow, refusalCodes } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -41,10 +34,10 @@ ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
 ajv.addSchema(document, "openapi");
 
 /** Paths without parameters first, as the router has it. */
-const rows = deliveredOperations
+const rows = operationRows
   .map(([id, operation]) => ({
     id,
-    operation: operation as Operation,
+    operation,
     pattern: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
   }))
   .sort((a, b) => a.operation.path.split("{").length - b.operation.path.split("{").length);

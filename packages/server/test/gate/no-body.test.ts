@@ -1,5 +1,5 @@
 /** What is sent where nothing is taken. Source: api.md §2 "so that a typo never weakens a request". */
-import { deliveredOperations, refusesBody } from "@countersign/contract";
+import { operationRows, refusesBody } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -22,7 +22,7 @@ const send = (path: string, body: string | undefined, type = "application/json")
   });
 
 test("a field is refused by every operation that takes no body, before anything is done", async () => {
-  const rows = deliveredOperations.filter(([, operation]) => refusesBody(operation));
+  const rows = operationRows.filter(([, operation]) => refusesBody(operation));
   expect(rows.map(([id]) => id)).toEqual(expect.arrayContaining(["rotateApiKey", "goLive", "retryFailedDeliveries"]));
   for (const [id, { path, auth }] of rows) {
     if (auth === "session") continue;

@@ -23,8 +23,8 @@ export function masterKeyId(master_key: Uint8Array): string {
 }
 
 /**
- * Seals with the master key; opens with it and the others. A text reads `v2.<name of its key>.<base64url of nonce,
- * ciphertext and tag>`; texts of before keys had names, `v1.<the same>`, are tried with every key.
+ * Seals with the master key. Opens with it and with the others. A sealed text reads
+ * `v2.<name of its key>.<base64url of nonce, ciphertext and tag>`.
  */
 export function createSealer(master_key: Uint8Array, other_master_keys: readonly Uint8Array[] = []): KeyRing {
   const [current, ...others] = [master_key, ...other_master_keys].map(named) as [NamedKey, ...NamedKey[]];
@@ -32,16 +32,8 @@ export function createSealer(master_key: Uint8Array, other_master_keys: readonly
 
   /** The key that opens the text, and the text. Throws when there is none. */
   function opened(sealed: string, context: string): { readonly key_id: string; readonly text: string } {
-    const [version, ...parts] = sealed.split(".");
-    if (version === "v1" && parts.length === 1) {
-      for (const candidate of [current, ...others]) {
-        const text = decrypted(candidate.key, parts[0] as string, context);
-        if (text !== null) return { key_id: candidate.key_id, text };
-      }
-      throw new Error("no master key that is set here opens this sealed text (COUNTERSIGN_OTHER_MASTER_KEYS)");
-    }
-    const [key_id, data = ""] = parts;
-    if (version !== "v2" || parts.length !== 2) throw new Error("not a sealed text");
+    const [version, key_id, data = "", ...more] = sealed.split(".");
+    if (version !== "v2" || more.length > 0) throw new Error("not a sealed text");
     const known = [current, ...others].find((each) => each.key_id === key_id);
     if (known === undefined) {
       const name = /^[0-9a-f]{16}$/.test(key_id ?? "") ? ` ${key_id}` : "";

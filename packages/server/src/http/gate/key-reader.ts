@@ -9,7 +9,7 @@ import type { Database } from "../../store/database/db.ts";
 import { type PresentedKey, readOpenMode, readPresentedKeys } from "../../store/keys/keys.ts";
 
 /** Open mode as of now. `auth_epoch` null: its organization does not exist. */
-export interface OpenModeRow {
+interface OpenModeRow {
   readonly key_ever_created: boolean;
   readonly auth_epoch: number | null;
 }

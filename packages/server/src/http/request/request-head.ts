@@ -19,6 +19,9 @@ const single = new Set([
 /** Node stops counting headers at its own limit without a word, so ours has to lie below it. */
 const headersMax = 100;
 
+/** Longest head of a request, to be set on the server. */
+export const headBytesMax = 16_384;
+
 /** Node's own limit, to be set on the server: one more than ours, so that too many can be seen. */
 export const nodeHeadersMax = headersMax + 1;
 

@@ -1,10 +1,4 @@
-import {
-  ApiKeyInput,
-  deliveredOperations,
-  IntentSubmission,
-  ObservationInput,
-  ReassignInput,
-} from "@countersign/contract";
+import { ApiKeyInput, IntentSubmission, ObservationInput, operationRows, ReassignInput } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { queryReader } from "./query.ts";
 import { compileCheck } from "./validate.ts";
@@ -15,13 +9,10 @@ const places = (value: unknown, bytes = 100) =>
 const good = { intent: { agent: { id: "a" }, action: { verb: "v" } } };
 
 describe("compileCheck", () => {
-  test.each(deliveredOperations.map(([id, operation]) => [id, operation] as const))(
-    "compiles the schemas of %s, which no start does",
-    (_id, { params, query, body }) => {
-      const schemas = [params, query, body].filter((schema) => schema !== undefined);
-      for (const schema of schemas) expect(() => compileCheck(schema)("no object", 100)).not.toThrow();
-    },
-  );
+  test.each(operationRows)("compiles the schemas of %s, which no start does", (_id, { params, query, body }) => {
+    const schemas = [params, query, body].filter((schema) => schema !== undefined);
+    for (const schema of schemas) expect(() => compileCheck(schema)("no object", 100)).not.toThrow();
+  });
 
   test("takes what fits and changes nothing in it", () => {
     const value = structuredClone(good);

@@ -42,7 +42,7 @@ export interface RouteDeps {
 /** Who asks for readiness without end takes one session, and has an answer also where a session says nothing. */
 const ready_look = { wait_ms: 5_000, past_late: true };
 
-/** The handlers of every delivered operation. */
+/** The handlers of every operation. */
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
   const checkBatchItem = compileCheck(BatchItem);
   const checkItem: ItemCheck = (item, examine) => {

@@ -38,7 +38,7 @@ export type AccountChange =
   | "passkey_deleted";
 
 /** One action as a mail names it. */
-export interface WaitingAction {
+interface WaitingAction {
   readonly escalation_id: string;
   readonly agent_id: string;
   readonly type: string;

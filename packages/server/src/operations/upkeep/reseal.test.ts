@@ -12,7 +12,6 @@ import { resolveToLoopback, testReceiver } from "../../testing/network/receiver.
 import { call } from "../../testing/nodes/http-node.ts";
 import { password, peopleNodes } from "../../testing/nodes/people-nodes.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
-import { sealedV1 } from "../../testing/people/sealed-v1.ts";
 import { mailContext } from "../people/mail.ts";
 import { unsubscribeToken } from "../people/people.ts";
 import { clientSecretContext } from "../people/single-sign-on.ts";
@@ -130,15 +129,6 @@ describe("beside two nodes of which one still seals with the former key", () => 
     const [one, two] = [await madeAt(nodes.url, receiver.url), await madeAt(nodes.other, receiver.url)];
     await writeByHand(one.org.org.org_id, former, 1);
     await writeByHand(two.org.org.org_id, current, 2);
-    // One from before keys had names.
-    const { org_id } = one.org.org;
-    const [hook] = await database.db.query<{ webhook_id: string; secret_sealed: string }>(
-      "select webhook_id, secret_sealed from webhooks where org_id = $1",
-      [org_id],
-    );
-    const old = sealedV1(key_a, one.made.secret, `${org_id} webhooks ${hook?.webhook_id} secret`);
-    await database.db.query("update webhooks set secret_sealed = $2 where org_id = $1", [org_id, old]);
-
     const mailed = async () => {
       const [{ n } = { n: -1 }] = await database.db.query<{ n: number }>("select count(*)::integer as n from mails");
       return n;

@@ -1,6 +1,6 @@
 /**
- * Seals everything anew with the current master key, beside running nodes. There is no list of what is left to do: a text
- * that names another key, or none, is left. So a run that was cut off is gone on with by another run. Source: decision 0019.
+ * Reseals everything with the current master key while nodes run. No list says what is left to do: a text that names
+ * another key is left. So the next run finishes an interrupted one. Source: decision 0019.
  */
 import type { Db } from "../../ports.ts";
 import { sourceSecretContext } from "../../store/context/context-source.ts";
@@ -116,8 +116,8 @@ export async function unreadablePlaces({ db, ring }: ResealParts): Promise<Seale
 }
 
 /**
- * Seals anew what names another key than the current one, or none, in small transactions; a text that changed meanwhile
- * is looked at again. Texts that no key opens stay as they are and are counted. `progress` hears of every transaction.
+ * Reseals each text that names another key than the current one, in small transactions. A text that changed meanwhile
+ * is read again. Texts that no key opens stay as they are and are counted. `progress` hears of every transaction.
  */
 export async function resealAll(
   parts: ResealParts,

@@ -30,7 +30,7 @@ export interface EncodedRows {
 }
 
 /** What a head is asked about a row set: the answer is one for all row sets that have the same terms. */
-export interface CommitTerms {
+interface CommitTerms {
   readonly org_id: string;
   readonly epochs: Epochs;
   readonly mode: string;

@@ -20,7 +20,7 @@ export interface StoredDecision {
 }
 
 /** What is stored of a submission. */
-export interface IntentDocument {
+interface IntentDocument {
   readonly submitted: IntentSubmission["intent"];
   readonly decided_as: IntentRecord["decided_as"];
   /** The submitter's role may attest: a claim of human review in the content counts. */

@@ -5,7 +5,7 @@ import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
 /** Whether a key is accepted, and if not, why. */
-export type KeyState = "valid" | "expired" | "revoked";
+type KeyState = "valid" | "expired" | "revoked";
 
 /**
  * The state of the key `k` by the database's time, as SQL. A key is expired from the microsecond of its expiry on. Revoked wins

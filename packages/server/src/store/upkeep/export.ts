@@ -17,8 +17,8 @@ const fetch_bytes = 1 << 20;
 const fetch_rows_max = 1_000;
 
 const first_line = /^-- Countersign dump 1, schema (\d+) .*, taken ?(.*)$/;
-/** With the SHA-256 of all lines before it; earlier dumps have none. */
-const last_line = /^-- end of dump(?:, sha256 ([0-9a-f]{64}))?$/;
+/** With the SHA-256 of all lines before it. */
+const last_line = /^-- end of dump, sha256 ([0-9a-f]{64})$/;
 
 /** Our tables are where the role's `search_path` put them, which need not be in `public`. */
 const in_our_schema = "relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass)";
@@ -89,7 +89,7 @@ ${guard(schema.version, tables)}
   yield "\ncommit;\n";
 }
 
-/** Dumps that were written hold it: it stays. */
+/** The dump itself raises this. */
 const not_empty = "the database is not empty";
 
 /** One statement on one line that stops a restore into the wrong schema or on top of other rows. */
@@ -155,45 +155,27 @@ function quoteValue(value: string | null): string {
 }
 
 /**
- * Migrates an empty database to the dump's schema, takes the rows in, and migrates it on to this program's schema. Answers with
- * the time that the rows are of, as text.
- * Throws `StartRefused` when the dump is newer than this program, cut off, damaged or no dump, or the database holds rows or
- * has a later schema than the dump; then nothing of it is kept.
+ * Migrates an empty database and inserts the rows of the dump. Returns the time of the dump as text.
+ * Throws `StartRefused`, and keeps no row, when the dump is of another schema than this program, cut off, damaged or no
+ * dump, or when the database holds rows or has another schema.
  */
 export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<string> {
   const lines = dumpLines(input);
   const [, schema = Number.NaN, taken = ""] = first_line.exec((await lines.next()).value ?? "") ?? [];
   const version = Number(schema);
-  const migrations = await readMigrations();
+  const known = (await readMigrations()).length;
   if (Number.isNaN(version))
     throw new StartRefused("this file is no Countersign dump: give one that `countersign export` wrote");
-  if (version > migrations.length) {
+  if (version !== known) {
+    const newer = version > known ? " or a newer one" : "";
     throw new StartRefused(
-      `this dump is of schema ${version}, and this version knows ${migrations.length}: restore it with the version that made it or a newer one`,
+      `this dump is of schema ${version}, and this version knows ${known}: restore it with the version that made it${newer}`,
     );
   }
-  await refuseLaterSchema(connection, version);
-  await migrate(connection, log, migrations.slice(0, version));
+  await migrate(connection, log);
   await restoreRows(connection, lines);
-  await migrate(connection, log, migrations);
   await gatherStatistics(connection);
   return taken;
-}
-
-/** Nothing is migrated back. */
-async function refuseLaterSchema(connection: ConnectionOptions, version: number): Promise<void> {
-  const client = await openClient(connection, "countersign restore");
-  try {
-    const { rows } = await client.query("select to_regclass('schema_migrations') is not null as migrated");
-    if (!rows[0].migrated) return;
-    const has = (await client.query("select max(version) as version from schema_migrations")).rows[0].version;
-    if (has <= version) return;
-    throw new StartRefused(
-      `this database has schema ${has} already, and the dump is of schema ${version}: restore it into a new one, or a new data directory, on which nothing else was run`,
-    );
-  } finally {
-    await client.end();
-  }
 }
 
 /** Without statistics PostgreSQL sorts whole histories for a page of them, until its own look a minute later, or for good. */

@@ -8,7 +8,7 @@ import { microseconds } from "../rows/microseconds.ts";
 export const node_sessions_max = 28;
 
 /** A transaction because of which the server keeps what was changed or deleted since it began. */
-export interface OpenTransaction {
+interface OpenTransaction {
   /** A session with what it calls itself and does, or a prepared transaction. */
   readonly who: string;
   readonly open_s: number;

@@ -1,12 +1,11 @@
 /** A node's HTTP side on a test database: the real gate and the real operations on keys, the other operations stand-ins. */
-import { deliveredOperations, openModeOrgId } from "@countersign/contract";
+import { openModeOrgId, operationRows } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { createSealer } from "../../edge/start/sealer.ts";
 import { timers } from "../../edge/timers.ts";
 import { type RateAgreement, rateLimitsUnder, Unsettled } from "../../http/answer/rate-limit.ts";
-import { buildApp } from "../../http/app.ts";
 import { sessionCookies } from "../../http/gate/cookie.ts";
 import { createKeyReader } from "../../http/gate/key-reader.ts";
 import { createKeyUses } from "../../http/gate/key-uses.ts";
@@ -16,6 +15,7 @@ import type { Handler, Handlers } from "../../http/handler.ts";
 import { createMetrics } from "../../http/metrics.ts";
 import { keyRoutes } from "../../http/routes/keys.ts";
 import { operatingHandlers } from "../../http/routes/operating.ts";
+import { buildServer } from "../../http/server.ts";
 import { insertNewKey, type KeyToCreate } from "../../operations/keys/create-key.ts";
 import { createOrganization, ensureOpenModeOrganization } from "../../operations/organizations/create-organization.ts";
 import type { Caller } from "../../operations/shared/caller.ts";
@@ -69,7 +69,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
     body: { as: caller, params, query, body },
   });
   const handlers = {
-    ...Object.fromEntries(deliveredOperations.map(([id]) => [id, standIn])),
+    ...Object.fromEntries(operationRows.map(([id]) => [id, standIn])),
     submitIntent: standInCommit,
     ...keyRoutes(runtime),
     ...operatingHandlers({
@@ -81,7 +81,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
     ...options.handlers,
   } as unknown as Handlers;
 
-  const app = buildApp({
+  const app = buildServer({
     ids,
     clock,
     log,

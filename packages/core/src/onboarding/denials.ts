@@ -1,4 +1,33 @@
-import { phraseList } from "./words.ts";
+/** Data for reading: what denies, and what means something else. */
+import { phraseList, wordSet } from "./words.ts";
+
+/** Words and phrases that deny what follows them in their clause. */
+export const NEGATIONS = phraseList(
+  "no|not|without|never|neither|nor|dont|doesnt|didnt|wont|cant|cannot|couldnt|isnt|arent|wasnt|werent|havent|hasnt|" +
+    "aint|none|nothing|excluding|except|non|outside|zero|lack|free of|exempt from|instead of|rather than",
+);
+
+/** Phrases that deny all of their clause: "HIPAA does not apply", "calls are out of scope", "PHI-free". */
+export const DENIES_ALL = phraseList(
+  "-free|out of scope|does not apply|do not apply|doesnt apply|dont apply|does not matter|doesnt matter|not relevant|" +
+    "not applicable|not required|not needed|not involved|not stored|never stored|not processed|never processed|" +
+    "not handled|never handled|not collected|never collected|not touched|never touched|not accepted|never accepted|" +
+    "is exempt|are exempt",
+);
+
+/** After a negation these make a condition: "we never call before 8 am" means that they call. */
+export const CONDITIONS = wordSet("without before unless until after twice");
+
+/** After a comma or "and" these begin a clause of their own: "we take no cards, we bill patients". */
+export const SUBJECTS = wordSet(
+  "we were they it you i he she our your their that which who the this these agent instead only just so",
+);
+
+/** Any number of these may stand between a verb and its object. */
+export const FILLERS = wordSet(
+  "the a an our their your its it all any every each new some to up back out on in of and or with that which hi her these " +
+    "those other more unpaid overdue incoming inbound",
+);
 
 /** Phrases whose words mean something else than they would alone: no business card pays, no Red Sox file with the SEC. */
 export const MEANING_ELSE: readonly string[] = phraseList(
@@ -37,5 +66,9 @@ export const MEANING_ELSE: readonly string[] = phraseList(
     // of places
     "plaster of paris|french fry|french press|french door|danish pastry|swedish massage|german shepherd|" +
     "french bulldog|italian greyhound|dutch oven|" +
-    "greek yogurt|irish pub|irish coffee|spanish moss|norwegian wood|brussels sprout|bologna sandwich|french quarter",
+    "spanish speaking|french speaking|german speaking|italian speaking|portuguese speaking|dutch speaking|" +
+    "greek yogurt|irish pub|irish coffee|spanish moss|norwegian wood|brussels sprout|bologna sandwich|french quarter|" +
+    // of negations that deny nothing
+    "not only|not just|not merely|not simply|not solely|not limited|no matter|no doubt|no less|no code|no show|" +
+    "no reply|no brainer|non profit|non bank|non human",
 );
