@@ -1,4 +1,4 @@
-/** Benchmarks of webhooks. Source: architecture.md §5. */
+/** Benchmarks of webhooks. */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { independence } from "./independence.ts";
@@ -10,6 +10,7 @@ const help = `usage: npm run bench -- webhooks [options]
   --scenario NAME  speed (default): deliveries per second beside a bare loop, and the API's latency meanwhile
                    independence: whom a dead receiver and a backlog of 10,000 delay
   --deliveries N   speed: deliveries per round (default 5000); independence: the backlog (default 10000)
+  --receivers N    speed: webhooks that each event is delivered to (default 1)
   --rounds N       speed: rounds, bare loop and service in turn; independence: rounds without and with the dead receiver;
                    medians are reported (default 3)
   --json FILE      also write the figures as JSON`;
@@ -18,6 +19,7 @@ const { values: options } = parseArgs({
   options: {
     scenario: { type: "string", default: "speed" },
     deliveries: { type: "string" },
+    receivers: { type: "string", default: "1" },
     rounds: { type: "string", default: "3" },
     json: { type: "string" },
     help: { type: "boolean", default: false },
@@ -30,7 +32,7 @@ async function main(): Promise<void> {
     const figures =
       options.scenario === "independence"
         ? await independence(stage, Number(options.deliveries ?? 10_000), Number(options.rounds))
-        : await speed(stage, Number(options.deliveries ?? 5_000), Number(options.rounds));
+        : await speed(stage, Number(options.deliveries ?? 5_000), Number(options.rounds), Number(options.receivers));
     console.table(figures);
     if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
   } finally {

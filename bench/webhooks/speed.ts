@@ -1,13 +1,13 @@
 /**
- * Deliveries per second to one fast HTTPS receiver with keep-alive, beside a bare undici loop that posts the same bytes with
- * as many requests in flight, in the same run; what each costs in processor time; and what the drain costs the API.
+ * Measures deliveries per second to fast HTTPS receivers with keep-alive. A bare undici loop posts the same bytes in the
+ * same run, for comparison. Also measures the processor time of one delivery, and the latency of decisions during a drain.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { deliveryHeaders } from "@countersign/core";
 import { Pool } from "undici";
 import { cpuOf } from "../http/processes.ts";
 import { median } from "../median.ts";
-import { decisionLatency, draftOf, type Stage, submission } from "./stage.ts";
+import { decisionLatency, draftOf, type Latency, type Stage, submission } from "./stage.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 
@@ -19,10 +19,14 @@ interface Cost {
 }
 
 /** Runs the rounds and gives the figures. */
-export async function speed(stage: Stage, count: number, rounds_wanted: number) {
+export async function speed(stage: Stage, wanted: number, rounds_wanted: number, receivers: number) {
   const { org_id, client } = await stage.organization();
-  const url = `${stage.origin}/hook`;
-  const webhook = await client.registerWebhook({ url, event_types: ["quota.exceeded"] });
+  const events = Math.ceil(wanted / receivers);
+  const count = events * receivers;
+  const register = (n: number) =>
+    client.registerWebhook({ url: `${stage.origin}/hook/${n}`, event_types: ["quota.exceeded"] });
+  const webhook = await register(0);
+  for (let n = 1; n < receivers; n += 1) await register(n);
   // Nobody hears of this organization's decisions. What tells the loop that there is something is another one's.
   const other = await stage.organization();
   await other.client.registerWebhook({ url: `${stage.origin}/other`, event_types: ["decision.approved"] });
@@ -77,7 +81,7 @@ export async function speed(stage: Stage, count: number, rounds_wanted: number) 
     measure(
       () => cpuOf(stage.server.pid).own_ms,
       async () => void (await other.client.submitIntent(submission)),
-      () => stage.addEvents(org_id, count),
+      () => stage.addEvents(org_id, events),
     );
 
   async function watched() {
@@ -85,20 +89,20 @@ export async function speed(stage: Stage, count: number, rounds_wanted: number) 
     const watching = decisionLatency(client, () => done);
     const measured = await alone();
     done = true;
-    return { ...measured, latency_ms: await watching };
+    return { ...measured, latency: await watching };
   }
 
   const rounds: {
     bare: Awaited<ReturnType<typeof bare>>;
     alone: Awaited<ReturnType<typeof alone>>;
     watched: Awaited<ReturnType<typeof watched>>;
-    idle_ms: number;
+    idle: Latency;
   }[] = [];
   await decisionLatency(client, (asked) => asked >= 100); // warm
   await alone();
   for (let round = 0; round < rounds_wanted; round += 1) {
-    const idle_ms = await decisionLatency(client, (asked) => asked >= 60);
-    rounds.push({ idle_ms, bare: await bare(), alone: await alone(), watched: await watched() });
+    const idle = await decisionLatency(client, (asked) => asked >= 60);
+    rounds.push({ idle, bare: await bare(), alone: await alone(), watched: await watched() });
     await sleep(500);
   }
   const middle = (of: (round: (typeof rounds)[number]) => number, digits = 0) =>
@@ -115,8 +119,9 @@ export async function speed(stage: Stage, count: number, rounds_wanted: number) 
     delivery_node_us: middle((round) => round.alone.cost.sender),
     delivery_postgres_us: middle((round) => round.alone.cost.database),
     delivery_receiver_us: middle((round) => round.alone.cost.receiver),
-    api_idle_p50_ms: middle((round) => round.idle_ms, 2),
-    api_busy_p50_ms: middle((round) => round.watched.latency_ms, 2),
-    api_ratio: middle((round) => round.watched.latency_ms / round.idle_ms, 2),
+    api_idle_p50_ms: middle((round) => round.idle.p50_ms, 2),
+    api_busy_p50_ms: middle((round) => round.watched.latency.p50_ms, 2),
+    api_busy_p99_ms: middle((round) => round.watched.latency.p99_ms, 2),
+    api_ratio: middle((round) => round.watched.latency.p50_ms / round.idle.p50_ms, 2),
   };
 }
