@@ -10,7 +10,7 @@ export interface DeliveryFault {
 /** Every planted fault. */
 export const deliveryFaults: readonly DeliveryFault[] = [
   {
-    name: "a claim does not count",
+    name: "a lease does not count",
     right: "set attempts = least(d.attempts + 1, 3)",
     wrong: "set attempts = d.attempts",
   },
@@ -20,13 +20,13 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     right: "+ $8::integer * interval '1 millisecond'\n",
     wrong: "+ 0 * $8::integer * interval '1 millisecond'\n",
   },
-  { name: "a lease taken while dispatching does not count", right: "m.leased::integer, '[]'", wrong: "0, '[]'" },
+  { name: "a first attempt counts before it is leased", right: "'pending', 0,\n", wrong: "'pending', 1,\n" },
   {
     name: "an event is dispatched again",
     right: "delete from events where ctid",
     wrong: "delete from events where false and ctid",
   },
-  { name: "an event is dispatched to nobody", right: "from made m)\n", wrong: "from made m where m.leased)\n" },
+  { name: "an event is dispatched to nobody", right: "from made m)\n", wrong: "from made m where false)\n" },
   { name: "webhooks hear what they do not watch", right: "and w.event_types::jsonb ? t.event_type", wrong: "" },
   { name: "a late settlement counts", right: "and d.attempts = s.attempts", wrong: "" },
   {

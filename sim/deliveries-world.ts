@@ -1,7 +1,7 @@
 /**
  * A small world around deliveries: two nodes on one real database, one organization, webhooks that are registered,
  * switched off and deleted, receivers that take, refuse, hang, or take without an answer, manual retries, and nodes that
- * die between any two steps: before a statement, after its commit, with attempts claimed, sent, or ended and not settled. One
+ * die between any two steps: before a statement, after its commit, with attempts leased, sent, or ended and not settled. One
  * seed draws everything. The database's clock cannot be set: time passes by moving due times, and a second of this world is
  * a thousand of the database's, so that no pause of the machine changes what is due.
  */
@@ -11,19 +11,16 @@ import { contractSignature } from "../packages/core/src/webhooks/signature.ts";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import { createSealer } from "../packages/server/src/edge/start/sealer.ts";
 import { createOrganization } from "../packages/server/src/operations/organizations/create-organization.ts";
+import { type Attempt, attemptDelivery } from "../packages/server/src/operations/webhooks/attempt-delivery.ts";
 import { changeWebhook } from "../packages/server/src/operations/webhooks/change-webhook.ts";
 import { deleteWebhook } from "../packages/server/src/operations/webhooks/delete-webhook.ts";
-import {
-  attemptDelivery,
-  type Ended,
-  settleDeliveries,
-} from "../packages/server/src/operations/webhooks/deliver-due.ts";
 import { registerWebhook } from "../packages/server/src/operations/webhooks/register-webhook.ts";
 import { retryDelivery } from "../packages/server/src/operations/webhooks/retry-delivery.ts";
 import { retryFailedDeliveries } from "../packages/server/src/operations/webhooks/retry-failed-deliveries.ts";
+import { settleAttempts } from "../packages/server/src/operations/webhooks/settle-attempts.ts";
 import type { Clock, Db, HttpOut, Query } from "../packages/server/src/ports.ts";
 import { withHead } from "../packages/server/src/store/organizations/heads.ts";
-import { type ClaimedDelivery, claimDue, type Room } from "../packages/server/src/store/webhooks/delivery-queue.ts";
+import { type LeasedDelivery, leaseDue, type Room } from "../packages/server/src/store/webhooks/delivery-queue.ts";
 import { dispatchEvents } from "../packages/server/src/store/webhooks/dispatch-events.ts";
 import { checkAtTheEnd, checkDeliveries, type DeliveryMemory, type Sent } from "./deliveries-invariants.ts";
 import { InvariantBroken } from "./invariants.ts";
@@ -47,8 +44,8 @@ interface Node {
   readonly db: Db;
   /** Statements until it dies; null: it lives. `after`: its last statement is committed, and it never hears of it. */
   fate: { left: number; readonly after: boolean } | null;
-  claimed: { readonly delivery: ClaimedDelivery; readonly since_s: number }[];
-  ended: Ended[];
+  leased: { readonly delivery: LeasedDelivery; readonly since_s: number }[];
+  ended: Attempt[];
 }
 
 const attempt_s = 10;
@@ -62,7 +59,7 @@ const room: Room = {
 
 /** The node's way to the database. */
 function startNode(setting: DeliverySetting): Node {
-  const node: Node = { db: undefined as never, fate: null, claimed: [], ended: [] };
+  const node: Node = { db: undefined as never, fate: null, leased: [], ended: [] };
   const alter = setting.alter ?? ((text: string) => text);
   async function run<T>(statement: () => Promise<T>): Promise<T> {
     if (node.fate === null || node.fate.left-- > 0) return statement();
@@ -111,7 +108,7 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     : (["takes", "refuses", "refuses", "refuses", "hangs", "takes and hangs"] as const);
 
   /** A receiver: counts what it takes, and answers as the seed says. */
-  function httpOut(delivery: ClaimedDelivery): HttpOut {
+  function httpOut(delivery: LeasedDelivery): HttpOut {
     return {
       check: async (href) => ({ href }),
       ask: () => Promise.reject(new Error("nobody asks here")),
@@ -148,7 +145,7 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     } catch (error) {
       if (error instanceof Fault) return error.code;
       if (!(error instanceof Crash)) throw new InvariantBroken(`a step failed: ${String(error)}`);
-      node.claimed = [];
+      node.leased = [];
       node.ended = [];
       return "crashed";
     } finally {
@@ -156,42 +153,41 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     }
   }
 
-  function begin(node: Node, delivery: ClaimedDelivery): void {
+  function begin(node: Node, delivery: LeasedDelivery): void {
     const elsewhere = nodes
-      .flatMap(({ claimed }) => claimed)
+      .flatMap(({ leased }) => leased)
       .find((each) => each.delivery.delivery_id === delivery.delivery_id && now_s - each.since_s < attempt_s);
     if (elsewhere !== undefined)
-      throw new InvariantBroken(`${delivery.delivery_id} is claimed while an attempt of it runs`);
-    node.claimed.push({ delivery, since_s: now_s });
+      throw new InvariantBroken(`${delivery.delivery_id} is leased while an attempt of it runs`);
+    node.leased.push({ delivery, since_s: now_s });
   }
 
   const dispatch = (node: Node) =>
     told(node, async () => {
       const made = { next_id: () => ids.next("delivery"), created_at: formatTimestampUs(clock.now_us()) };
-      const { leased, waiting } = await dispatchEvents(node.db, { ...room, free: random.below(4) }, made);
-      for (const each of leased) begin(node, each);
-      return `${leased.length} leased, ${waiting.length} receivers wait`;
+      const dispatched = await dispatchEvents(node.db, made);
+      return `${dispatched.made} made`;
     });
 
-  const claim = (node: Node) =>
+  const lease = (node: Node) =>
     told(node, async () => {
-      const { deliveries } = await claimDue(node.db, room);
+      const { deliveries } = await leaseDue(node.db, { ...room, free: 1 + random.below(room.free) });
       for (const each of deliveries) begin(node, each);
       return deliveries.map(({ number }) => number).join(" ");
     });
 
   /** The attempt itself: from here on the receiver has it, and the node holds what came of it. */
   async function send(node: Node): Promise<string> {
-    const [{ delivery }] = node.claimed.splice(random.below(node.claimed.length), 1) as [Node["claimed"][number]];
-    node.ended.push(await attemptDelivery({ clock, sealer, httpOut: httpOut(delivery) }, delivery, waits_ms));
+    const [{ delivery }] = node.leased.splice(random.below(node.leased.length), 1) as [Node["leased"][number]];
+    node.ended.push(await attemptDelivery({ clock, sealer, httpOut: httpOut(delivery) }, delivery));
     return `attempt ${delivery.number}`;
   }
 
   const settle = (node: Node) =>
     told(node, async () => {
       if (node.ended.length === 0) return "nothing to settle";
-      await settleDeliveries({ db: node.db, clock, ids }, org_id, node.ended);
-      const statuses = node.ended.map(({ settlement }) => settlement.status).join(" ");
+      const settled = await settleAttempts({ db: node.db, clock, ids }, org_id, node.ended, waits_ms);
+      const statuses = settled.map(({ status }) => status).join(" ");
       node.ended = [];
       return statuses;
     });
@@ -293,10 +289,10 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     const draw = random.below(100);
     if (draw < 16) return `event: ${await addEvent()}`;
     if (draw < 30) return `dispatch: ${await dispatch(node)}`;
-    if (draw < 44 || (draw < 64 && node.claimed.length === 0)) return `claim: ${await claim(node)}`;
+    if (draw < 44 || (draw < 64 && node.leased.length === 0)) return `lease: ${await lease(node)}`;
     if (draw < 64) {
       const sends = [await send(node)];
-      while (node.claimed.length > 0 && random.chance(0.7)) sends.push(await send(node));
+      while (node.leased.length > 0 && random.chance(0.7)) sends.push(await send(node));
       return `send: ${sends.join(", ")}`;
     }
     if (draw < 70 && node.ended.length > 0) return `settle: ${await settle(node)}`;
@@ -321,8 +317,8 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     for (let round = 0; round < 12; round++) {
       for (const node of nodes) {
         await dispatch(node);
-        await claim(node);
-        while (node.claimed.length > 0) await send(node);
+        await lease(node);
+        while (node.leased.length > 0) await send(node);
         await settle(node);
       }
       await pass(60);

@@ -7,7 +7,8 @@ import { createClock } from "../../packages/server/src/edge/clock.ts";
 import { createHttpOut, type HttpOutOptions } from "../../packages/server/src/edge/outgoing/http-out.ts";
 import { failureText } from "../../packages/server/src/edge/outgoing/http-out-failures.ts";
 import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
-import { attemptDelivery } from "../../packages/server/src/operations/webhooks/deliver-due.ts";
+import { attemptDelivery } from "../../packages/server/src/operations/webhooks/attempt-delivery.ts";
+import { settlementOf } from "../../packages/server/src/operations/webhooks/settle-attempts.ts";
 import { secretContext } from "../../packages/server/src/store/webhooks/webhooks.ts";
 import { resolveToLoopback, testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 import { type Arranged, hostileCases, hostileClient } from "./hostile-receivers.ts";
@@ -36,25 +37,24 @@ function handTimers() {
   };
 }
 
-/** Makes the attempt that a claim permits, and gives what is recorded of it. */
+/** Makes the attempt that a lease permits; returns what is recorded of it. */
 async function attempt({ url, client = {}, number = 1, untilLate, ...arranged }: Arranged) {
   const timers = handTimers();
   const httpOut = createHttpOut({ resolve: resolveToLoopback, ...hostileClient, ...client, after: timers.after });
   onTestFinished(() => httpOut.close());
-  const claimed = {
-    ...{ ...ids, delivery_id: "dlv_1", event_type: "quota.exceeded", intent_id: null, escalation_id: null },
+  const leased = {
+    ...{ ...ids, delivery_id: "dlv_1", event_type: "quota.exceeded", intent_id: null },
     ...{ body: '{"event_type":"quota.exceeded"}', original_delivery_id: null, number, outcomes: [], url },
     secret_sealed: (arranged.sealer ?? sealer).seal("whsec_x", secretContext(ids.org_id, ids.webhook_id)),
   };
-  const attempting = attemptDelivery({ clock, sealer, httpOut }, claimed);
+  const attempting = attemptDelivery({ clock, sealer, httpOut }, leased);
   if (untilLate !== undefined) {
     await untilLate();
     // One limit for the whole attempt, and the contract's; nothing that the receiver does sets it back.
     expect(timers.waits.map(({ wait_ms }) => wait_ms)).toEqual([contract_timeout_ms]);
     timers.waits[0]?.run();
   }
-  const { settlement } = await attempting;
-  return { settlement, timers };
+  return { settlement: settlementOf(await attempting), timers };
 }
 
 describe("a receiver that", () => {

@@ -31,12 +31,8 @@ import type { ConnectionOptions } from "../store/database/connection.ts";
 import type { Database } from "../store/database/db.ts";
 import { NodeRateWindows, type RateWindows } from "../store/rate-windows/rate-windows.ts";
 import { startAging } from "../worker/aging.ts";
-import {
-  type Deliveries,
-  type DeliveryRuntime,
-  type DeliveryTerms,
-  startDeliveries,
-} from "../worker/deliveries/deliveries.ts";
+import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worker/deliveries/deliveries.ts";
+import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
 import { createOpenId } from "./sign-in/open-id.ts";
@@ -149,7 +145,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,
-    deliveries: { poke: (receiver) => deliveries?.poke(receiver) },
+    deliveries: { poke: (what) => deliveries?.poke(what) },
     passwords: parts.passwords,
     passkeys: createPasskeyChecks(),
     openId: createOpenId(parts.httpOut),

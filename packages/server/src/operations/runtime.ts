@@ -35,13 +35,10 @@ export interface MailMetrics {
   mailed(outcome: "dealt_with" | "put_off" | "given_up"): void;
 }
 
-/** The node's loop over events and deliveries. */
+/** The node's deliveries to webhooks. */
 export interface DeliveryLoop {
-  /**
-   * Looks at once: an event was committed that somebody is to be told or, where it is given, a delivery to this receiver.
-   * A lost poke costs half a second.
-   */
-  poke(receiver?: { readonly org_id: string; readonly webhook_id: string }): void;
+  /** Wakes them after a commit: of events, or of manual retries. A lost call costs a second. */
+  poke(what?: "events" | "retries"): void;
 }
 
 /** The node's loop over mails. */

@@ -3,7 +3,7 @@ import type { Webhook } from "@countersign/contract";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import type { Database } from "../store/database/db.ts";
-import type { ClaimedDelivery, Room } from "../store/webhooks/delivery-queue.ts";
+import type { LeasedDelivery, Room } from "../store/webhooks/delivery-queue.ts";
 import { insertWebhook } from "../store/webhooks/webhooks.ts";
 import { testOrganization } from "./nodes/http-node.ts";
 
@@ -30,13 +30,13 @@ export async function hearingOrganization(db: Database, webhooks: number) {
   return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
 }
 
-function counted(leased: readonly ClaimedDelivery[], of: (each: ClaimedDelivery) => string): Record<string, number> {
+function counted(leased: readonly LeasedDelivery[], of: (each: LeasedDelivery) => string): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const each of leased) counts[of(each)] = (counts[of(each)] ?? 0) + 1;
   return counts;
 }
 
 /** How many were leased of each organization. */
-export const byOrganization = (leased: readonly ClaimedDelivery[]) => counted(leased, ({ org_id }) => org_id);
+export const byOrganization = (leased: readonly LeasedDelivery[]) => counted(leased, ({ org_id }) => org_id);
 /** How many were leased for each webhook. */
-export const byWebhook = (leased: readonly ClaimedDelivery[]) => counted(leased, ({ webhook_id }) => webhook_id);
+export const byWebhook = (leased: readonly LeasedDelivery[]) => counted(leased, ({ webhook_id }) => webhook_id);

@@ -1,48 +1,48 @@
 /**
- * The loop over deliveries in a thread of its own: what it costs to claim, sign, encrypt and send is not taken from the
- * thread that answers the API. What is due stands in the database, so a thread that dies loses nothing: another one
- * starts, and attempts that nobody settled are made again when their leases have run out. Source: decision 0020.
+ * Starts and watches the thread that delivers to webhooks. Leasing, signing, encrypting and sending then take no time from
+ * the thread that answers the API. Work that is due is rows in the database, so a thread that dies loses nothing. Another
+ * thread starts, and makes the attempts that nobody settled again when their leases have run out. See decision 0020.
  */
 import { Worker } from "node:worker_threads";
 import type { DeliveryMetrics } from "../../operations/runtime.ts";
 import type { Log, Timers } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
-import type { ReceiverKey } from "../../store/webhooks/delivery-queue.ts";
-import type { Deliveries, DeliveryTerms } from "../../worker/deliveries/deliveries.ts";
+import type { Deliveries } from "../../worker/deliveries/deliveries.ts";
+import type { DeliveryTerms } from "../../worker/deliveries/delivery-terms.ts";
 import type { MasterKeys } from "../start/sealer.ts";
 import type { RequestCount } from "./give-way.ts";
 import { type ThreadProgram, threadOptions, threadProgram } from "./thread-program.ts";
 
-/** What the thread is given. */
+/** The input of the thread. */
 export interface DeliveryThreadData extends MasterKeys {
   readonly connection: ConnectionOptions;
   readonly allow_http: boolean;
   readonly allow_cidrs: readonly string[];
   readonly terms?: DeliveryTerms;
-  /** What the node that it is for receives. */
+  /** The count of requests that the node received. */
   readonly requests: RequestCount;
 }
 
-/** A line for the log, its errors written out. */
+/** A line for the log; errors are plain objects. */
 export interface LogLine {
   readonly level: keyof Log;
   readonly fields: object;
   readonly message: string;
 }
 
-/** What the thread says. */
+/** Messages from the thread. */
 export type DeliveryThreadSays =
   | { readonly kind: "attempted"; readonly attempts: readonly Parameters<DeliveryMetrics["attempted"]>[] }
   | ({ readonly kind: "log" } & LogLine)
-  /** It is about to end for this, which is written out. */
+  /** The thread is about to end because of this error. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** What it is told. `events`: there are new ones; `receivers`: they have new deliveries. */
+/** Messages to the thread. */
 export type DeliveryThreadHears =
-  | { readonly kind: "poke"; readonly events: boolean; readonly receivers: readonly ReceiverKey[] }
+  | { readonly kind: "poke"; readonly events: boolean; readonly retries: boolean }
   | { readonly kind: "stop" };
 
-/** What is here of the node. */
+/** What the host needs of the node. */
 export interface DeliveryThreadHost {
   readonly log: Log;
   readonly timers: Timers;
@@ -51,10 +51,10 @@ export interface DeliveryThreadHost {
 
 const heap_mb_max = 512;
 const again_ms = 1_000;
-/** Longer than the loop itself waits for its attempts and settlements. */
+/** Longer than the thread itself waits for its attempts and settlements. */
 const stop_ms_max = 15_000;
 
-/** Starts the thread, and another whenever one died. */
+/** Starts the thread, and starts another whenever one dies. */
 export function startDeliveryThread(
   data: DeliveryThreadData,
   { log, timers, metrics }: DeliveryThreadHost,
@@ -64,8 +64,8 @@ export function startDeliveryThread(
   let worker: Worker | null = null;
   let cancelAgain: () => void = () => undefined;
   let exited: Promise<void> = Promise.resolve();
-  /** What happened since the last message; null: nothing. */
-  let news: { events: boolean; readonly receivers: ReceiverKey[] } | null = null;
+  /** What was poked since the last message; null: nothing. */
+  let poked: { events: boolean; retries: boolean } | null = null;
 
   function begin(): Worker | null {
     try {
@@ -75,7 +75,7 @@ export function startDeliveryThread(
         resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
       });
     } catch (error) {
-      // The machine has no thread to give (EAGAIN, a limit of the container): thrown at once. The API can do without.
+      // The machine refuses another thread (EAGAIN, a limit of the container). The API runs without it.
       log.error({ err: error }, "the thread of deliveries could not be started; another try follows");
       return null;
     }
@@ -116,17 +116,16 @@ export function startDeliveryThread(
 
   start();
   return {
-    // A busy API pokes for every decision; one message a turn of the event loop says it all.
-    poke(receiver) {
-      if (news === null) {
-        news = { events: false, receivers: [] };
+    // A busy API pokes for every decision, so the thread gets at most one message a turn of the event loop.
+    poke(what = "events") {
+      if (poked === null) {
+        poked = { events: false, retries: false };
         setImmediate(() => {
-          if (news !== null) tell({ kind: "poke", ...news });
-          news = null;
+          if (poked !== null) tell({ kind: "poke", ...poked });
+          poked = null;
         });
       }
-      if (receiver === undefined) news.events = true;
-      else news.receivers.push(receiver);
+      poked[what] = true;
     },
     async stop() {
       stopped = true;

@@ -1,4 +1,4 @@
-/** The thread of deliveries: its own sessions with the database, its own connections to receivers. */
+/** The program of the delivery thread. It has its own sessions with the database and its own connections to receivers. */
 import { parentPort, workerData } from "node:worker_threads";
 import { networkList } from "@countersign/core";
 import type { Log } from "../../ports.ts";
@@ -20,7 +20,7 @@ function say(message: DeliveryThreadSays): void {
   parentPort?.postMessage(message);
 }
 
-/** Errors lose their codes and causes between threads, so they are written out here. */
+/** Errors lose their codes and causes between threads, so this makes plain objects of them. */
 function plain(fields: object): object {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainError(value)]));
 }
@@ -29,7 +29,7 @@ const write = (level: LogLine["level"]) => (fields: object, message: string) =>
   say({ kind: "log", level, fields: plain(fields), message });
 const log: Log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 
-/** One message for all that ended in a turn of the event loop. */
+/** Sends one message for all attempts of a turn of the event loop. */
 function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void {
   let gathered: Attempted[] = [];
   return (status, duration_ms) => {
@@ -41,7 +41,7 @@ function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void
   };
 }
 
-/** A decision is waited for, a delivery is not; but deliveries have to keep up with decisions, and leases run meanwhile. */
+/** Deliveries give way to decisions, but must keep up with them: under unbroken traffic they have half of the time. */
 const manners = { recent_ms: 5, pause_ms: 1, share: 1 / 2, rest_ms_max: 20 };
 
 function run({
@@ -54,7 +54,7 @@ function run({
   requests,
 }: DeliveryThreadData): void {
   standBack();
-  // What the thread's end itself gives to the other side is not always readable there.
+  // The host cannot always read the error with which a thread ends.
   process.on("uncaughtExceptionMonitor", (error) => say({ kind: "failed", error: plainError(error) }));
   const clock = createClock();
   const db = openDb(connection, log, { tenant_sessions_max: 1, system_sessions_max: 1 });
@@ -80,14 +80,14 @@ function run({
     await deliveries.stop();
     await httpOut.close();
     await db.close();
-    // The last of what ended is told in the next turn.
+    // The last message about attempts follows in the next turn.
     setImmediate(() => parentPort?.close());
   }
 
   parentPort?.on("message", (message: DeliveryThreadHears) => {
     if (message.kind === "stop") return void stop();
-    if (message.events) deliveries.poke();
-    for (const receiver of message.receivers) deliveries.poke(receiver);
+    if (message.events) deliveries.poke("events");
+    if (message.retries) deliveries.poke("retries");
   });
 }
 

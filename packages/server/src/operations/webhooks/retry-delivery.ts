@@ -38,7 +38,7 @@ export async function retryDelivery(
     });
     return retry;
   });
-  if (!answer.replayed) runtime.deliveries.poke({ org_id, webhook_id: answer.response.webhook_id });
+  if (!answer.replayed) runtime.deliveries.poke("retries");
   return answer;
 }
 

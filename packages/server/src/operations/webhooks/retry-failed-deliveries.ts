@@ -46,8 +46,7 @@ export async function retryFailedDeliveries(
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     const deliveries = await unlessStale(runtime.db.tenant(org_id, retried));
     if (deliveries === stale) continue;
-    for (const webhook_id of new Set(deliveries.map((retry) => retry.webhook_id)))
-      runtime.deliveries.poke({ org_id, webhook_id });
+    if (deliveries.length > 0) runtime.deliveries.poke("retries");
     return { deliveries, next_cursor };
   }
   throw staleEachTime();

@@ -1,9 +1,9 @@
 /**
- * Three statements are between an event and its receivers: dispatch (`dispatch-events.ts`), claim and settle. Each is one
- * round trip and one transaction, so a node that dies between two of them leaves nothing half done. Source: architecture.md §5.
+ * SQL of the deliverer and the settler: leases due deliveries, and writes how their attempts ended. Each statement is one
+ * round trip and one transaction, so a node that dies between two statements leaves nothing half done.
  *
- * A delivery is leased just before its own attempt, never ahead: the lease raises `attempts`, so an attempt that nobody
- * settled still counts. All times are of the database's clock.
+ * A node leases a delivery just before its attempt, never ahead. The lease raises `attempts`, so an attempt that nobody
+ * settled still counts. All times are times of the database's clock.
  */
 import type { Delivery } from "@countersign/contract";
 import type { Db, QueueStatement } from "../../ports.ts";
@@ -14,58 +14,63 @@ import { isHead } from "../rows/newest-head.ts";
 /** An attempt that ended. */
 export type AttemptRecord = Delivery["attempts"][number];
 
-/** A delivery with everything that an attempt needs; `url` null: its webhook is deleted or inactive. */
-export interface ClaimedDelivery {
+/**
+ * A delivery leased for one attempt, with everything the attempt needs. The deliverer makes an attempt of it; `url` and
+ * `secret_sealed` are null if the webhook is deleted or inactive.
+ */
+export interface LeasedDelivery {
   readonly org_id: string;
   readonly delivery_id: string;
   readonly webhook_id: string;
   readonly event_type: string;
   readonly intent_id: string | null;
-  readonly escalation_id: string | null;
+  /** What the attempt sends, byte for byte. */
   readonly body: string;
   readonly original_delivery_id: string | null;
-  /** The number of the attempt that this claim permits; 4: the third one's lease ran out, only settling is left. */
+  /** The attempt that this lease permits: 1, 2 or 3. 4: the lease of the third attempt ran out, and nothing may be sent. */
   readonly number: number;
+  /** The attempts that ended before. */
   readonly outcomes: readonly AttemptRecord[];
   readonly url: string | null;
   readonly secret_sealed: string | null;
 }
 
-/** Who is told. */
+/** Names one receiver. */
 export interface ReceiverKey {
   readonly org_id: string;
   readonly webhook_id: string;
 }
 
-/** What a node has room for; nothing is leased beyond it. */
+/** What a node has room for; a lease never exceeds it. Counts are attempts. */
 export interface Room {
-  /** Attempts that may begin at all. */
+  /** Attempts that may begin in all. */
   readonly free: number;
-  /** Of those, so many are kept for organizations with at most `few` attempts in flight. */
+  /** Of `free`, those kept for organizations that have at most `few` attempts in flight. */
   readonly reserve: number;
   readonly few: number;
   readonly per_organization: number;
-  /** Attempts in flight at a receiver that is not listed. */
+  /** The share of a receiver that `receivers` does not list. */
   readonly per_webhook: number;
-  /** By `receiverKey`: attempts in flight, and at most so many. */
+  /** By `receiverKey`: attempts in flight, and its share. */
   readonly receivers: Readonly<Record<string, readonly [in_flight: number, share: number]>>;
   /** By organization: attempts in flight. */
   readonly organizations: Readonly<Record<string, number>>;
-  /** By organization, and for `all`: bytes of large bodies in flight. Absent: none. */
+  /** By organization, and `all`: bytes of large bodies in flight. Absent: none. */
   readonly large?: Readonly<Record<string, number>>;
   /** Longer than an attempt can take, with a margin. */
   readonly lease_ms: number;
 }
 
 /**
- * Bodies above this are large: they are in flight up to so many bytes of the node's and of one organization's, or one at a
- * time where one is larger. By number alone 192 escalations with a MiB of changes each ended the thread of deliveries.
+ * Bodies of more than `over` bytes are large. `all` bounds the bytes of large bodies in flight on a node, `organization`
+ * those of one organization; a body above the bound goes alone. A bound by count was not enough: 192 bodies of 1 MiB
+ * exhausted the thread's memory.
  */
 export const large_bytes = { over: 65_536, all: 67_108_864, organization: 16_777_216 } as const;
 
-/** What a body counts for among the large ones. */
-export function largeBytes({ body }: Pick<ClaimedDelivery, "body">): number {
-  if (body.length * 3 <= large_bytes.over) return 0; // no character takes more than three bytes for each of its units
+/** The body's bytes if it is large, else 0. */
+export function largeBytes({ body }: Pick<LeasedDelivery, "body">): number {
+  if (body.length * 3 <= large_bytes.over) return 0; // a UTF-16 unit takes at most three bytes
   const bytes = Buffer.byteLength(body);
   return bytes > large_bytes.over ? bytes : 0;
 }
@@ -75,60 +80,56 @@ export function receiverKey({ org_id, webhook_id }: ReceiverKey): string {
   return `${org_id} ${webhook_id}`;
 }
 
-/** Parameters 1 to 8 of `claim` and `dispatch`. Maps, because every join with a list was a loop over it. */
-export const roomParams = (room: Room) => [
-  JSON.stringify(room.receivers),
-  JSON.stringify(room.organizations),
-  room.free,
-  room.reserve,
-  room.few,
-  room.per_webhook,
-  room.per_organization,
-  room.lease_ms,
-];
-
 /** SQL: the attempts in flight of an organization. */
-export const inFlightAt = (org_id: string) => `coalesce(($2::jsonb ->> ${org_id})::integer, 0)`;
-/** SQL: round robin over organizations fills the places; the reserve is for organizations that have little in flight. */
-export const placesFor = (org_id: string) =>
+const inFlightAt = (org_id: string) => `coalesce(($2::jsonb ->> ${org_id})::integer, 0)`;
+/** SQL: the last place that an organization's delivery may have; the reserve is for those with few attempts in flight. */
+const placesFor = (org_id: string) =>
   `$3::integer - case when turn + ${inFlightAt(org_id)} <= $5::integer then 0 else $4::integer end`;
-/** SQL: the attempts that may begin at a receiver. */
-export const roomAt = ({ org_id, webhook_id }: ReceiverKey) =>
+/** SQL: the attempts that may begin at a receiver; negative after a failure halved its share. */
+const roomAt = ({ org_id, webhook_id }: ReceiverKey) =>
   `(coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 1)::integer, $6::integer)
     - coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 0)::integer, 0))`;
 
-/** Whether a delivery fits, where `sum` is its bytes and those of the ones before it; one fits where none is in flight. */
+/** SQL: a delivery is small, or fits; `sum` is its bytes and those before it. The first one fits if none is in flight. */
 const fitsLarge = (sum: string, of: string, max: number) =>
   `(large = 0 or ${sum} + coalesce(($9::jsonb ->> ${of})::bigint, 0) <= ${max}
     or (${sum} = large and coalesce(($9::jsonb ->> ${of})::bigint, 0) = 0))`;
 const fitsOrganization = fitsLarge("of_organization", "org_id", large_bytes.organization);
 const fitsNode = fitsLarge("of_all", "'all'", large_bytes.all);
 
-/** One row of an answer; a row without `delivery_id` says something about the whole. */
-export type DeliveryLine = Partial<ClaimedDelivery> & { readonly delivery_id: string | null };
-
-const claimStatement: QueueStatement = {
-  name: "deliveries-claim",
+/**
+ * Steps of the statement:
+ *
+ * 1. `walked`: finds each receiver with pending deliveries and its earliest due time. It goes from receiver to receiver
+ *    along the index, so it reads one row of a backlog.
+ * 2. `seen`: reads the due deliveries of each receiver, one more than the receiver has room for.
+ * 3. `due` to `chosen`: fills the places round robin over organizations and their receivers, up to every bound.
+ * 4. `locked`, `leased`: locks them, skips what another node has locked, and writes the leases.
+ *
+ * The answer holds a line for each lease, a line for each receiver that has more due than room, and a last line.
+ */
+const leaseStatement: QueueStatement = {
+  name: "deliveries-lease",
   text: `with recursive clock as materialized (select clock_timestamp() as at),
   walked as (
-    (select org_id, webhook_id, due_at from deliveries where $10::json is null and status = 'pending'
-     order by org_id, webhook_id, due_at limit 1)
+    (select org_id, webhook_id, due_at from deliveries where status = 'pending' order by org_id, webhook_id, due_at limit 1)
     union all
     select n.org_id, n.webhook_id, n.due_at from walked w cross join lateral (
       select d.org_id, d.webhook_id, d.due_at from deliveries d
       where d.status = 'pending' and (d.org_id, d.webhook_id) > (w.org_id, w.webhook_id)
       order by d.org_id, d.webhook_id, d.due_at limit 1) n),
   receivers as (
-    select org_id, webhook_id from walked where due_at <= (select at from clock)
-    union all
-    select org_id, webhook_id from json_to_recordset($10::json) as t(org_id text, webhook_id text)),
-  due as (
-    select d.*, row_number() over (partition by d.org_id order by d.rank, d.due_at) as turn
+    select w.org_id, w.webhook_id, greatest(least(${roomAt({ org_id: "w.org_id", webhook_id: "w.webhook_id" })}, $3::integer), 0) as room
+    from walked w where w.due_at <= (select at from clock)),
+  seen as materialized (
+    select r.org_id, r.webhook_id, r.room, p.place_of, p.due_at, p.bytes,
+      row_number() over (partition by r.org_id, r.webhook_id order by p.due_at) as rank
     from receivers r cross join lateral (
-      select p.*, row_number() over (order by p.due_at) as rank
-      from (select q.ctid as place_of, q.org_id, q.due_at, octet_length(q.body) as bytes from deliveries q
-        where q.org_id = r.org_id and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
-        order by q.due_at limit greatest(least(${roomAt({ org_id: "r.org_id", webhook_id: "r.webhook_id" })}, $3::integer), 0)) p) d),
+      select q.ctid as place_of, q.due_at, octet_length(q.body) as bytes from deliveries q
+      where q.org_id = r.org_id and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
+      order by q.due_at limit r.room + 1) p),
+  due as materialized (
+    select s.*, row_number() over (partition by s.org_id order by s.rank, s.due_at) as turn from seen s where s.rank <= s.room),
   placed as (
     select d.*, row_number() over (order by d.turn, d.due_at) as place from due d
     where d.turn + ${inFlightAt("d.org_id")} <= $7::integer),
@@ -143,95 +144,89 @@ const claimStatement: QueueStatement = {
     select l.ctid, l.attempts from chosen c cross join lateral (
       select d.ctid, d.attempts from deliveries d
       where d.ctid = c.place_of and d.status = 'pending' and d.due_at <= (select at from clock) limit 1 for update skip locked) l),
-  claimed as (
+  leased as (
     update deliveries d
     set attempts = least(d.attempts + 1, 3), due_at = clock_timestamp() + $8::integer * interval '1 millisecond'
     from locked l where d.ctid = l.ctid
     returning d.*, l.attempts + 1 as number)
-  select c.org_id, c.delivery_id, c.webhook_id, c.event_type, c.intent_id, c.escalation_id, c.body, c.original_delivery_id,
-    c.number, c.outcomes, w.url, w.secret_sealed, null::float8 as due_in_ms
-  from claimed c left join lateral (
+  select c.org_id, c.delivery_id, c.webhook_id, c.event_type, c.intent_id, c.body, c.original_delivery_id,
+    c.number, c.outcomes, w.url, w.secret_sealed, null::float8 as due_in_ms, null::boolean as blocked
+  from leased c left join lateral (
     select w.url, w.secret_sealed from webhooks w where w.org_id = c.org_id and w.webhook_id = c.webhook_id and w.active limit 1) w on true
   union all
-  select org_id, null, webhook_id, null, null, null, null, null, null, null, null, null, null
-  from walked where due_at <= (select at from clock)
+  select org_id, null, webhook_id, null, null, null, null, null, null, null, null, null, null from seen where rank = room + 1
   union all
-  select null, null, null, null, null, null, null, null, (select count(*) from within) - (select count(*) from locked), null, null, null,
-    (extract(epoch from min(due_at) - (select at from clock)) * 1000)::float8 from walked`,
+  select null, null, null, null, null, null, null, null, null, null, null,
+    (extract(epoch from min(due_at) - (select at from clock)) * 1000)::float8,
+    (select count(*) from due) > (select count(*) from locked) from walked`,
 };
 
-/** What a claim came to. */
-export interface Claimed {
-  readonly deliveries: ClaimedDelivery[];
-  /** After a walk: the receivers that had something due when it began. */
-  readonly due: readonly ReceiverKey[];
-  /** Until the earliest of all pending deliveries was due when the claim began; negative: overdue, null: nothing is pending. */
+/** The result of a lease. */
+export interface Leased {
+  readonly deliveries: readonly LeasedDelivery[];
+  /** Receivers that have more due than their share has room for. */
+  readonly more: readonly ReceiverKey[];
+  /** More would fit into the shares of receivers. A bound of the node or of an organization, or another node, prevented it. */
+  readonly blocked: boolean;
+  /** Milliseconds until the earliest of all pending deliveries was due when the lease began; negative: overdue, null: none is pending. */
   readonly due_in_ms: number | null;
-  /** Another node had some of what would have been claimed, or it was too large beside what is in flight: there may be more. */
-  readonly passed_over: boolean;
 }
+
+type LeaseLine = Partial<LeasedDelivery> & {
+  readonly delivery_id: string | null;
+  readonly due_in_ms: number | null;
+  readonly blocked: boolean | null;
+};
 
 /**
- * Leases due deliveries, each for one attempt that begins at once: of the given receivers, or of all (null). Round robin
- * over organizations, and never more of one receiver or organization than its share, however long its queue: the walk goes
- * from receiver to receiver along the index, so a backlog of one is not even looked at. `due_in_ms` is known after a walk only.
+ * Leases due deliveries; each lease permits one attempt, which must begin at once. Places go round robin over
+ * organizations. No receiver and no organization gets more than its share, even if its queue is long.
  */
-export async function claimDue(
-  db: Pick<Db, "queued">,
-  terms: Room,
-  receivers: readonly ReceiverKey[] | null = null,
-): Promise<Claimed> {
-  const targets = receivers === null ? null : JSON.stringify(receivers);
-  const lines = await db.queued<DeliveryLine & { due_in_ms: number | null }>(claimStatement, [
-    ...roomParams(terms),
-    JSON.stringify(terms.large ?? {}),
-    targets,
+export async function leaseDue(db: Pick<Db, "queued">, room: Room): Promise<Leased> {
+  const lines = await db.queued<LeaseLine>(leaseStatement, [
+    // Maps, because each join with a list was a loop over the list.
+    JSON.stringify(room.receivers),
+    JSON.stringify(room.organizations),
+    room.free,
+    room.reserve,
+    room.few,
+    room.per_webhook,
+    room.per_organization,
+    room.lease_ms,
+    JSON.stringify(room.large ?? {}),
   ]);
-  const deliveries = lines.filter((line) => line.delivery_id !== null) as unknown as ClaimedDelivery[];
-  const others = lines.filter((line) => line.delivery_id === null);
-  const due = others.filter((line) => line.webhook_id !== null) as unknown as ReceiverKey[];
-  const about = others.find((line) => line.webhook_id === null);
-  return { deliveries, due, due_in_ms: about?.due_in_ms ?? null, passed_over: Number(about?.number ?? 0) > 0 };
+  const deliveries: LeasedDelivery[] = [];
+  const more: ReceiverKey[] = [];
+  let [blocked, due_in_ms]: [boolean, number | null] = [false, null];
+  for (const line of lines) {
+    if (line.blocked !== null) ({ blocked, due_in_ms } = line);
+    else if (line.delivery_id === null) more.push(line as ReceiverKey);
+    else deliveries.push(line as LeasedDelivery);
+  }
+  return { deliveries, more, blocked, due_in_ms };
 }
 
-const goneStatement: QueueStatement = {
-  name: "deliveries-gone",
-  text: `select s.delivery_id from json_to_recordset($1::json) as s(org_id text, delivery_id text, number integer)
-    left join lateral (
-      select d.status, d.attempts from deliveries d where d.org_id = s.org_id and d.delivery_id = s.delivery_id limit 1) l on true
-    where (l.status = 'pending' and l.attempts = least(s.number, 3)) is not true`,
-};
-
-/** The ids of those that are not theirs to send any more who leased them: their webhook is gone, or their lease was over. */
-export async function readGone(
-  db: Pick<Db, "queued">,
-  leased: readonly ClaimedDelivery[],
-): Promise<ReadonlySet<string>> {
-  const known = leased.map(({ org_id, delivery_id, number }) => ({ org_id, delivery_id, number }));
-  const lines = await db.queued<{ delivery_id: string }>(goneStatement, [JSON.stringify(known)]);
-  return new Set(lines.map(({ delivery_id }) => delivery_id));
-}
-
-/** How a leased delivery goes on. */
+/** How a leased delivery goes on: the settler writes it. */
 export interface Settlement {
   readonly delivery_id: string;
-  /** The attempts begun when it was leased; a newer claim makes this settlement void. */
+  /** The attempts begun when it was leased; a newer lease makes this settlement void. */
   readonly attempts: number;
   readonly status: Delivery["status"];
   /** All ended attempts. */
   readonly outcomes: readonly AttemptRecord[];
-  /** For `pending`: from now to the next attempt. */
+  /** Milliseconds from now to the next attempt; 0 unless `status` is `pending`. */
   readonly wait_ms: number;
-  /** Appended to the organization's audit trail together with it; null: nothing is. */
+  /** The row for the organization's audit trail; null: none. */
   readonly audit: AuditRow | null;
 }
 
 /**
- * The deliveries first, in the order of their ids, then the organization's head, as deleting a webhook does. A delivery that
- * was changed while the statement waited for it is at a place that the statement does not see: it is told, to be settled by
- * another. The commit does not wait for the disk:
- * a settlement that is lost with the database's machine is an attempt that nobody settled, and is made again; and the head
- * is held that much shorter, for which the organization's decisions wait.
+ * Locks the deliveries in the order of their ids, then the organization's head, as deleting a webhook does. If another
+ * transaction changed a delivery while the statement waited for it, the statement does not see the new row. It returns the
+ * id then, and the caller settles that delivery with another statement.
+ *
+ * The commit does not wait for the disk, because decisions wait for the head. If the database's machine fails, lost
+ * settlements are attempts that nobody settled: their leases run out and the attempts happen again.
  */
 const settleStatement: QueueStatement = {
   name: "deliveries-settle",
@@ -269,8 +264,8 @@ const settleStatement: QueueStatement = {
 };
 
 /**
- * Settles leased deliveries of one organization, those that are still theirs to settle, each together with its audit row.
- * An event that a receiver took counts as delivered even when its webhook was deleted meanwhile.
+ * Settles leased deliveries of one organization, each together with its audit row; skips those whose lease is void. A
+ * delivery that a receiver took counts as delivered even if its webhook was deleted meanwhile.
  */
 export async function settle(
   db: Pick<Db, "queued">,

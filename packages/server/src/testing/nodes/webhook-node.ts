@@ -3,7 +3,7 @@ import { limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import type { NodeParts } from "../../edge/node.ts";
 import { createHttpOut } from "../../edge/outgoing/http-out.ts";
-import { delivery_terms } from "../../worker/deliveries/deliveries.ts";
+import { delivery_terms } from "../../worker/deliveries/delivery-terms.ts";
 import type { TestDatabase } from "../database/database.ts";
 import { testCertificates } from "../network/certificates.ts";
 import { resolveToLoopback } from "../network/receiver.ts";

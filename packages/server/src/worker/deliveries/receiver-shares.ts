@@ -1,7 +1,8 @@
 /**
- * How many attempts may be in flight at each receiver. A receiver begins with a small share that grows by one with every
- * event it takes quickly and is halved by every failure: one that is fast soon gets all it can use, and one that hangs
- * holds almost none of the node's places. Source: architecture.md §5.
+ * How many attempts may be in flight at each receiver. A receiver begins with a small share. Each event that it takes
+ * quickly raises the share by one, and each failure halves it. So a fast receiver soon has all it can use, and one that
+ * hangs holds few of the node's places. With a fixed share of 64, 12 receivers that hang would hold every place that is
+ * not reserved.
  */
 import { type ReceiverKey, type Room, receiverKey } from "../../store/webhooks/delivery-queue.ts";
 
@@ -15,7 +16,7 @@ export interface ShareTerms {
 
 /** An attempt that took the receiver longer than this does not raise its share. */
 const quick_ms = 1_000;
-/** Receivers without attempts in flight whose share is remembered, the latest of them. */
+/** Receivers with nothing in flight whose shares are kept: the latest. */
 const remembered_max = 256;
 
 interface Share {
@@ -27,7 +28,7 @@ interface Share {
 export class ReceiverShares {
   readonly #shares = new Map<string, Share>();
   readonly #organizations = new Map<string, number>();
-  /** By organization. */
+  /** Bytes of large bodies, by organization. */
   readonly #large = new Map<string, number>();
   readonly #terms: ShareTerms;
   #in_flight = 0;
@@ -41,7 +42,7 @@ export class ReceiverShares {
     return this.#in_flight;
   }
 
-  /** What is in flight where, for a claim. */
+  /** What is in flight where, for a lease. */
   room(): Pick<Room, "receivers" | "organizations" | "per_webhook" | "large"> {
     const receivers = Object.fromEntries(Array.from(this.#shares, ([key, { n, share }]) => [key, [n, share] as const]));
     const known = { receivers, organizations: Object.fromEntries(this.#organizations), per_webhook: this.#terms.first };
@@ -50,13 +51,13 @@ export class ReceiverShares {
     return { ...known, large: { ...Object.fromEntries(this.#large), all } };
   }
 
-  /** Whether half of the receiver's share is free, so that a claim for it is worth its while. */
+  /** Whether half of the receiver's share is free. For less, the next lease waits: leases cost little more for many. */
   hasRoom(receiver: ReceiverKey): boolean {
     const known = this.#shares.get(receiverKey(receiver));
     return known === undefined || known.n * 2 <= known.share;
   }
 
-  /** `large_bytes`: what its body counts for among the large ones. */
+  /** `large_bytes`: the body's bytes if it is large, else 0. */
   begin(receiver: ReceiverKey, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key) ?? { n: 0, share: this.#terms.first };
@@ -67,7 +68,7 @@ export class ReceiverShares {
     this.#addLarge(receiver, large_bytes);
   }
 
-  /** `taken`: by the receiver; null: nothing was sent, or the failure is ours. */
+  /** `taken`: whether the receiver took the event; null: nothing was sent, or the service failed. */
   end(receiver: ReceiverKey, taken: boolean | null, duration_ms: number, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key);
@@ -93,7 +94,7 @@ export class ReceiverShares {
     else this.#large.set(org_id, sum);
   }
 
-  /** The latest last; the one that was idle longest makes room. */
+  /** The one that was idle longest makes room. */
   #remember(key: string, share: Share): void {
     this.#shares.set(key, share);
     if (this.#shares.size <= remembered_max) return;

@@ -1,71 +1,82 @@
-/** Settles attempts in the background, all that has gathered for an organization in one transaction. */
-
+/**
+ * The settler, the last of the three machines: writes how attempts ended, and when the next one is due.
+ *
+ *   one attempt:         gathering (50 ms) ──> settling ──written──> gone
+ *                                              settling ──failed──> settling again after 500 ms
+ *   one organization:    at most one settlement at a time; what ends meanwhile gathers for the next one
+ *   the machine:         at most three organizations at a time
+ *
+ * What wakes it: an attempt that the deliverer hands on.
+ * What it hands on: rows. A delivery that must be sent again is due for the deliverer after its wait.
+ */
 import type { DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
-import { type Ended, settleDeliveries } from "../../operations/webhooks/deliver-due.ts";
+import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
+import { settleAttempts } from "../../operations/webhooks/settle-attempts.ts";
+import type { Courtesy } from "./courtesy.ts";
 
-/** Nobody waits for a settlement, and one for many deliveries costs little more than one for one. */
-const settle_every_ms = 50;
-const settling_again_ms = 500;
-const settling_lanes = 3;
+/** Nobody waits for a settlement, and one for many attempts costs little more than one for a single attempt. */
+const gather_ms = 50;
+const again_ms = 500;
+const organizations_max = 3;
 
-/** What ended, until it is settled. */
+/** The settler of one node. */
 export interface Settler {
-  add(ended: Ended): void;
-  /** Settles what has gathered, and resolves when that is done. */
+  add(attempt: Attempt): void;
+  /** Settles what has gathered; resolves when that is done. Does not try again if a settlement fails. */
   stop(): Promise<void>;
 }
 
-/** Creates a settler; before each settlement `politely` is awaited and `most` says for how many it may be. */
-export function createSettler(
+/** Starts the settler. `waits_ms` replaces the waits of the contract (tests only). */
+export function startSettler(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log"> & { readonly metrics: DeliveryMetrics },
-  politely: () => Promise<void>,
-  most: () => number,
+  courtesy: Courtesy,
+  waits_ms?: readonly number[],
 ): Settler {
-  const waiting = new Map<string, Ended[]>();
+  const { timers, metrics, log } = runtime;
+  /** By organization. */
+  const gathered = new Map<string, Attempt[]>();
   const settling = new Map<string, Promise<void>>();
-  let gathering: (() => void) | null = null;
+  let cancelGather: (() => void) | null = null;
   let stopped = false;
 
-  function add(ended: Ended): void {
-    const { org_id } = ended.claimed;
-    const list = waiting.get(org_id);
-    if (list === undefined) waiting.set(org_id, [ended]);
-    else list.push(ended);
-    if (stopped) pump();
-    else gathering ??= runtime.timers.after(settle_every_ms, pump);
+  function add(attempt: Attempt): void {
+    const { org_id } = attempt.leased;
+    const known = gathered.get(org_id);
+    if (known === undefined) gathered.set(org_id, [attempt]);
+    else known.push(attempt);
+    if (stopped) settleGathered();
+    else cancelGather ??= timers.after(gather_ms, settleGathered);
   }
 
-  function pump(): void {
-    gathering?.();
-    gathering = null;
-    for (const [org_id, list] of waiting) {
-      if (settling.size >= settling_lanes) return;
+  function settleGathered(): void {
+    cancelGather?.();
+    cancelGather = null;
+    for (const [org_id, attempts] of gathered) {
+      if (settling.size >= organizations_max) return;
       if (settling.has(org_id)) continue;
-      waiting.delete(org_id);
-      settling.set(
-        org_id,
-        settleAll(org_id, list).finally(() => {
-          settling.delete(org_id);
-          if (waiting.size > 0) pump();
-        }),
-      );
+      gathered.delete(org_id);
+      const settled = settleAll(org_id, attempts).finally(() => {
+        settling.delete(org_id);
+        if (gathered.size > 0) settleGathered();
+      });
+      settling.set(org_id, settled);
     }
   }
 
-  async function settleAll(org_id: string, list: readonly Ended[]): Promise<void> {
-    let left = list;
-    while (left.length > 0) {
+  async function settleAll(org_id: string, attempts: readonly Attempt[]): Promise<void> {
+    for (let left = attempts; left.length > 0; ) {
       try {
-        await politely();
-        const part = left.slice(0, most());
-        await settleDeliveries(runtime, org_id, part);
-        for (const { settlement, duration_ms } of part) runtime.metrics.attempted(settlement.status, duration_ms);
+        await courtesy.rest();
+        const part = left.slice(0, courtesy.size(left.length));
+        const settlements = await settleAttempts(runtime, org_id, part, waits_ms);
+        for (const [n, { status }] of settlements.entries())
+          metrics.attempted(status, part[n]?.result?.duration_ms ?? 0);
         left = left.slice(part.length);
       } catch (error) {
-        runtime.log.error({ err: error, org_id }, "settling deliveries failed");
+        log.error({ err: error, org_id }, "settling deliveries failed");
         if (stopped) return;
-        // Until then the leases hold; when they have run out the settlement is void, and the attempt happens again.
-        await new Promise<void>((resolve) => void runtime.timers.after(settling_again_ms, resolve));
+        // The leases hold until then. If they run out, the settlement is void and the attempt happens again.
+        await new Promise<void>((resolve) => void timers.after(again_ms, resolve));
       }
     }
   }
@@ -74,7 +85,7 @@ export function createSettler(
     add,
     async stop() {
       stopped = true;
-      pump();
+      settleGathered();
       while (settling.size > 0) await Promise.all(settling.values());
     },
   };
