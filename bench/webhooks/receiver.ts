@@ -1,12 +1,12 @@
 /**
- * The receiver: HTTPS, keep-alive, answers 204 and tells its parent how many came, when the last did, and how long the
- * events of each path took that carry `sent_ms`. Under `/dead` it never answers.
+ * The receiver: HTTPS with keep-alive, answers 204. It reports to its parent how many requests came, when the last one came,
+ * and when those under `/timed` came. Under `/dead` it never answers.
  */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Certificate } from "../../packages/server/src/testing/network/certificates.ts";
 
-/** What the parent is told, every 20 ms while something changes. */
+/** The report to the parent, every 20 ms while something changes. */
 export interface ReceiverNote {
   readonly port: number;
   readonly received: number;

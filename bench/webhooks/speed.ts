@@ -18,7 +18,23 @@ interface Cost {
   readonly receiver: number;
 }
 
-/** Runs the rounds and gives the figures. */
+interface Measured {
+  /** Deliveries per second. */
+  readonly rate: number;
+  readonly cost: Cost;
+}
+
+interface Round {
+  readonly idle: Latency;
+  readonly bare: Measured;
+  readonly alone: Measured;
+  readonly watched: Measured & { readonly latency: Latency };
+}
+
+/** Requests in flight of the bare loop. */
+const in_flight = 32;
+
+/** Runs the rounds and returns the figures. */
 export async function speed(stage: Stage, wanted: number, rounds_wanted: number, receivers: number) {
   const { org_id, client } = await stage.organization();
   const events = Math.ceil(wanted / receivers);
@@ -27,63 +43,19 @@ export async function speed(stage: Stage, wanted: number, rounds_wanted: number,
     client.registerWebhook({ url: `${stage.origin}/hook/${n}`, event_types: ["quota.exceeded"] });
   const webhook = await register(0);
   for (let n = 1; n < receivers; n += 1) await register(n);
-  // Nobody hears of this organization's decisions. What tells the loop that there is something is another one's.
+  // No webhook receives this organization's decisions. A decision of another organization wakes the dispatcher.
   const other = await stage.organization();
   await other.client.registerWebhook({ url: `${stage.origin}/other`, event_types: ["decision.approved"] });
   const body = JSON.stringify({ ...draftOf(org_id), webhook_id: webhook.id });
-  const in_flight = 32;
+  const own_ms = () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000;
 
-  /** Runs `work` until the receiver has `count` more, once `prepare` is done; deliveries per second and what one cost. */
-  async function measure(
-    sender: () => number,
-    work: () => Promise<void>,
-    prepare = async (): Promise<void> => undefined,
-  ) {
-    const used = () => ({
-      sender: sender(),
-      database: cpuOf(stage.server.pid).children_ms,
-      receiver: cpuOf(stage.receiver_pid).own_ms,
-    });
-    const target = stage.note().received + count;
-    await prepare();
-    const before = used();
-    const begin = Date.now();
-    const working = work();
-    while (stage.note().received < target) await sleep(5);
-    const rate = (count / (stage.note().last_at_ms - begin)) * 1_000;
-    await working;
-    const after = used();
-    const each = (name: keyof Cost) => ((after[name] - before[name]) / count) * 1_000;
-    return { rate, cost: { sender: each("sender"), database: each("database"), receiver: each("receiver") } };
-  }
-
-  const bare = () =>
-    measure(
-      () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
-      async () => {
-        const pool = new Pool(stage.origin, { connections: in_flight, connect: { ca: stage.ca } });
-        let left = count;
-        const lane = async () => {
-          while (left-- > 0) {
-            const delivery = { delivery_id: "dlv_0123456789ABCDEFGHJKMNPQRS", event_type: "quota.exceeded", body };
-            const headers = deliveryHeaders({ ...delivery, manual_retry: false }, secret, Date.now() * 1_000);
-            const answer = await pool.request({ method: "POST", path: "/hook", headers, body });
-            await answer.body.dump();
-          }
-        };
-        await Promise.all(Array.from({ length: in_flight }, lane));
-        await pool.close();
-      },
-    );
-
-  /** Nobody asks for a decision meanwhile: the thread of deliveries gives way to whoever does. */
-  const alone = () =>
-    measure(
-      () => cpuOf(stage.server.pid).own_ms,
-      async () => void (await other.client.submitIntent(submission)),
-      () => stage.addEvents(org_id, events),
-    );
-
+  const bare = () => measure(stage, count, own_ms, () => bareLoop(stage, body, count));
+  /** No request comes meanwhile, so the thread of deliveries does not rest. */
+  const alone = async () => {
+    await stage.addEvents(org_id, events);
+    const wake = async () => void (await other.client.submitIntent(submission));
+    return measure(stage, count, () => cpuOf(stage.server.pid).own_ms, wake);
+  };
   async function watched() {
     let done = false;
     const watching = decisionLatency(client, () => done);
@@ -92,12 +64,7 @@ export async function speed(stage: Stage, wanted: number, rounds_wanted: number,
     return { ...measured, latency: await watching };
   }
 
-  const rounds: {
-    bare: Awaited<ReturnType<typeof bare>>;
-    alone: Awaited<ReturnType<typeof alone>>;
-    watched: Awaited<ReturnType<typeof watched>>;
-    idle: Latency;
-  }[] = [];
+  const rounds: Round[] = [];
   await decisionLatency(client, (asked) => asked >= 100); // warm
   await alone();
   for (let round = 0; round < rounds_wanted; round += 1) {
@@ -105,8 +72,52 @@ export async function speed(stage: Stage, wanted: number, rounds_wanted: number,
     rounds.push({ idle, bare: await bare(), alone: await alone(), watched: await watched() });
     await sleep(500);
   }
-  const middle = (of: (round: (typeof rounds)[number]) => number, digits = 0) =>
-    Number(median(rounds.map(of)).toFixed(digits));
+  return figuresOf(rounds);
+}
+
+/** Runs `work` until the receiver has `count` more. */
+async function measure(
+  stage: Stage,
+  count: number,
+  sender_ms: () => number,
+  work: () => Promise<void>,
+): Promise<Measured> {
+  const used = () => ({
+    sender: sender_ms(),
+    database: cpuOf(stage.server.pid).children_ms,
+    receiver: cpuOf(stage.receiver_pid).own_ms,
+  });
+  const target = stage.note().received + count;
+  const before = used();
+  const begin = Date.now();
+  const working = work();
+  while (stage.note().received < target) await sleep(5);
+  const rate = (count / (stage.note().last_at_ms - begin)) * 1_000;
+  await working;
+  const after = used();
+  const each = (name: keyof Cost) => ((after[name] - before[name]) / count) * 1_000;
+  return { rate, cost: { sender: each("sender"), database: each("database"), receiver: each("receiver") } };
+}
+
+/** Signs and posts the body as often, and does nothing else. */
+async function bareLoop(stage: Stage, body: string, count: number): Promise<void> {
+  const pool = new Pool(stage.origin, { connections: in_flight, connect: { ca: stage.ca } });
+  let left = count;
+  const lane = async () => {
+    while (left-- > 0) {
+      const delivery = { delivery_id: "dlv_0123456789ABCDEFGHJKMNPQRS", event_type: "quota.exceeded", body };
+      const headers = deliveryHeaders({ ...delivery, manual_retry: false }, secret, Date.now() * 1_000);
+      const answer = await pool.request({ method: "POST", path: "/hook", headers, body });
+      await answer.body.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: in_flight }, lane));
+  await pool.close();
+}
+
+/** The medians of the rounds. */
+function figuresOf(rounds: readonly Round[]) {
+  const middle = (of: (round: Round) => number, digits = 0) => Number(median(rounds.map(of)).toFixed(digits));
   const sum = ({ sender, database, receiver }: Cost) => sender + database + receiver;
   return {
     bare_per_second: middle((round) => round.bare.rate),

@@ -1,4 +1,4 @@
-/** Events that were dispatched before they left at that. Source: migration 0014, decision 0020. */
+/** Migration 0014: events that an older version dispatched and kept. */
 import { expect, onTestFinished, test } from "vitest";
 import { openDb } from "../../src/store/database/db.ts";
 import { migrate, readMigrations } from "../../src/store/database/migrate.ts";

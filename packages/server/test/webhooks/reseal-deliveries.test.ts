@@ -1,4 +1,4 @@
-/** Deliveries go on while every secret is sealed anew: none is lost, none fails, and all are signed with the secret that was shown. */
+/** Deliveries go on while every secret is sealed again: none is lost, none fails, all are signed with the registered secret. */
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { createSealer } from "../../src/edge/start/sealer.ts";
@@ -17,7 +17,7 @@ test("the master key is replaced with deliveries running", async () => {
   const ring = createSealer(current_key, [former_key]);
   const former = await webhookNode(database, { sealer: createSealer(former_key, [current_key]) });
   const org = await webhookOrganization(database, former.url);
-  // Every first attempt is turned down, so that secrets are opened before and after they are sealed anew.
+  // The receiver refuses every first attempt, so secrets are opened before and after they are sealed again.
   const seen = new Set<string>();
   const receiver = await testReceiver((response, { headers }) => {
     const id = String(headers["x-service-delivery"]);

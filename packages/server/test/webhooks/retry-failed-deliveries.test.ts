@@ -1,4 +1,4 @@
-/** Everything that failed is sent again, page by page, on a whole node with real HTTPS. Source: contract §2.4, api.md §8. */
+/** Everything that failed is sent again, page by page, on a whole node with real HTTPS. Source: contract §2.4. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { meanwhile } from "../../src/testing/meanwhile.ts";

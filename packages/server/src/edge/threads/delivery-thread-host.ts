@@ -4,7 +4,7 @@
  * thread starts, and makes the attempts that nobody settled again when their leases have run out. See decision 0020.
  */
 import { Worker } from "node:worker_threads";
-import type { DeliveryMetrics } from "../../operations/runtime.ts";
+import type { DeliveryLoop, DeliveryMetrics } from "../../operations/runtime.ts";
 import type { Log, Timers } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { Deliveries } from "../../worker/deliveries/deliveries.ts";
@@ -64,8 +64,6 @@ export function startDeliveryThread(
   let worker: Worker | null = null;
   let cancelAgain: () => void = () => undefined;
   let exited: Promise<void> = Promise.resolve();
-  /** What was poked since the last message; null: nothing. */
-  let poked: { events: boolean; retries: boolean } | null = null;
 
   function begin(): Worker | null {
     try {
@@ -116,17 +114,7 @@ export function startDeliveryThread(
 
   start();
   return {
-    // A busy API pokes for every decision, so the thread gets at most one message a turn of the event loop.
-    poke(what = "events") {
-      if (poked === null) {
-        poked = { events: false, retries: false };
-        setImmediate(() => {
-          if (poked !== null) tell({ kind: "poke", ...poked });
-          poked = null;
-        });
-      }
-      poked[what] = true;
-    },
+    poke: pokeOnceATurn(tell),
     async stop() {
       stopped = true;
       cancelAgain();
@@ -135,5 +123,21 @@ export function startDeliveryThread(
       await exited;
       cancel();
     },
+  };
+}
+
+/** A busy API pokes for every decision, so the thread gets at most one message a turn of the event loop. */
+function pokeOnceATurn(tell: (message: DeliveryThreadHears) => void): DeliveryLoop["poke"] {
+  /** What was poked since the last message; null: nothing. */
+  let poked: { events: boolean; retries: boolean } | null = null;
+  return (what = "events") => {
+    if (poked === null) {
+      poked = { events: false, retries: false };
+      setImmediate(() => {
+        if (poked !== null) tell({ kind: "poke", ...poked });
+        poked = null;
+      });
+    }
+    poked[what] = true;
   };
 }

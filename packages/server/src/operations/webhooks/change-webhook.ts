@@ -12,7 +12,7 @@ import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 /**
  * Replaces the given settings. Switched off, its pending deliveries end cancelled and it gets nothing more; switched on
  * again, it gets what happens from then on. A new URL is used from the next attempt on.
- * Faults: not_found, unknown_event_type, webhook_url_refused. Source: api.md §8.
+ * Faults: not_found, unknown_event_type, webhook_url_refused.
  */
 export async function changeWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "httpOut">,

@@ -6,7 +6,7 @@ import { lockWebhook, deleteWebhook as removeWebhook } from "../../store/webhook
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** Deletes a webhook; its pending deliveries end cancelled. Faults: not_found, those of refuseEnded. Source: contract §4, api.md §8. */
+/** Deletes a webhook; its pending deliveries end cancelled. Faults: not_found, those of refuseEnded. Source: contract §4. */
 export async function deleteWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids">,
   caller: KnownCaller,

@@ -1,4 +1,4 @@
-/** New webhooks. Source: contract §4, api.md §8. */
+/** New webhooks. Source: contract §4. */
 import { limits, type Webhook, type WebhookInput, webhookSecretMask } from "@countersign/contract";
 import { type Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";

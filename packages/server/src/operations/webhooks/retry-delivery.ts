@@ -20,7 +20,7 @@ import { idempotent } from "../shared/idempotent.ts";
  * Sends a failed delivery again, as a new delivery with three attempts of its own: receivers skip repeated ids. Its data
  * names the failed delivery at the start of the chain. A hundred clicks at once are one retry: while one is under way,
  * the next is refused. Faults: not_found, state_conflict (not failed, a retry is under way, or its webhook is gone or
- * inactive), idempotency_conflict. Source: contract §2.4, api.md §8.
+ * inactive), idempotency_conflict. Source: contract §2.4.
  */
 export async function retryDelivery(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,

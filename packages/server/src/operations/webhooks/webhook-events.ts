@@ -31,7 +31,7 @@ export function subscribedTypes(wanted: readonly string[] | undefined, url: UrlV
 /** What the guard says of a URL. */
 type UrlVerdict = { readonly href: string } | { readonly refused: string };
 
-/** The URL in the one spelling to store. Faults: webhook_url_refused. Source: api.md §8. */
+/** The URL in the one spelling to store. Faults: webhook_url_refused. */
 export async function acceptedUrl(httpOut: { check(url: string): Promise<UrlVerdict> }, url: string): Promise<string> {
   return hrefOf(await httpOut.check(url));
 }

@@ -1,4 +1,4 @@
-/** Deliveries and webhooks as people see and change them: whose, which, in what order. Source: api.md §8. */
+/** SQL of the API for deliveries and webhooks: which rows of which organization, and in what order. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";

@@ -1,8 +1,8 @@
-/** SQL for deliveries as people see them: listed, retried, cancelled. Source: api.md §8. */
+/** SQL of the API for deliveries: listing, retrying and cancelling them. */
 import type { Delivery } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** A delivery that nobody attempted yet. */
+/** A delivery without an attempt. */
 export interface NewDelivery {
   readonly org_id: string;
   readonly delivery_id: string;
@@ -34,8 +34,8 @@ export async function insertDelivery(query: Query, delivery: NewDelivery): Promi
 }
 
 /**
- * Ends what is still pending for a webhook that is deleted, switched off, or switched on again (`unless_active`: what was queued
- * while it was being switched off is left then); locks it in the order of the ids, as settling does.
+ * Cancels the pending deliveries of a webhook that is deleted, switched off or switched on again. With `unless_active` it
+ * changes nothing if the webhook is active already. Locks in the order of the ids, as settling does.
  */
 export async function cancelDeliveries(
   query: Query,
@@ -52,8 +52,9 @@ export async function cancelDeliveries(
 }
 
 /**
- * Retries of one chain all name its start; those after this one are of this one, too: they send the same. Row-level security
- * has no index asked for a `coalesce`: with it each failed delivery of a page read all retries of the organization.
+ * All retries of one chain name its first delivery. The retries after a delivery count as retries of it, because they send
+ * the same. `case` instead of `coalesce`: with `coalesce`, row-level security uses no index, and each failed delivery of a
+ * page read all retries of the organization.
  */
 const latestRetry = `select json_build_object('delivery_id', r.delivery_id, 'status', r.status) from deliveries r
   where r.org_id = d.org_id and r.original_delivery_id = case when d.original_delivery_id is null then d.delivery_id else d.original_delivery_id end
@@ -80,7 +81,7 @@ export function readFailedDeliveries(
   );
 }
 
-/** A delivery with what every attempt of it sends. */
+/** A delivery with the body that every attempt sends. */
 export type DeliveryWithBody = Delivery & Pick<NewDelivery, "body" | "event_id">;
 
 /** One delivery; undefined when there is none. */
@@ -96,7 +97,7 @@ export async function readDelivery(
   return rows[0];
 }
 
-/** Locks deliveries until the transaction ends, in the order of their ids. Retries of one chain meet at its start. */
+/** Locks deliveries until the transaction ends, in the order of their ids. Retries of one chain lock its first delivery. */
 export async function lockDeliveries(query: Query, org_id: string, delivery_ids: readonly string[]): Promise<void> {
   await query(
     "select 1 as one from deliveries where org_id = $1 and delivery_id = any($2) order by delivery_id for update",

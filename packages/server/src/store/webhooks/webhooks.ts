@@ -1,4 +1,4 @@
-/** SQL for webhooks. Source: contract §2.3, api.md §8. */
+/** SQL for webhooks. Source: contract §2.3. */
 import { type EventType, type Webhook, webhookSecretMask } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";

@@ -25,105 +25,110 @@ import {
 } from "../../store/webhooks/delivery-queue.ts";
 import type { Courtesy } from "./courtesy.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
+import { type OneAtATime, oneAtATime } from "./one-at-a-time.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
 
 const look_ms = { idle: 1_000, pending: 500 };
 /** A service must end within 10 s, and an attempt may take as long. */
 const stop_wait_ms = 4_000;
 
-/** The deliverer of one node. */
-export interface Deliverer {
-  /** Deliveries are due. */
-  wake(): void;
-  /** Begins no more attempts, and waits 4 s for those in flight. Hands on the rest as interrupted, so that no lease is left. */
-  stop(): Promise<void>;
-}
+type DelivererRuntime = Pick<Runtime, "db" | "clock" | "timers" | "log" | "sealer" | "httpOut">;
 
-/** Starts the deliverer. It calls `settle` with each attempt that ended. */
-export function startDeliverer(
-  runtime: Pick<Runtime, "db" | "clock" | "timers" | "log" | "sealer" | "httpOut">,
-  terms: DeliveryTerms,
-  courtesy: Courtesy,
-  settle: (attempt: Attempt) => void,
-): Deliverer {
-  const { db, clock, timers, log } = runtime;
-  const sending = { ...runtime, sealer: remembering(runtime.sealer) };
-  const shares = new ReceiverShares(terms.per_webhook);
-  const leasing = oneAtATime(log, lease);
+/** The deliverer of one node. It calls `settle` with each attempt that ended. */
+export class Deliverer {
+  readonly #runtime: DelivererRuntime;
+  readonly #terms: DeliveryTerms;
+  readonly #courtesy: Courtesy;
+  readonly #settle: (attempt: Attempt) => void;
+  readonly #shares: ReceiverShares;
+  readonly #leasing: OneAtATime;
   /** When each attempt in flight began, in microseconds since 1970. */
-  const began = new Map<LeasedDelivery, number>();
+  readonly #began = new Map<LeasedDelivery, number>();
   /** Receivers that had more due than room, by the latest lease. */
-  let waiting: ReadonlySet<string> = new Set();
+  #waiting: ReadonlySet<string> = new Set();
   /** A bound other than a receiver's share prevented a lease. */
-  let blocked = false;
+  #blocked = false;
   /** An attempt ended while the latest lease ran, so the lease did not see its place. */
-  let freed = false;
-  let stopped = false;
-  let idle: () => void = () => undefined;
-  let cancelLook = timers.after(0, leasing.run);
+  #freed = false;
+  #stopped = false;
+  #idle: () => void = () => undefined;
+  #cancelLook: () => void;
 
-  async function lease(): Promise<void> {
-    await courtesy.rest();
-    if (stopped) return;
-    lookIn(look_ms.idle);
-    blocked = shares.in_flight >= terms.slots;
-    if (blocked) return;
-    freed = false;
-    const leased = await leaseDue(db, room());
-    waiting = new Set(leased.more.map(receiverKey));
-    blocked = leased.blocked;
-    for (const each of leased.deliveries) void send(each);
-    if (freed && (blocked || leased.more.some((each) => shares.hasRoom(each)))) leasing.run();
-    const { due_in_ms } = leased;
+  /** Starts it; the first lease follows at once. */
+  constructor(runtime: DelivererRuntime, terms: DeliveryTerms, courtesy: Courtesy, settle: (attempt: Attempt) => void) {
+    this.#runtime = { ...runtime, sealer: remembering(runtime.sealer) };
+    this.#terms = terms;
+    this.#courtesy = courtesy;
+    this.#settle = settle;
+    this.#shares = new ReceiverShares(terms.per_webhook);
+    this.#leasing = oneAtATime(runtime.log, () => this.#lease());
+    this.#cancelLook = runtime.timers.after(0, () => this.wake());
+  }
+
+  /** Deliveries are due. */
+  wake(): void {
+    this.#leasing.run();
+  }
+
+  /** Begins no more attempts, and waits 4 s for those in flight. Hands on the rest as interrupted, so that no lease is left. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelLook();
+    await this.#leasing.ended();
+    if (this.#shares.in_flight > 0)
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+        this.#runtime.timers.after(stop_wait_ms, resolve);
+      });
+    for (const [leased, at_us] of this.#began) this.#settle(interruptedAttempt(this.#runtime, leased, at_us));
+    this.#began.clear();
+  }
+
+  async #lease(): Promise<void> {
+    await this.#courtesy.rest();
+    if (this.#stopped) return;
+    this.#lookIn(look_ms.idle);
+    this.#blocked = this.#shares.in_flight >= this.#terms.slots;
+    if (this.#blocked) return;
+    this.#freed = false;
+    const { deliveries, more, blocked, due_in_ms } = await leaseDue(this.#runtime.db, this.#room());
+    this.#waiting = new Set(more.map(receiverKey));
+    this.#blocked = blocked;
+    for (const each of deliveries) void this.#send(each);
+    if (this.#freed && (blocked || more.some((each) => this.#shares.hasRoom(each)))) this.wake();
     if (due_in_ms === null) return;
     // Overdue and not leased: there is no room for it, or another node has it.
-    lookIn(due_in_ms > 0 ? Math.min(due_in_ms + 1, look_ms.pending) : look_ms.pending);
+    this.#lookIn(due_in_ms > 0 ? Math.min(due_in_ms + 1, look_ms.pending) : look_ms.pending);
   }
 
-  function lookIn(wait_ms: number): void {
-    cancelLook();
-    if (!stopped) cancelLook = timers.after(wait_ms, leasing.run);
+  #lookIn(wait_ms: number): void {
+    this.#cancelLook();
+    if (!this.#stopped) this.#cancelLook = this.#runtime.timers.after(wait_ms, () => this.wake());
   }
 
-  function room(): Room {
-    const { slots, reserve, few, per_organization, lease_ms } = terms;
-    return { ...shares.room(), free: slots - shares.in_flight, reserve, few, per_organization, lease_ms };
+  #room(): Room {
+    const { slots, reserve, few, per_organization, lease_ms } = this.#terms;
+    return { ...this.#shares.room(), free: slots - this.#shares.in_flight, reserve, few, per_organization, lease_ms };
   }
 
-  async function send(leased: LeasedDelivery): Promise<void> {
+  async #send(leased: LeasedDelivery): Promise<void> {
+    const { clock, log } = this.#runtime;
     const bytes = largeBytes(leased);
-    shares.begin(leased, bytes);
-    began.set(leased, clock.now_us());
+    this.#shares.begin(leased, bytes);
+    this.#began.set(leased, clock.now_us());
     let attempt: Attempt | null = null;
     try {
-      attempt = await attemptDelivery(sending, leased);
+      attempt = await attemptDelivery(this.#runtime, leased);
     } catch (error) {
       // A failure of the service, not of the receiver. The lease runs out, and another attempt follows.
       log.error({ err: error, delivery_id: leased.delivery_id }, "an attempt failed");
     }
     const taken = attempt?.result ? attempt.result.error === null : null;
-    shares.end(leased, taken, attempt?.result?.duration_ms ?? 0, bytes);
+    this.#shares.end(leased, taken, attempt?.result?.duration_ms ?? 0, bytes);
     // After a stop it was handed on as interrupted.
-    if (began.delete(leased) && attempt !== null) settle(attempt);
-    if (shares.in_flight === 0) idle();
-    freed = true;
-    if (blocked || (waiting.has(receiverKey(leased)) && shares.hasRoom(leased))) leasing.run();
+    if (this.#began.delete(leased) && attempt !== null) this.#settle(attempt);
+    if (this.#shares.in_flight === 0) this.#idle();
+    this.#freed = true;
+    if (this.#blocked || (this.#waiting.has(receiverKey(leased)) && this.#shares.hasRoom(leased))) this.wake();
   }
-
-  return {
-    wake: leasing.run,
-    async stop() {
-      stopped = true;
-      cancelLook();
-      await leasing.ended();
-      if (shares.in_flight > 0)
-        await new Promise<void>((resolve) => {
-          idle = resolve;
-          timers.after(stop_wait_ms, resolve);
-        });
-      for (const [leased, at_us] of began) settle(interruptedAttempt(runtime, leased, at_us));
-      began.clear();
-    },
-  };
 }

@@ -13,7 +13,7 @@
 import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
 import type { GiveWay } from "../../ports.ts";
 import { courtesyOf } from "./courtesy.ts";
-import { startDeliverer } from "./deliverer.ts";
+import { Deliverer } from "./deliverer.ts";
 import { type DeliveryTerms, delivery_terms } from "./delivery-terms.ts";
 import { startDispatcher } from "./dispatcher.ts";
 import { startSettler } from "./settler.ts";
@@ -35,8 +35,8 @@ export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | 
 export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = delivery_terms): Deliveries {
   const courtesy = courtesyOf(runtime.giveWay);
   const settler = startSettler(runtime, courtesy, terms.waits_ms);
-  const deliverer = startDeliverer(runtime, terms, courtesy, settler.add);
-  const dispatcher = startDispatcher(runtime, courtesy, deliverer.wake);
+  const deliverer = new Deliverer(runtime, terms, courtesy, settler.add);
+  const dispatcher = startDispatcher(runtime, courtesy, () => deliverer.wake());
   return {
     poke(what = "events") {
       if (what === "events") dispatcher.poke();

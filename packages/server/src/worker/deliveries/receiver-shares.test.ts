@@ -1,4 +1,4 @@
-/** Shares of receivers: growth, halving, what is remembered. Source: architecture.md §5. */
+/** Shares of receivers: growth, halving, what is remembered. */
 import { expect, test } from "vitest";
 import { ReceiverShares } from "./receiver-shares.ts";
 
