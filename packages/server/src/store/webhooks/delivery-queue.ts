@@ -102,7 +102,7 @@ const fitsNode = fitsLarge("of_all", "'all'", large_bytes.all);
  *
  * 1. `walked`: finds each receiver with pending deliveries and its earliest due time. It goes from receiver to receiver
  *    along the index, so it reads one row of a backlog.
- * 2. `seen`: reads the due deliveries of each receiver, one more than the receiver has room for.
+ * 2. `seen`: reads the due deliveries of each receiver, one more than the receiver or its organization has room for.
  * 3. `due` to `chosen`: fills the places round robin over organizations and their receivers, up to every bound.
  * 4. `locked`, `leased`: locks them, skips what another node has locked, and writes the leases.
  *
@@ -119,7 +119,8 @@ const leaseStatement: QueueStatement = {
       where d.status = 'pending' and (d.org_id, d.webhook_id) > (w.org_id, w.webhook_id)
       order by d.org_id, d.webhook_id, d.due_at limit 1) n),
   receivers as (
-    select w.org_id, w.webhook_id, greatest(least(${roomAt({ org_id: "w.org_id", webhook_id: "w.webhook_id" })}, $3::integer), 0) as room
+    select w.org_id, w.webhook_id, greatest(${roomAt({ org_id: "w.org_id", webhook_id: "w.webhook_id" })}, 0) as room,
+      greatest(least($3::integer, $7::integer - ${inFlightAt("w.org_id")}), 0) as places
     from walked w where w.due_at <= (select at from clock)),
   seen as materialized (
     select r.org_id, r.webhook_id, r.room, p.place_of, p.due_at, p.bytes,
@@ -127,7 +128,7 @@ const leaseStatement: QueueStatement = {
     from receivers r cross join lateral (
       select q.ctid as place_of, q.due_at, octet_length(q.body) as bytes from deliveries q
       where q.org_id = r.org_id and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
-      order by q.due_at limit r.room + 1) p),
+      order by q.due_at limit least(r.room, r.places) + 1) p),
   due as materialized (
     select s.*, row_number() over (partition by s.org_id order by s.rank, s.due_at) as turn from seen s where s.rank <= s.room),
   placed as (

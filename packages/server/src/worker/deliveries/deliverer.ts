@@ -7,8 +7,8 @@
  *
  * What wakes it:
  * - the dispatcher made deliveries, or a person retried one;
- * - an attempt ended, and its receiver had more due than its share allowed, or a bound of the node or of its organization
- *   prevented a lease;
+ * - attempts ended, and half of their receiver's share is free, for which more was due;
+ * - attempts ended, 32 or half of those in flight, after a bound of the node or of an organization prevented a lease;
  * - a timer: when the earliest delivery is due, at the latest after 500 ms while any is pending and after 1 s otherwise.
  *
  * What it hands on: an `Attempt` for each lease.
@@ -29,6 +29,8 @@ import { type OneAtATime, oneAtATime } from "./one-at-a-time.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
 
 const look_ms = { idle: 1_000, pending: 500 };
+/** Where a bound of the node or of an organization prevented a lease, so many places are free before the next one. */
+const lease_after_ends = 32;
 /** A service must end within 10 s, and an attempt may take as long. */
 const stop_wait_ms = 4_000;
 
@@ -48,8 +50,8 @@ export class Deliverer {
   #waiting: ReadonlySet<string> = new Set();
   /** A bound other than a receiver's share prevented a lease. */
   #blocked = false;
-  /** An attempt ended while the latest lease ran, so the lease did not see its place. */
-  #freed = false;
+  /** Attempts that ended since the latest lease began, so the lease did not see their places. */
+  #ended = 0;
   #stopped = false;
   #idle: () => void = () => undefined;
   #cancelLook: () => void;
@@ -90,12 +92,13 @@ export class Deliverer {
     this.#lookIn(look_ms.idle);
     this.#blocked = this.#shares.in_flight >= this.#terms.slots;
     if (this.#blocked) return;
-    this.#freed = false;
+    this.#ended = 0;
     const { deliveries, more, blocked, due_in_ms } = await leaseDue(this.#runtime.db, this.#room());
     this.#waiting = new Set(more.map(receiverKey));
     this.#blocked = blocked;
     for (const each of deliveries) void this.#send(each);
-    if (this.#freed && (blocked || more.some((each) => this.#shares.hasRoom(each)))) this.wake();
+    if ((blocked && this.#enoughEnded()) || (this.#ended > 0 && more.some((each) => this.#shares.hasRoom(each))))
+      this.wake();
     if (due_in_ms === null) return;
     // Overdue and not leased: there is no room for it, or another node has it.
     this.#lookIn(due_in_ms > 0 ? Math.min(due_in_ms + 1, look_ms.pending) : look_ms.pending);
@@ -104,6 +107,11 @@ export class Deliverer {
   #lookIn(wait_ms: number): void {
     this.#cancelLook();
     if (!this.#stopped) this.#cancelLook = this.#runtime.timers.after(wait_ms, () => this.wake());
+  }
+
+  /** Whether so many places are free that a lease is worth its cost: one for many costs little more than one for one. */
+  #enoughEnded(): boolean {
+    return this.#ended > 0 && (this.#ended >= lease_after_ends || this.#ended >= this.#shares.in_flight);
   }
 
   #room(): Room {
@@ -128,7 +136,11 @@ export class Deliverer {
     // After a stop it was handed on as interrupted.
     if (this.#began.delete(leased) && attempt !== null) this.#settle(attempt);
     if (this.#shares.in_flight === 0) this.#idle();
-    this.#freed = true;
-    if (this.#blocked || (this.#waiting.has(receiverKey(leased)) && this.#shares.hasRoom(leased))) this.wake();
+    this.#ended += 1;
+    if (
+      (this.#blocked && this.#enoughEnded()) ||
+      (this.#waiting.has(receiverKey(leased)) && this.#shares.hasRoom(leased))
+    )
+      this.wake();
   }
 }
