@@ -78,15 +78,16 @@ test("lists in lists are no event types, and another organization's escalation i
 });
 
 test("a decision that no webhook hears of leaves no event; from a change of its types on it does, at another node as well", async () => {
-  // Nothing is dispatched, so that what was written stands in the database.
+  // Nothing is dispatched, so what was written stays in the database.
+  const quiet = await testDatabase();
   const deliveries = () => ({ poke: () => undefined, stop: async () => undefined });
-  const [one, two] = [await webhookNode(database, { deliveries }), await webhookNode(database, { deliveries })];
-  const here = await webhookOrganization(database, one.url);
+  const [one, two] = [await webhookNode(quiet, { deliveries }), await webhookNode(quiet, { deliveries })];
+  const here = await webhookOrganization(quiet, one.url);
   const submit = async (url: string) => {
     const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
     const { json } = await call(url, "POST", "/v1/intents", { key: here.api_key, body: { intent } });
     const written = "select event_type from events where org_id = $1 and intent_id = $2";
-    return (await database.db.query<{ event_type: string }>(written, [here.org_id, json.intent_id])).map(
+    return (await quiet.db.query<{ event_type: string }>(written, [here.org_id, json.intent_id])).map(
       ({ event_type }) => event_type,
     );
   };

@@ -5,7 +5,7 @@ import type { Db, QueueStatement } from "../../ports.ts";
 /** Most events that one statement turns into deliveries. */
 export const events_per_statement = 200;
 /** Most deliveries that one statement makes: enough for two events of 100 webhooks. */
-export const deliveries_per_statement = 256;
+const deliveries_per_statement = 256;
 /** Events are measured as they are stored, so that the statement decompresses few bodies. The first event always fits. */
 const stored_bytes_per_statement = 2_097_152;
 /** Deliveries are measured as text. The first delivery always fits. */
