@@ -33,11 +33,18 @@ const organization = () => webhookOrganization(database, api_url);
 const id = (received: Received) => received.headers["x-service-delivery"] as string;
 
 /** The machines of one node, which begin at once. */
-function machines(terms: DeliveryTerms = quick_terms, timeout_ms: number = limits.delivery_attempt_timeout_ms) {
+function machines(
+  terms: DeliveryTerms = quick_terms,
+  timeout_ms: number = limits.delivery_attempt_timeout_ms,
+  after = timers.after,
+) {
   const rules = { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) };
   const httpOut = createHttpOut({ rules, resolve: resolveToLoopback, ca: testCertificates().ca, timeout_ms });
   const metrics = { attempted: () => undefined };
-  const deliveries = startDeliveries({ timers, db, ids, clock, log: silentLog, sealer, httpOut, metrics }, terms);
+  const deliveries = startDeliveries(
+    { timers: { after }, db, ids, clock, log: silentLog, sealer, httpOut, metrics },
+    terms,
+  );
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= deliveries.stop().then(() => httpOut.close()));
   onTestFinished(stop);
@@ -286,9 +293,16 @@ describe("crashes", () => {
     const org = await organization();
     await org.register(receiver.url);
     await org.submit();
-    const { stop } = machines({ ...quick_terms, waits_ms: [60_000, 60_000] });
+    let patience_ms = 0;
+    // A stop waits longer than anything else does; here that time is over at once.
+    const after: typeof timers.after = (ms, run) => {
+      patience_ms = Math.max(patience_ms, ms);
+      return timers.after(ms > 1_000 ? 0 : ms, run);
+    };
+    const { stop } = machines({ ...quick_terms, waits_ms: [60_000, 60_000] }, undefined, after);
     await expect.poll(() => receiver.received.length).toBe(1);
     await stop();
+    expect(patience_ms).toBe(4_000);
     expect(await org.deliveries()).toMatchObject([{ status: "pending", attempts: 1 }]);
     const error = "The service stopped during this attempt; whether it arrived is not known.";
     const [settled] = await db.query("select outcomes from deliveries where org_id = $1", [org.org_id]);

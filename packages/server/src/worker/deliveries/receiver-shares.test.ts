@@ -36,7 +36,7 @@ test("a slow success and an attempt that was never sent leave the share as it is
   expect(shares.room().receivers).toEqual({});
 });
 
-test("half of the share must be free before another claim is worth its while", () => {
+test("half of the share must be free before another lease is worth its cost", () => {
   const shares = new ReceiverShares(terms);
   for (let n = 0; n < 4; n++) shares.begin(receiver);
   expect(shares.hasRoom(receiver)).toBe(true);
