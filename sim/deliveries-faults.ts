@@ -20,7 +20,6 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     right: "+ $8::integer * interval '1 millisecond'\n",
     wrong: "+ 0 * $8::integer * interval '1 millisecond'\n",
   },
-  { name: "a first attempt counts before it is leased", right: "'pending', 0,\n", wrong: "'pending', 1,\n" },
   {
     name: "an event is dispatched again",
     right: "delete from events where ctid",
