@@ -11,6 +11,7 @@ export {
 } from "./backtest/settings-history.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
 export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
+export { classifyAction } from "./deciding/classify.ts";
 export { decide } from "./deciding/decide.ts";
 export type { DecidableIntent, Decided, DecideInput, MembraneSettings } from "./deciding/decision.ts";
 export { default_verdict_name, goesThrough } from "./deciding/decision.ts";
@@ -33,7 +34,6 @@ export { recommendPacks } from "./onboarding/recommend-packs.ts";
 export { loadPack } from "./packs/load-pack.ts";
 export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts";
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
-export { decidedAction } from "./policy/action.ts";
 export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check/check.ts";
 export { diagnostics_max } from "./policy/check/findings.ts";
 export { namingRules } from "./policy/check/naming-rules.ts";
@@ -75,7 +75,7 @@ export { formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";
 export { actionFingerprint, sha256Hex } from "./values/fingerprint.ts";
-export { redacted_text, withoutTexts } from "./values/hidden-text.ts";
+export { redacted_text, withoutTexts } from "./values/redacted-texts.ts";
 export { applyPatch } from "./values/json-patch.ts";
 export { linesOf } from "./values/lines-of.ts";
 export { type JsonInParts, parseInParts, parseJson, pointerPart } from "./values/parse-json.ts";

@@ -1,33 +1,35 @@
 import type { PipelineMode, Reason, Verdict } from "@countersign/contract";
-import { inWords } from "../deciding/decide.ts";
-import { type DecidableIntent, type DecideInput, goesThrough, type MembraneSettings } from "../deciding/decision.ts";
-import { type Judgement, judge, type Said, saidBy } from "../deciding/judge.ts";
+import type { Concluded } from "../deciding/conclude.ts";
+import { judge } from "../deciding/decide.ts";
+import { type DecidableIntent, goesThrough, type MembraneSettings } from "../deciding/decision.ts";
+import { explain } from "../deciding/explain.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
+import { type BareReason, bareReasons } from "../deciding/reasons.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 
-/** An intent as it was recorded, with everything that deciding it again depends on but the policies. */
+/** A recorded intent, with everything that another decision on it depends on except the policies. */
 export interface RecordedIntent {
   readonly intent: DecidableIntent;
   readonly attested: boolean;
   readonly facts: MergedFacts;
   readonly mode: PipelineMode;
-  /** When it was decided. */
+  /** The time of the recorded decision. */
   readonly now_us: number;
-  /** What the override that was spent on it lifts; null: none was. */
+  /** The names that the spent override covers; null if no override was spent. */
   readonly lifts: readonly string[] | null;
 }
 
-/** A recorded intent decided again. Most are only counted: their reasons are put into words when they are asked for. */
+/** The new decision on a recorded intent. Most are only counted, so reasons are computed on demand. */
 export interface ReplayedDecision {
   readonly verdict: Verdict;
-  /** Its type is that of the membrane's catalogue, where that has one. */
+  /** The type is the one of the membrane's catalogue, if the catalogue has the verb. */
   readonly action: { readonly type: string; readonly verb: string };
-  /** Who said it: one for each reason. */
-  readonly said: () => readonly Said[];
+  /** One entry for each reason, without redacted texts. */
+  readonly bare_reasons: () => readonly BareReason[];
   readonly reasons: () => readonly Reason[];
 }
 
-/** Decides a recorded intent again, at its own time and on its own facts, as a submission is decided. Pure. */
+/** Decides a recorded intent again, at its own time and on its own facts. */
 export function replayIntent(
   recorded: RecordedIntent,
   by: { readonly policySet: PolicySet; readonly membrane: MembraneSettings },
@@ -35,22 +37,21 @@ export function replayIntent(
   const { intent, attested, facts, mode, now_us, lifts } = recorded;
   const input = { intent, attested, facts, mode, now_us, ...by };
   const first = judge(input);
-  if (lifts === null || goesThrough(first.verdict)) return replayed(input, first);
-  // An override is spent only on what it lets through.
-  const again = { ...input, overrides: lifts };
-  const lifted = judge(again);
-  return goesThrough(lifted.verdict) ? replayed(again, lifted) : replayed(input, first);
+  if (lifts === null || goesThrough(first.verdict)) return replayed(first);
+  // An override is spent only if it lets the action through.
+  const overridden = judge({ ...input, overrides: lifts });
+  return replayed(goesThrough(overridden.verdict) ? overridden : first);
 }
 
-function replayed(input: DecideInput, judgement: Judgement): ReplayedDecision {
-  const reasons = () => inWords(input, judgement).content.reasons;
+function replayed(concluded: Concluded): ReplayedDecision {
+  const reasons = () => explain(concluded).content.reasons;
   return {
-    verdict: judgement.verdict,
-    action: { type: judgement.action.type, verb: input.intent.action.verb },
-    said() {
-      const said = saidBy(judgement);
-      if (!hides(judgement) || said.every(({ paths }) => paths.length === 0)) return said;
-      // A path may have a hidden text in it; in reasons it has none.
+    verdict: concluded.verdict,
+    action: { type: concluded.decided_as.type, verb: concluded.key.verb },
+    bare_reasons() {
+      const bare = bareReasons(concluded);
+      if (!redacts(concluded) || bare.every(({ paths }) => paths.length === 0)) return bare;
+      // A path may contain a redacted text; the reasons are without it.
       return reasons().map(({ policy, effect, unknown_facts }) => ({
         policy,
         effect,
@@ -61,6 +62,8 @@ function replayed(input: DecideInput, judgement: Judgement): ReplayedDecision {
   };
 }
 
-function hides({ round, modified }: Judgement): boolean {
-  return [round, modified?.round].some((each) => each?.votes.some(({ vote }) => vote.policy.hides.length > 0));
+function redacts({ evaluation, again }: Concluded): boolean {
+  return [evaluation, again?.evaluation].some((each) =>
+    each?.votes.some(({ placed }) => placed.policy.redactions.length > 0),
+  );
 }

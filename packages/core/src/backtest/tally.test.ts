@@ -16,7 +16,7 @@ const reason = (policy: string, effect: Reason["effect"], paths: readonly string
 const decision = (verdict: Verdict, reasons: Reason[] = []): ReplayedDecision => ({
   verdict,
   action: { type: "payment.transfer", verb: "send_money" },
-  said: () =>
+  bare_reasons: () =>
     reasons.map(({ policy, effect, unknown_facts }) => ({
       policy,
       effect,

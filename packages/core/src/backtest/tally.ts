@@ -179,8 +179,8 @@ export class Tally {
     };
   }
 
-  private countReasons({ verdict, said }: ReplayedDecision): void {
-    const all = said();
+  private countReasons({ verdict, bare_reasons }: ReplayedDecision): void {
+    const all = bare_reasons();
     let counted: Set<string> | null = null;
     let decided: Set<string> | null = null;
     for (const { policy, effect, paths } of all) {

@@ -1,40 +1,38 @@
 import type { ApprovalChange } from "@countersign/contract";
-import type { DecideInput } from "../deciding/decision.ts";
-import { attested_claim } from "../deciding/scene.ts";
+import { attested_claim } from "../deciding/classify.ts";
+import type { Content, DecideInput } from "../deciding/decision.ts";
 import type { FactOrigin, MergedFacts } from "../facts/merge.ts";
 import { type FactPath, factPath } from "../policy/fact-paths.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, valueAt } from "../values/json-patch.ts";
 
-type Content = Readonly<Record<string, unknown>>;
-
-/** A place that a change may be made at: a parameter of the action, or one fact. */
+/** A place that may be changed: a parameter of the action, or one fact. */
 export type ChangePlace =
   | { readonly kind: "param"; readonly path: string; readonly names: readonly string[] }
   | { readonly kind: "fact"; readonly path: string; readonly names: readonly string[]; readonly fact: FactPath };
 
-/** One change and where it is made; of several change sets of one size the one with the lowest `rank` comes first. */
+/** One change and its place. Of several change sets of one size the set with the lowest total `rank` comes first. */
 export interface PlacedChange {
   readonly place: ChangePlace;
   readonly change: ApprovalChange;
   readonly rank: number;
-  /** The change in canonical JSON: sets are told apart and sorted by it, many times over. */
+  /** The change in canonical JSON, by which sets are compared and sorted. */
   readonly text: string;
 }
 
-/** A change at its place. */
+/** Returns a change at its place. */
 export function placedChange(place: ChangePlace, change: ApprovalChange, rank: number): PlacedChange {
   return { place, change, rank, text: canonicalJson(change) };
 }
 
-/** What tells one set of changes from another. */
+/** Returns the key of a set of changes. */
 export function textOf(changes: readonly PlacedChange[]): string {
   return changes.map(({ text }) => text).join(",");
 }
 
 const names_max = 4;
 
-/** The place that these names lead to, or null where none may be changed, as by an agent what only others may claim. */
+/** Returns the place at these names. Null if it may not be changed, such as a claim that an agent may not make. */
 export function placeOf(names: readonly string[]): ChangePlace | null {
   if (names.length > names_max || names.some((name) => !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name))) return null;
   if (names.includes("__proto__")) return null;
@@ -46,7 +44,7 @@ export function placeOf(names: readonly string[]): ChangePlace | null {
   return fact === null ? null : { kind: "fact", path, names: rest, fact };
 }
 
-/** What stands at a place: undefined when nothing does. Null is a value here. */
+/** Returns the value at a place, or undefined. Null counts as a value. */
 export function standsAt(place: ChangePlace, content: Content | null, facts: MergedFacts): unknown {
   const found =
     place.kind === "param"
@@ -56,8 +54,8 @@ export function standsAt(place: ChangePlace, content: Content | null, facts: Mer
 }
 
 /**
- * The input with the changes made: parameters set or left out, facts given as of now. Null where a change cannot be made
- * because something other than an object stands above its place.
+ * Returns the input with these changes: parameters set or removed, and facts that are true now. Null if a change cannot be made
+ * because a value above its place is not an object.
  */
 export function applyChanges(input: DecideInput, changes: readonly PlacedChange[]): DecideInput | null {
   let { intent, facts } = input;
@@ -73,7 +71,7 @@ export function applyChanges(input: DecideInput, changes: readonly PlacedChange[
   return { ...input, intent, facts };
 }
 
-/** How many members these changes copy: for each, those of every object on the way to its parameter. */
+/** Returns how many members these changes copy: those of every object on the way to each changed parameter. */
 export function copiedFor({ intent }: DecideInput, changes: readonly PlacedChange[]): number {
   let count = 0;
   for (const { place } of changes) {

@@ -1,7 +1,8 @@
 import type { EvaluateOptions, Program } from "@countersign/cel";
 import type { ApprovalChange } from "@countersign/contract";
+import { type Bindings, bindVariables } from "../deciding/bind-facts.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
-import { bindVariables, type SceneBindings } from "../policy/evaluate.ts";
+
 import { canonicalJson } from "../values/canonical-json.ts";
 import { jsonValue } from "../values/json-value.ts";
 import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./change.ts";
@@ -25,9 +26,9 @@ export interface Situation {
   readonly now_us: number;
   readonly options: EvaluateOptions;
   /** What policies see with these changes made, or null where they cannot be made. */
-  readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => SceneBindings | null;
+  readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => Bindings | null;
   /** The same without what people are not shown: what an offered value may be computed from. */
-  readonly shown: (policy: CompiledPolicy) => SceneBindings;
+  readonly shown: (policy: CompiledPolicy) => Bindings;
   /** What stands at a place now. */
   readonly current: (place: ChangePlace) => unknown;
   /** Whether a place is not to be touched: policies hide what stands there, or it holds an alarm. */
@@ -122,7 +123,7 @@ class Finder {
     return this.holds(program, [further], want);
   }
 
-  private value(program: Program, bindings: SceneBindings): unknown {
+  private value(program: Program, bindings: Bindings): unknown {
     bindVariables(this.policy, bindings);
     const result = program.evaluate(bindings, this.situation.options);
     return result.kind === "value" ? jsonValue(result.value) : undefined;

@@ -1,36 +1,36 @@
 import type { ApprovalChange, Reason } from "@countersign/contract";
+import { type ViewsByProfile, viewsOf } from "../deciding/bind-facts.ts";
+import { classify } from "../deciding/classify.ts";
+import { judge } from "../deciding/decide.ts";
 import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../deciding/decision.ts";
-import { judge } from "../deciding/judge.ts";
 import type { PlacedPolicy } from "../deciding/policy-set.ts";
-import { attestedContent, scenesOf } from "../deciding/scene.ts";
 import { freshUntilUs } from "../facts/staleness.ts";
-import { decidedAction } from "../policy/action.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
-import type { Scene } from "../policy/evaluate.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, valueAt } from "../values/json-patch.ts";
 import { applyChanges, type ChangePlace, copiedFor, standsAt, textOf } from "./change.ts";
 import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } from "./remedies.ts";
 
-/** How often one answer may be decided again. */
+/** The most decisions that one answer may compute. */
 const decisions_max = 24;
 
-/** Units of evaluation that one answer may take besides its own. */
+/** The evaluation cost that one answer may take, in addition to the decision itself. */
 const cost_budget = 50_000;
 
 /**
- * The smallest set of changes found under which this action would have been approved: each verified by deciding again,
- * and none of its proper subsets would do. Null for an approval; where the way is barred by the membrane's default or
- * by a policy that withholds it (`explain: false`); and where none of at most three changes was found within the budget.
- * Deterministic: the same input gives the same answer. Only parameters and facts are ever changed; what an agent may not
- * claim for itself, and what policies hide, never. Source: policies.md §2 "explain"; docs/decisions/0014.
+ * Returns the smallest set of changes under which this action would have been approved. The set is verified by another
+ * decision, and none of its proper subsets suffices. The answer is deterministic. It is null in these cases:
+ * - the action is approved
+ * - the membrane's default verdict stops it, or a policy with `explain: false`
+ * - no set of at most three changes was found within the budget
+ * Only parameters and facts change; never a redacted value, nor a claim that an agent may not make (docs/decisions/0014).
  */
 export function wouldApproveIf(input: DecideInput, { content, shown_content }: Decided): ApprovalChange[] | null {
   if (content.verdict !== "block" && content.verdict !== "escalate") return null;
   const stopping = content.reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
   const byThreshold = stopping.some(({ policy, policy_id }) => policy_id === null && policy === risk_threshold_name);
   if (stopping.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name)) return null;
-  // Of the modified action: who contributed to that risk, and may withhold the way, is not told.
+  // A threshold that only the modified action reached: the reasons do not name the contributors to that risk.
   const { escalate_at, block_at } = input.membrane.thresholds;
   const reached = ({ effect }: Reason): boolean =>
     content.risk_score >= ((effect === "block" ? block_at : escalate_at) ?? 0);
@@ -66,14 +66,13 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   return verified(trial, together(parts));
 }
 
-/** The policies that may have had a say. Not all of the set: it may have thousands. */
-function matchingPolicies({ intent, membrane, policySet }: DecideInput): readonly PlacedPolicy[] {
-  const { type } = decidedAction(intent, policySet.prepare(membrane).catalogue);
-  const places = policySet.live.candidates({ type, verb: intent.action.verb, agent_id: intent.agent.id });
-  return places.map((place) => policySet.live.placed[place] as PlacedPolicy);
+/** Returns the policies that match the action, because a whole set may have thousands. */
+function matchingPolicies(input: DecideInput): readonly PlacedPolicy[] {
+  const { live } = input.policySet;
+  return live.candidates(classify(input).key).map((place) => live.placed[place] as PlacedPolicy);
 }
 
-/** The first of these sets that holds, cut down to what it needs. */
+/** Returns the first of these sets that suffices, without the changes that it does not need. */
 function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChange[] | null {
   let left = decisions_max;
   const approves = (set: ChangeSet): boolean => {
@@ -92,15 +91,15 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
       if (isSpent()) return null;
       if (approves(subset)) return subset.map(({ change }) => change);
     }
-    // A subset that was only refused for want of budget may approve after all.
+    // Without budget nobody knows whether a subset suffices.
     return isSpent() ? null : set.map(({ change }) => change);
   }
   return null;
 }
 
 /**
- * The changed input; null also where the budget is used up. Each change copies what stands beside it, and takes as much as that
- * is: beside 60,000 parameters the few dozen copies of one answer took a second.
+ * Returns the changed input; null if it cannot be changed or the budget ran out. Each change costs one unit for each member that
+ * it copies: with 60,000 parameters the copies of one answer took a second.
  */
 function changedWithin(trial: DecideInput, set: ChangeSet): DecideInput | null {
   const { budget } = trial;
@@ -108,7 +107,7 @@ function changedWithin(trial: DecideInput, set: ChangeSet): DecideInput | null {
   return budget !== undefined && budget.left < 0 ? null : applyChanges(trial, set);
 }
 
-/** All but the empty one and the set itself, smallest first. */
+/** Returns all proper subsets that are not empty, smallest first. */
 function properSubsets(set: ChangeSet): readonly ChangeSet[] {
   const subsets: ChangeSet[] = [];
   for (let mask = 1; mask < 2 ** set.length - 1; mask += 1) subsets.push(set.filter((_, at) => (mask >> at) & 1));
@@ -125,12 +124,11 @@ function situationOf(
   shown_content: Decided["shown_content"],
   places: ReadonlyMap<CompiledPolicy, PlacedPolicy>,
 ): Situation {
-  const prepared = trial.policySet.prepare(trial.membrane);
-  const action = decidedAction(trial.intent, prepared.catalogue);
-  const content = attestedContent(trial);
+  const classified = classify(trial);
+  const { prepared, content } = classified;
   const profileOf = (policy: CompiledPolicy): number => places.get(policy)?.profile ?? 0;
-  const scenes = new Map<string, (profile: number) => Scene>();
-  const shown = scenesOf(trial, prepared, action, shown_content);
+  const views_by_changes = new Map<string, ViewsByProfile>();
+  const shown = viewsOf(classified, shown_content);
   const options = shown(0).options;
   const freshAt = (place: ChangePlace): boolean =>
     place.kind === "param" ||
@@ -142,14 +140,15 @@ function situationOf(
     options,
     bindings: (policy, changes) => {
       const key = textOf(changes);
-      let scene = scenes.get(key);
-      if (scene === undefined) {
+      let views = views_by_changes.get(key);
+      if (views === undefined) {
         const changed = changedWithin(trial, changes);
         if (changed === null) return null;
-        scene = scenesOf(changed, prepared, action, attestedContent(changed));
-        scenes.set(key, scene);
+        const reclassified = classify(changed);
+        views = viewsOf(reclassified, reclassified.content);
+        views_by_changes.set(key, views);
       }
-      return scene(profileOf(policy)).fresh.bindings;
+      return views(profileOf(policy)).fresh.bindings;
     },
     shown: (policy) => shown(profileOf(policy)).fresh.bindings,
     current: (place) => standsAt(place, content, trial.facts),
@@ -163,7 +162,7 @@ function situationOf(
   };
 }
 
-/** What a fact about security says already, however old, nobody is told to say otherwise. A missing one may be supplied. */
+/** Whether a security fact has a value, however old. Such a fact is never changed; a missing one may be supplied. */
 function isAlarm(place: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
   const value = place.fact.category === "security" ? standsAt(place, null, facts) : null;
   return value !== undefined && value !== null;

@@ -4,7 +4,6 @@ import { type FactLimits, resolveLimits } from "../facts/staleness.ts";
 import { ActionIndex, type ActionKey } from "../policy/action-index.ts";
 import type { HashedPolicy, SharedPolicies } from "../policy/check/shared-policies.ts";
 import { type CompiledPolicy, compilePolicy, type PolicySource } from "../policy/compile.ts";
-import type { SceneBindings } from "../policy/evaluate.ts";
 import { finish } from "../policy/expressions.ts";
 import { type FactPath, factPath } from "../policy/fact-paths.ts";
 import { policySha256 } from "../policy/policy-sha256.ts";
@@ -14,20 +13,23 @@ import { canonicalJson } from "../values/canonical-json.ts";
 import { sha256Hex } from "../values/fingerprint.ts";
 import type { MembraneSettings } from "./decision.ts";
 
-/** One fact that policies of one staleness profile may read; `valid_until` looks at each once per decision. */
+/** One fact that policies of one staleness profile may read. `valid_until` looks at each slot once per decision. */
 interface FactSlot extends FactPath {
   readonly profile: number;
 }
 
-/** A policy in its place in a set. */
+/** A policy at its place in a group. */
 export interface PlacedPolicy {
   readonly policy: CompiledPolicy;
-  /** Which age limits hold for it: an index into `PreparedMembrane.limits`. */
+  /** The index of this policy in `PolicyGroup.placed`. */
+  readonly place: number;
+  /** The staleness profile of the policy: an index into `PreparedMembrane.limits`. */
   readonly profile: number;
-  /** Slots of the facts that `when` may read, and those of `require`. */
+  /** Slots of the facts that `when` may read. */
   readonly when_slots: readonly number[];
+  /** Slots of the facts that `require` and the expressions of a fired policy may read. */
   readonly require_slots: readonly number[];
-  /** Places of the policies that stand back when this one fires. */
+  /** Places of the policies that do not vote when this one fires. */
   readonly suppresses: readonly number[];
 }
 
@@ -37,48 +39,43 @@ export interface PolicyGroup {
   readonly candidates: (key: ActionKey) => readonly number[];
 }
 
-/** What deciding derives from a membrane for one policy set. */
+/** The settings of a membrane, prepared for one policy set. */
 export interface PreparedMembrane {
   readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
   readonly limits: readonly FactLimits[];
 }
 
-/** All policies that hold for a membrane, compiled. Immutable; made once per change and used for every decision. */
+/** All policies of a membrane, compiled. Immutable; compiled once per change and used for every decision. */
 export interface PolicySet {
   readonly version: number;
-  /**
-   * SHA-256 over what the set consists of: ids, versions, modes and documents, whatever the order they were given in.
-   */
+  /** SHA-256 over ids, versions, modes and documents of all policies, in a fixed order. */
   readonly sha256: string;
   readonly live: PolicyGroup;
   readonly shadow: PolicyGroup;
   readonly slots: readonly FactSlot[];
   readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
-  /** Begins an evaluation of this set's programs on one view of an action. Its budget is to be set before each. */
-  readonly begin: (bindings: SceneBindings, now: Timestamp) => EvaluationContext;
+  /** Begins an evaluation of this set's programs on these bindings. The caller sets the budget before each program. */
+  readonly begin: (bindings: Readonly<Record<string, unknown>>, now: Timestamp) => EvaluationContext;
 }
 
-/** What a set is made of. */
+/** The input of `compilePolicySet`. */
 interface PolicySetSource {
   /** In any order. */
   readonly policies: readonly PolicySource[];
   readonly version: number;
-  /** Where those that came with a pack are compiled once for all sets; without it they are compiled for this one. */
+  /** Compiles the policies of packs once for all sets; without it they are compiled for this set. */
   readonly shared?: SharedPolicies;
 }
 
-/** Policies that one step compiles: a few milliseconds. */
+/** The number of policies that one step compiles. A step takes a few milliseconds. */
 const policies_a_step = 8;
 
-/**
- * Compiles the policies of one membrane. The order of `policies` never matters. Only checked documents are stored:
- * throws for what is no CEL.
- */
+/** Compiles the policies of one membrane. The order of `policies` never matters. Throws for text that is not CEL. */
 export function compilePolicySet(source: PolicySetSource): PolicySet {
   return finish(policySetSteps(source));
 }
 
-/** The same in steps, since hundreds of policies take some tenths of a second. */
+/** Compiles a policy set in steps, because hundreds of policies take some tenths of a second. */
 export function* policySetSteps(source: PolicySetSource): Generator<void, PolicySet> {
   const ordered = [...source.policies].sort(byName);
   const compiled = yield* compileSteps(ordered, source.shared);
@@ -116,7 +113,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
   };
 }
 
-/** Those of packs first: their variables and what they look up are then the same to all sets, and in each before its own. */
+/** Compiles the policies of packs first, so that their variables have the same slots in all sets. */
 function* compileSteps(
   ordered: readonly PolicySource[],
   shared: SharedPolicies | undefined,
@@ -147,7 +144,7 @@ function byName(a: PolicySource, b: PolicySource): number {
   return a.policy_id < b.policy_id ? -1 : a.policy_id > b.policy_id ? 1 : a.version - b.version;
 }
 
-/** What the policies of a set have in common; staleness profiles and fact slots are numbered in the order of first use. */
+/** The staleness profiles and fact slots of a set, numbered in the order of first use. */
 class Tables {
   readonly profiles: (Readonly<Record<string, number>> | undefined)[] = [undefined];
   readonly slots: FactSlot[] = [];
@@ -182,15 +179,15 @@ function group(compiled: readonly HashedPolicy[], tables: Tables): PolicyGroup {
     const profile = tables.profile(policy);
     const when_slots = tables.slotsOf(policy.when_facts, profile);
     const require_slots = tables.slotsOf(policy.require_facts, profile);
-    return { policy, profile, when_slots, require_slots, suppresses: suppressed[place] ?? [] };
+    return { policy, place, profile, when_slots, require_slots, suppresses: suppressed[place] ?? [] };
   });
   const index = new ActionIndex(policies.map(({ document }) => document.spec.match ?? {}));
   return { placed, candidates: (key) => index.candidates(key) };
 }
 
 /**
- * Which places each policy suppresses: the named policies of its own pack. Between policies that suppress one another
- * in a circle nothing is suppressed, since each would otherwise silence the one that silences it.
+ * Returns for each policy the places that it suppresses: the named policies of its own pack. Policies that suppress each other
+ * in a cycle suppress nothing within that cycle.
  */
 function suppressions(policies: readonly CompiledPolicy[]): number[][] {
   const places = new Map<string, number[]>();

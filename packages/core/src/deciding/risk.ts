@@ -1,11 +1,11 @@
-/** What one rule adds to the risk of an action; `value` is from 0 to 1. */
+/** What one policy adds to the risk of an action; `value` is from 0 to 1. */
 export interface RiskContribution {
   readonly source: string;
   readonly group: string;
   readonly value: number;
 }
 
-/** The risk of an action, from 0 to 1 with four decimals, and what it is made of. */
+/** The risk of an action, from 0 to 1 with four decimals, and its contributions. */
 export interface Risk {
   readonly score: number;
   readonly contributions: readonly RiskContribution[];
@@ -14,15 +14,14 @@ export interface Risk {
 const none: Risk = Object.freeze({ score: 0, contributions: Object.freeze([]) });
 
 /**
- * The noisy-or of all contributions, to four decimals: `1 − ∏(1 − r)` over groups, r being the greatest value of the group.
- * Groups are sorted by name before multiplying, because floating-point products depend on their order: the same
- * contributions give the same bits in whatever order they come. Source: policies.md §3 rule 6.
+ * Returns the noisy-or of all contributions: `1 − ∏(1 − r)` over groups, where r is the greatest value of the group. Groups are
+ * multiplied in the order of their names, because floating-point products depend on the order.
  */
 export function riskScore(contributions: readonly RiskContribution[]): number {
   return scoreOf(contributions.length < 2 ? contributions : [...contributions].sort(byGroup));
 }
 
-/** The risk score and what it is made of. */
+/** Returns the risk score with its contributions. */
 export function combineRisk(contributions: readonly RiskContribution[]): Risk {
   if (contributions.length === 0) return none;
   const sorted = [...contributions].sort(byGroup);

@@ -9,17 +9,17 @@ import type { DecidableIntent, Decided, MembraneSettings } from "./decision.ts";
 import { compilePolicySet, type PolicySet } from "./policy-set.ts";
 import { fourDecimals } from "./risk.ts";
 
-/** What became of one case beside a policy; `mismatches` is empty when it passed. */
+/** The result of one test case of a policy; `mismatches` is empty if it passed. */
 export interface PolicyTestResult {
   readonly name: string;
   readonly passed: boolean;
   readonly mismatches: readonly { readonly field: string; readonly expected: unknown; readonly actual: unknown }[];
 }
 
-/** The clock of a case that names none. */
+/** The time of a case without `now`. */
 const default_test_now = "2026-01-01T12:00:00Z";
 
-/** A membrane that adds nothing of its own: what is not asked for is approved, whatever the risk. */
+/** A membrane that approves everything that no policy stops, whatever the risk. */
 export const plain_membrane: MembraneSettings = {
   default_verdict: "approve",
   thresholds: { escalate_at: null, block_at: null },
@@ -34,16 +34,14 @@ export const plain_membrane: MembraneSettings = {
 };
 
 /**
- * Runs the cases beside a policy, each against the policy alone in a membrane that adds nothing of its own. A
- * submitter's claims count as attested, since a case stands for what the rule does and not for who may say so. The
- * document must have passed `checkPolicy`.
- * Source: policies.md §2 "tests".
+ * Runs the test cases of a policy, each against this policy alone in `plain_membrane`. Claims count as attested, because a case
+ * tests the policy and not the role of a submitter. The document must have passed `checkPolicy`.
  */
 export function runPolicyTests(document: PolicyDocument): PolicyTestResult[] {
   return finish(policyTestSteps(document));
 }
 
-/** The same in steps: one for each case. */
+/** Runs the test cases in steps, one for each case. */
 export function* policyTestSteps(document: PolicyDocument): Generator<void, PolicyTestResult[]> {
   const policySet = compilePolicySet({
     policies: [{ policy_id: "pol_test", version: 1, document, mode: "live" }],
@@ -57,7 +55,6 @@ export function* policyTestSteps(document: PolicyDocument): Generator<void, Poli
   return results;
 }
 
-/** Runs one case against a policy set of any size. */
 function runPolicyTest(test: PolicyTestCase, policySet: PolicySet): PolicyTestResult {
   const decided = decideTest(test, policySet);
   const mismatches: { field: string; expected: unknown; actual: unknown }[] = [];
@@ -76,7 +73,7 @@ function runPolicyTest(test: PolicyTestCase, policySet: PolicySet): PolicyTestRe
   return { name: test.name, passed: mismatches.length === 0, mismatches };
 }
 
-/** The decision that a case asks for. */
+/** Decides the action of a test case. */
 export function decideTest(test: PolicyTestCase, policySet: PolicySet): Decided {
   const now_us = parseTimestampUs(test.now ?? default_test_now) ?? 0;
   const facts = (test.facts ?? {}) as Partial<Record<FactCategoryName, Record<string, unknown>>>;

@@ -1,48 +1,39 @@
-import type { MergedFacts } from "../facts/merge.ts";
 import { type FactLimits, freshUntilUs } from "../facts/staleness.ts";
 import { every_field } from "../policy/fact-paths.ts";
-import type { PlacedPolicy, PolicySet, PreparedMembrane } from "./policy-set.ts";
-import { candidate_states, type Round } from "./round.ts";
+import type { Concluded } from "./conclude.ts";
+import { parts_read } from "./evaluate.ts";
+import type { PlacedPolicy } from "./policy-set.ts";
 
 /**
- * The moment at which the first of the facts behind a decision grows stale, in microseconds; null when none does.
- * `rounds` are of the action as submitted and, if it was evaluated, as modified. `deciding` narrows the facts to those of some policies; with null all that were evaluated count. Facts that were
- * stale already do not: what rests on them is bad news, and bad news does not expire. Which facts a policy used is read
- * off its expressions, and only `when` counts where the rule did not apply.
- * Source: policies.md §3 rule 7.
+ * Returns when the first fact behind a decision becomes stale, in microseconds; null if none does. With `deciding` only the
+ * facts of those policies count. Facts that are stale already do not count, because bad news does not expire. A policy uses
+ * every fact that the expressions read, without `require` if `when` is false.
  */
-export function validUntilUs(
-  facts: MergedFacts,
-  now_us: number,
-  policySet: PolicySet,
-  prepared: PreparedMembrane,
-  rounds: readonly Round[],
-  deciding: ReadonlySet<PlacedPolicy> | null,
-): number | null {
+export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPolicy> | null): number | null {
+  const { input, prepared, evaluation, again } = record;
+  const { facts, policySet, now_us } = input;
   const seen = new Uint8Array(policySet.slots.length);
-  let earliest = Infinity;
-  const look = (slots: readonly number[]): void => {
+  let earliest_us = Infinity;
+  const lookAt = (slots: readonly number[]): void => {
     for (const number of slots) {
-      if (seen[number] === 1) continue;
-      seen[number] = 1;
       const slot = policySet.slots[number];
-      if (slot === undefined) continue;
-      const ages = prepared.limits[slot.profile] as FactLimits;
+      if (seen[number] === 1 || slot === undefined) continue;
+      seen[number] = 1;
+      const limits = prepared.limits[slot.profile] as FactLimits;
       const fields = slot.field === every_field ? Object.keys(facts[slot.category]?.values ?? {}) : [slot.field];
       for (const field of fields) {
-        const until_us = freshUntilUs(facts, ages, slot.category, field, now_us);
-        if (until_us !== null && until_us < earliest) earliest = until_us;
+        const until_us = freshUntilUs(facts, limits, slot.category, field, now_us);
+        if (until_us !== null && until_us < earliest_us) earliest_us = until_us;
       }
     }
   };
-  for (const { group, candidates, states } of rounds) {
+  for (const { group, candidates, read } of again === null ? [evaluation] : [evaluation, again.evaluation]) {
     for (let i = 0; i < candidates.length; i += 1) {
       const placed = group.placed[candidates[i] as number] as PlacedPolicy;
-      const state = states[i];
-      if (state === candidate_states.not_in_force || (deciding !== null && !deciding.has(placed))) continue;
-      look(placed.when_slots);
-      if (state !== candidate_states.not_applicable) look(placed.require_slots);
+      if (read[i] === parts_read.nothing || (deciding !== null && !deciding.has(placed))) continue;
+      lookAt(placed.when_slots);
+      if (read[i] === parts_read.all) lookAt(placed.require_slots);
     }
   }
-  return earliest === Infinity ? null : earliest;
+  return earliest_us === Infinity ? null : earliest_us;
 }

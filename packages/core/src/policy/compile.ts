@@ -1,5 +1,4 @@
 import type { EvaluationContext, Program, Thunk } from "@countersign/cel";
-import type { ChangeRequest } from "../deciding/modify.ts";
 import type { MaxAgeSeconds } from "../facts/staleness.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
 import type { Effect, EscalationSettings, ModifyOp, OnUnknown, OverrideClass, PolicyDocument } from "./document.ts";
@@ -8,20 +7,30 @@ import { mentionsOf } from "./fact-paths.ts";
 import { parseTemplate } from "./message.ts";
 import type { SharedVariables } from "./shared-variables.ts";
 
-/** A policy as it is stored: a checked document, its identity and what it is switched on as. */
+/** A stored policy: its checked document, its identity and its mode. */
 export interface PolicySource {
   readonly policy_id: string;
   readonly version: number;
   readonly document: PolicyDocument;
   readonly mode: "live" | "shadow";
-  /** The pack it came with; null for the organization's own policies. `suppresses` reaches no further than this. */
+  /** The pack of the policy; null for the organization's own policies. A policy suppresses only policies of its pack. */
   readonly pack?: string | null;
 }
 
-/** A part of a message: text, or a program whose value goes there. */
+/** One change that a policy asks for. `value` is computed from the submitted content. */
+export interface Change {
+  readonly policy_id: string;
+  readonly policy: string;
+  readonly op: ModifyOp;
+  readonly path: string;
+  /** Absent for `remove` and `redact`. */
+  readonly value?: unknown;
+}
+
+/** A part of a message: text, or a program whose value replaces the part. */
 type CompiledPart = string | Program;
 
-/** One change that a firing asks for; `value` is null for remove and redact. */
+/** One step of `modify`; `value` is null for `remove` and `redact`. */
 interface CompiledStep {
   readonly op: ModifyOp;
   readonly path: string;
@@ -30,7 +39,6 @@ interface CompiledStep {
 
 /** A policy ready to be evaluated. Immutable. */
 export interface CompiledPolicy {
-  /** What it was compiled from. */
   readonly document: PolicyDocument;
   readonly policy_id: string;
   readonly name: string;
@@ -41,7 +49,7 @@ export interface CompiledPolicy {
   readonly citations: readonly string[];
   readonly effective_from_us: number;
   readonly effective_until_us: number;
-  /** Null: always. */
+  /** Null when the condition is always true. */
   readonly when: Program | null;
   readonly require: Program | null;
   readonly thunks: ReadonlyMap<string, Thunk<EvaluationContext>> | null;
@@ -54,20 +62,20 @@ export interface CompiledPolicy {
   readonly escalation: EscalationSettings;
   readonly modify_when: Program | null;
   readonly modify: readonly CompiledStep[];
-  /** Its `remove` and `redact` steps: what people are not shown once this policy has a say. */
-  readonly hides: readonly ChangeRequest[];
+  /** The `remove` and `redact` steps. People never see these values once this policy has a vote. */
+  readonly redactions: readonly Change[];
   readonly suppresses: readonly string[];
   readonly max_age_seconds: MaxAgeSeconds | null;
-  /** Facts that `when` may read, as `category.field`, through variables too. */
+  /** Facts that `when` may read, as `category.field`, also through variables. */
   readonly when_facts: readonly string[];
-  /** The same for `require` and for what is evaluated when the rule fires. */
+  /** Facts that `require` and the expressions of a fired policy may read. */
   readonly require_facts: readonly string[];
   readonly explain: boolean;
 }
 
 /**
- * Compiles a document that `checkPolicy` accepted to closures. What only an earlier release accepted of it is unknown when it
- * is evaluated: refused here, it would keep the organization from every decision. Throws CelSyntaxError for what is no CEL.
+ * Compiles a checked document to closures. An expression that the current checker would refuse evaluates to unknown, because
+ * a refusal here would stop all decisions of the organization. Throws CelSyntaxError for text that is not CEL.
  */
 export function compilePolicy(
   { policy_id, version, document, mode, pack }: PolicySource,
@@ -122,7 +130,7 @@ export function compilePolicy(
       path,
       value: value === undefined ? null : program(value),
     })),
-    hides: (spec.modify ?? [])
+    redactions: (spec.modify ?? [])
       .filter(({ op }) => op === "remove" || op === "redact")
       .map(({ op, path }) => ({ policy_id, policy: metadata.name, op, path })),
     suppresses: spec.suppresses ?? [],
@@ -138,7 +146,7 @@ export function compilePolicy(
   };
 }
 
-/** What an expression of this document may read of the facts, also through variables and the variables behind those. */
+/** Returns a function that lists the facts that expressions of this document may read, also through variables. */
 function factsOf({ spec }: PolicyDocument): (...sources: (string | undefined)[]) => readonly string[] {
   const byVariable = new Map<string, ReadonlySet<string>>();
   const collect = (source: string): Set<string> => {

@@ -2,7 +2,7 @@ import { type Escalation, limits, type Modification, type Outcome, type Reviewer
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { clipText } from "../values/clip-text.ts";
-import { withoutTexts } from "../values/hidden-text.ts";
+import { withoutTexts } from "../values/redacted-texts.ts";
 
 /*
  * The state machine of a review: one held action, from its escalation to a final outcome.

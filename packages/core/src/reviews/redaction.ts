@@ -4,9 +4,9 @@
  */
 import { type Decision, hiddenTexts, limits, type Modification } from "@countersign/contract";
 import type { DecidableIntent } from "../deciding/decision.ts";
-import { hideContent } from "../deciding/modify.ts";
+import { redactContent } from "../deciding/merge-changes.ts";
 import { clipText } from "../values/clip-text.ts";
-import { redacted_text, withoutTexts } from "../values/hidden-text.ts";
+import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import type { Ruling } from "./escalation.ts";
 
 /** The part of a stored action that says which of its texts are hidden. */
@@ -67,5 +67,5 @@ function hides({ op, value }: Pick<Modification, "op" | "value">): boolean {
 
 function textsAt(content: Readonly<Record<string, unknown>>, places: readonly string[]): string[] {
   const requests = places.map((path) => ({ op: "redact" as const, path, policy_id: "", policy: "" }));
-  return hiddenTexts(content, hideContent(content, requests).content);
+  return hiddenTexts(content, redactContent(content, requests).content);
 }

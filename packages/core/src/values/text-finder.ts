@@ -1,25 +1,26 @@
 import type { TextSpan } from "@countersign/contract";
 
 /**
- * Finds where any of many texts stands in another, in time that grows with all their lengths together (Aho and Corasick): an
- * agent may send ten thousand texts that a policy hides, and one of half a megabyte to look for them in. Nothing is hashed:
- * who chooses the texts would choose those that collide. None is empty.
+ * Finds any of many texts in another text (Aho-Corasick). The time is linear in the total length, because an agent may send
+ * ten thousand redacted texts and half a megabyte to search. Nothing is hashed, because an agent could choose texts that
+ * collide. No text may be empty.
  */
 export class TextFinder {
   /** Shortest first. */
   private readonly texts: readonly string[];
-  /** How many of them are looked for so far, and their length together. */
+  /** The number of texts that the automaton contains. */
   private taken = 0;
+  /** The total length of those texts. */
   private chars = 0;
   /**
-   * Nodes by number, the root 0, those near to it first. Those below one stand side by side, from `below[node]` up to
-   * `below[node + 1]`, by the UTF-16 unit that leads to each.
+   * The automaton's nodes have numbers: the root is 0, and nodes near the root come first. The children of a node have the
+   * numbers from `below[node]` to `below[node + 1]`, sorted by the UTF-16 unit that leads to each.
    */
   private below = new Int32Array(2);
   private units = new Uint16Array(1);
-  /** The node of the longest beginning of a text that what leads to a node ends with. */
+  /** For each node the node of its longest proper suffix that is a prefix of a text. */
   private fallbacks = new Int32Array(1);
-  /** Length of the longest text that what leads to a node ends with. */
+  /** For each node the length of the longest text that ends there; 0 if none does. */
   private lengths = new Int32Array(1);
 
   constructor(texts: readonly string[]) {
@@ -27,8 +28,8 @@ export class TextFinder {
   }
 
   /**
-   * Takes in the texts that can stand in one of this length: the longest hidden one is often longer than all that is searched.
-   * Each time twice as much as before, if there is as much, so that all times together cost no more than the last two.
+   * Adds the texts that are not longer than the searched text, because the longest redacted text is often longer than any
+   * searched text. Each rebuild at least doubles the automaton if it can, so that all rebuilds cost at most twice the last one.
    */
   private takeUpTo(length: number): void {
     if ((this.texts[this.taken]?.length ?? Number.POSITIVE_INFINITY) > length) return;
@@ -41,7 +42,7 @@ export class TextFinder {
     this.build(this.texts.slice(0, this.taken).sort());
   }
 
-  /** `texts` in order, so that those which begin alike stand side by side. */
+  /** Builds the automaton. `texts` are sorted, so that texts with a common prefix are adjacent. */
   private build(texts: readonly string[]): void {
     const nodes = this.chars + 1;
     this.below = new Int32Array(nodes + 1);
@@ -51,7 +52,7 @@ export class TextFinder {
     let count = 1;
     let above = 0;
     this.below[0] = count;
-    // All texts unit by unit, each with the node that it has come to.
+    // Each text with the node that its prefix has reached.
     let going = texts.map((text) => ({ text, node: 0 }));
     for (let depth = 0; going.length > 0; depth++) {
       let [parent, unit] = [-1, -1];
@@ -74,12 +75,12 @@ export class TextFinder {
     this.below.fill(count, above + 1);
   }
 
-  /** Whether one of the texts stands in this one. */
+  /** Whether this text contains one of the texts. */
   isIn(text: string): boolean {
     return this.scan(text, () => true);
   }
 
-  /** Where one of the texts stands in this one, in order; those that overlap as one. */
+  /** Returns the spans of this text that are one of the texts, in order. Overlapping spans are merged. */
   spansIn(text: string): TextSpan[] {
     const spans: TextSpan[] = [];
     this.scan(text, (found) => {
@@ -94,7 +95,7 @@ export class TextFinder {
     return spans;
   }
 
-  /** Tells of the longest of the texts at each place where one ends, until `seen` says that this will do. */
+  /** Calls `seen` with the longest text that ends at each position, until `seen` returns true. */
   private scan(text: string, seen: (found: TextSpan) => boolean): boolean {
     this.takeUpTo(text.length);
     if (this.taken === 0) return false;
@@ -114,7 +115,7 @@ export class TextFinder {
     }
   }
 
-  /** The node below this one that the unit leads to; 0 where there is none. */
+  /** Returns the child for this unit; 0 if there is none. */
   private child(node: number, unit: number): number {
     let from = this.below[node] as number;
     let to = this.below[node + 1] as number;

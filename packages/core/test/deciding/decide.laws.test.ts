@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decide } from "../../src/deciding/decide.ts";
+import { decide, judge } from "../../src/deciding/decide.ts";
 import { type DecisionContent, stricter } from "../../src/deciding/decision.ts";
-import { judge, saidBy } from "../../src/deciding/judge.ts";
-import { planChanges } from "../../src/deciding/modify.ts";
+import { mergeChanges } from "../../src/deciding/merge-changes.ts";
 import { compilePolicySet } from "../../src/deciding/policy-set.ts";
+import { bareReasons } from "../../src/deciding/reasons.ts";
 import { inputOf, noon, policySource, type TestCase, type TestPolicy } from "../../src/testing/deciding.ts";
-import { redacted_text } from "../../src/values/hidden-text.ts";
 import { nothing, pointerNames, valueAt } from "../../src/values/json-patch.ts";
+import { redacted_text } from "../../src/values/redacted-texts.ts";
 
 /** Conditions whose every definite answer rests on facts being there: no has(), no comparison with null. */
 const condition: fc.Arbitrary<string> = fc.letrec<{ node: string; atom: string }>((tie) => ({
@@ -125,14 +125,16 @@ function counted({ verdict, reasons }: Pick<DecisionContent, "verdict" | "reason
 }
 
 describe("laws of deciding", () => {
-  test("a judgement has the verdict of the decision and says what its reasons say, with or without words", () => {
+  test("judge has the verdict of decide, and its bare reasons are those of decide", () => {
     const budget = fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined });
     fc.assert(
       fc.property(policies(anySpec), situation, budget, (given, on, cost_budget) => {
         const input = inputOf(given, cost_budget === undefined ? on : { ...on, cost_budget });
-        const judgement = judge(input);
-        const said = saidBy(judgement).map(({ policy: name, effect, paths }) => JSON.stringify([name, effect, paths]));
-        expect([judgement.verdict, said.sort()]).toEqual(counted(decide(input).content));
+        const concluded = judge(input);
+        const said = bareReasons(concluded).map(({ policy: name, effect, paths }) =>
+          JSON.stringify([name, effect, paths]),
+        );
+        expect([concluded.verdict, said.sort()]).toEqual(counted(decide(input).content));
       }),
       { numRuns: 400 },
     );
@@ -157,9 +159,9 @@ describe("laws of deciding", () => {
         if (verdict === "approve" || verdict === "approve_modified")
           expect(modifications.length > 0).toBe(verdict === "approve_modified");
         if (verdict === "block") return;
-        const { content, round } = judge(input);
-        for (const { vote } of round.votes.filter(({ vote: { effect } }) => effect === "approve_modified")) {
-          for (const { op, path } of vote.policy.hides) {
+        const { content, evaluation } = judge(input);
+        for (const { placed } of evaluation.votes.filter(({ effect }) => effect === "approve_modified")) {
+          for (const { op, path } of placed.policy.redactions) {
             const left = valueAt(modified_content ?? content ?? {}, pointerNames(path));
             expect([nothing, ...(op === "redact" ? [redacted_text] : [])]).toContain(left);
           }
@@ -190,12 +192,12 @@ describe("laws of deciding", () => {
         const { verdict, modified_content } = decide(input).content;
         if (verdict !== "approve_modified" || modified_content === null) return;
         let_through += 1;
-        const made = judge(input).plan.votes.filter(({ vote }) => vote.requests.length > 0);
+        const made = judge(input).plan.votes.filter(({ changes }) => changes.length > 0);
         const again = judge({ ...input, intent: { ...input.intent, payload: { content: modified_content } } });
-        for (const { placed, vote } of again.round.votes) {
+        for (const { placed, effect, changes } of again.evaluation.votes) {
           if (made.some((each) => each.placed === placed)) continue;
-          expect(["none", "approve_modified"]).toContain(vote.effect);
-          expect(planChanges(modified_content, vote.requests)).toMatchObject({ operations: [] });
+          expect(["none", "approve_modified"]).toContain(effect);
+          expect(mergeChanges(modified_content, changes)).toMatchObject({ operations: [] });
         }
       }),
       { numRuns: 400 },

@@ -1,11 +1,12 @@
-import type { DecidedAction } from "../action.ts";
 import { fitsAction } from "../action-index.ts";
 import type { PolicyDocument } from "../document.ts";
 import { expressionsIn } from "../expressions-in.ts";
 import { namesOf, nodesOf } from "../nodes-of.ts";
 
-/** An action in the words that rules go by: its type and data classes as they were decided on. */
-export interface WordedAction extends DecidedAction {
+/** An action in the terms that rules match: its type and data classes after the catalogue. */
+export interface WordedAction {
+  readonly type: string;
+  readonly data_classes: readonly string[];
   readonly verb: string;
 }
 

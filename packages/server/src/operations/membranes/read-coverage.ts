@@ -1,6 +1,6 @@
 /** Which rules look at what agents asked a membrane for. */
 import { type Coverage, limits } from "@countersign/contract";
-import { decidedAction, Fault, formatTimestampUs, namingRules, us_per_day } from "@countersign/core";
+import { classifyAction, Fault, formatTimestampUs, namingRules, us_per_day } from "@countersign/core";
 import { type DeclaredActions, readDeclaredActions } from "../../store/membranes/coverage.ts";
 import { readAlongIndexes } from "../../store/membranes/overview.ts";
 import type { Runtime } from "../runtime.ts";
@@ -48,13 +48,13 @@ export async function readCoverage(
 }
 
 /** By what they were decided as: the catalogue may call alike what was declared in different words. */
-function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typeof decidedAction>[1]): Kind[] {
+function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typeof classifyAction>[1]): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const { declared: words, count, held } of declared) {
     if (words === null) continue;
     const { verb, type, data_classes } = words;
     const action = { verb, type: type ?? undefined };
-    const decided = decidedAction({ action, data_classes: data_classes ?? undefined }, catalogue);
+    const decided = classifyAction({ action, data_classes: data_classes ?? undefined }, catalogue);
     const classes = [...new Set(decided.data_classes)].sort();
     const key = JSON.stringify([verb, decided.type, classes]);
     const before = kinds.get(key) ?? { verb, type: decided.type, data_classes: classes, count: 0, held: 0 };

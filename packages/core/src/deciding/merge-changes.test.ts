@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Change } from "../policy/compile.ts";
 import { applyPatch } from "../values/json-patch.ts";
 import { isJsonLarger } from "../values/json-value.ts";
-import { type ChangeRequest, hideContent, planChanges } from "./modify.ts";
+import { mergeChanges, redactContent } from "./merge-changes.ts";
 
 const content = {
   amount_usd: 900,
@@ -10,25 +11,25 @@ const content = {
   person: { name: "Ada", ssn: "456" },
   items: [{ id: 1 }, { id: 2 }, { id: 3 }],
 };
-const ask = (op: ChangeRequest["op"], path: string, value?: unknown, policy = "p"): ChangeRequest => ({
+const ask = (op: Change["op"], path: string, value?: unknown, policy = "p"): Change => ({
   policy_id: `pol_${policy}`,
   policy,
   op,
   path,
   ...(value === undefined ? {} : { value }),
 });
-const plan = (...requests: ChangeRequest[]) => {
-  const result = planChanges(content, requests);
-  return result.kind === "planned" ? result.operations.map(({ op, path, value }) => [op, path, value]) : [result.kind];
+const plan = (...requests: Change[]) => {
+  const result = mergeChanges(content, requests);
+  return result.kind === "merged" ? result.operations.map(({ op, path, value }) => [op, path, value]) : [result.kind];
 };
 
 describe("modifications", () => {
   test.each([
-    [256, "planned"],
+    [256, "merged"],
     [5_000, "conflict"],
   ])("%d small values make no content too large for a body without anybody noticing", (count, kind) => {
     const requests = Array.from({ length: count }, (_, n) => ask("set", `/new_${n}`, "x".repeat(250)));
-    const result = planChanges(content, requests);
+    const result = mergeChanges(content, requests);
     expect(result.kind).toBe(kind);
     if (result.kind === "conflict") expect(result.conflicts[0]?.message).toContain("more than 1048576 bytes");
   });
@@ -38,8 +39,8 @@ describe("modifications", () => {
     (op) => {
       const requests = Array.from({ length: 10_000 }, (_, n) => ask(op, `/m${n}`, op === "set" ? n : undefined));
       const filled = op === "set" ? {} : Object.fromEntries(requests.map(({ path }) => [path.slice(1), "x"]));
-      const result = planChanges(filled, requests);
-      expect(result.kind === "planned" && result.operations.length).toBe(10_000);
+      const result = mergeChanges(filled, requests);
+      expect(result.kind === "merged" && result.operations.length).toBe(10_000);
     },
   );
 
@@ -61,19 +62,19 @@ describe("modifications", () => {
 
   test("no value carries elsewhere what another rule hides, whole, within a text, or deep inside", () => {
     const secret = { ...content, ssn: "123-45-6789", account: 40_440_532 };
-    const asked = (value: unknown, ...hides: ChangeRequest[]) =>
-      planChanges(secret, [ask("set", "/note", value, "q"), ...hides]);
+    const asked = (value: unknown, ...hides: Change[]) =>
+      mergeChanges(secret, [ask("set", "/note", value, "q"), ...hides]);
     for (const value of ["123-45-6789", "SSN 123-45-6789.", { a: [{ b: "123-45-6789" }] }]) {
       for (const hide of [ask("redact", "/ssn"), ask("remove", "/ssn")])
         expect(asked(value, hide)).toMatchObject({ conflicts: [{ path: "/note", policies: ["q"] }] });
-      expect(asked(value)).toMatchObject({ kind: "planned" });
+      expect(asked(value)).toMatchObject({ kind: "merged" });
     }
     expect(asked(40_440_532, ask("redact", "/account"))).toMatchObject({ kind: "conflict" });
-    expect(asked("the end of 6789", ask("redact", "/ssn"))).toMatchObject({ kind: "planned" });
+    expect(asked("the end of 6789", ask("redact", "/ssn"))).toMatchObject({ kind: "merged" });
     // Where the value was there before, it is hidden nowhere.
     expect(
-      planChanges({ ...secret, copy: "123-45-6789" }, [ask("set", "/note", "123-45-6789"), ask("redact", "/ssn")]),
-    ).toMatchObject({ kind: "planned" });
+      mergeChanges({ ...secret, copy: "123-45-6789" }, [ask("set", "/note", "123-45-6789"), ask("redact", "/ssn")]),
+    ).toMatchObject({ kind: "merged" });
   });
 
   test("what is already as asked for makes no operation", () => {
@@ -98,16 +99,16 @@ describe("modifications", () => {
 
   test.each([
     ["cap", 4, "conflict"],
-    ["cap", 5, "planned"],
-    ["cap", 6, "planned"],
-    ["floor", 4, "planned"],
-    ["floor", 5, "planned"],
+    ["cap", 5, "merged"],
+    ["cap", 6, "merged"],
+    ["floor", 4, "merged"],
+    ["floor", 5, "merged"],
     ["floor", 6, "conflict"],
     ["cap", "x", "conflict"],
   ] as const)("a 5 that one rule sets and a %s of %j that another one puts on it are %3$s", (op, bound, kind) => {
-    const result = planChanges({ n: 1 }, [ask("set", "/n", 5), ask(op, "/n", bound, "q")]);
+    const result = mergeChanges({ n: 1 }, [ask("set", "/n", 5), ask(op, "/n", bound, "q")]);
     expect(result).toMatchObject(
-      kind === "planned"
+      kind === "merged"
         ? { kind, operations: [{ op: "replace", path: "/n", value: 5, policy_id: "pol_p" }] }
         : { kind, conflicts: [{ path: "/n", policies: ["p", "q"] }] },
     );
@@ -115,11 +116,11 @@ describe("modifications", () => {
 
   test("two rules that set equal values agree, whatever the order of their members", () => {
     const asked = [ask("set", "/to", { a: 1, b: [2] }), ask("set", "/to", { b: [2], a: 1 }, "q")];
-    expect(planChanges({}, asked)).toMatchObject({
-      kind: "planned",
+    expect(mergeChanges({}, asked)).toMatchObject({
+      kind: "merged",
       operations: [{ path: "/to", policy_id: "pol_p" }],
     });
-    expect(planChanges({}, [...asked, ask("set", "/to", { a: 1 }, "r")])).toMatchObject({ kind: "conflict" });
+    expect(mergeChanges({}, [...asked, ask("set", "/to", { a: 1 }, "r")])).toMatchObject({ kind: "conflict" });
   });
 
   test("remove and redact beat a set at or below their place; remove beats redact", () => {
@@ -131,11 +132,11 @@ describe("modifications", () => {
       ["q", "p"],
     ])
       expect(
-        planChanges(content, [ask("redact", "/ssn", undefined, redacts), ask("remove", "/ssn", undefined, removes)]),
+        mergeChanges(content, [ask("redact", "/ssn", undefined, redacts), ask("remove", "/ssn", undefined, removes)]),
       ).toMatchObject({ operations: [{ op: "remove", path: "/ssn", policy_id: `pol_${removes}` }] });
     // Of several that want the same the first by name is told.
     for (const op of ["redact", "remove"] as const)
-      expect(planChanges(content, [ask(op, "/ssn", undefined, "q"), ask(op, "/ssn", undefined, "p")])).toMatchObject({
+      expect(mergeChanges(content, [ask(op, "/ssn", undefined, "q"), ask(op, "/ssn", undefined, "p")])).toMatchObject({
         operations: [{ path: "/ssn", policy_id: "pol_p" }],
       });
     expect(plan(ask("redact", "/person"), ask("remove", "/person/ssn"))).toEqual([
@@ -145,30 +146,30 @@ describe("modifications", () => {
 
   test("names that differ behind their first 200 characters are two places", () => {
     const [one, two] = [`${"a".repeat(200)}1`, `${"a".repeat(200)}2`];
-    const result = planChanges({ [one]: "123", [two]: "456" }, [ask("redact", `/${one}`), ask("redact", `/${two}`)]);
+    const result = mergeChanges({ [one]: "123", [two]: "456" }, [ask("redact", `/${one}`), ask("redact", `/${two}`)]);
     expect(result).toMatchObject({ content: { [one]: "[redacted]", [two]: "[redacted]" } });
   });
 
   test("a set above a hidden place cannot bring the value back", () => {
-    const result = planChanges(content, [
+    const result = mergeChanges(content, [
       ask("set", "/person", { ssn: "789" }),
       ask("remove", "/person/ssn", undefined, "q"),
     ]);
-    expect(result).toMatchObject({ kind: "planned", content: { person: {} } });
+    expect(result).toMatchObject({ kind: "merged", content: { person: {} } });
   });
 
   test("entries of a list are removed from the end", () => {
-    const result = planChanges(content, [
+    const result = mergeChanges(content, [
       ask("remove", "/items/0"),
       ask("remove", "/items/2"),
       ask("remove", "/items/10"),
     ]);
-    expect(result).toMatchObject({ kind: "planned", content: { items: [{ id: 2 }] } });
+    expect(result).toMatchObject({ kind: "merged", content: { items: [{ id: 2 }] } });
   });
 
   test("what is appended stands behind the entries that are named, and replaces none", () => {
-    const result = planChanges({ list: [1] }, [ask("set", "/list/-", "last"), ask("set", "/list/1", "second", "q")]);
-    expect(result).toMatchObject({ kind: "planned", content: { list: [1, "second", "last"] } });
+    const result = mergeChanges({ list: [1] }, [ask("set", "/list/-", "last"), ask("set", "/list/1", "second", "q")]);
+    expect(result).toMatchObject({ kind: "merged", content: { list: [1, "second", "last"] } });
   });
 
   test("objects missing above a place are made, once", () => {
@@ -190,7 +191,7 @@ describe("modifications", () => {
     ["a set above the cap", [ask("set", "/amount_usd", 50), ask("cap", "/amount_usd", 10, "q")]],
     ["a parent that is no object", [ask("set", "/ssn/part", 1)]],
   ])("%s is a conflict", (_, requests) => {
-    expect(planChanges(content, requests).kind).toBe("conflict");
+    expect(mergeChanges(content, requests).kind).toBe("conflict");
   });
 
   test("all conflicts are told, with those they are between", () => {
@@ -201,8 +202,8 @@ describe("modifications", () => {
       ask("redact", "/person/ssn", undefined, "s"),
     ];
     const parts = [ask("set", "/ssn/part", 1), ask("set", "/note", 1), ask("set", "/amount_usd/part", 1, "q")];
-    const between = (of: ChangeRequest[]) => {
-      const result = planChanges(content, of);
+    const between = (of: Change[]) => {
+      const result = mergeChanges(content, of);
       return result.kind === "conflict" ? result.conflicts.map(({ path, policies }) => [path, ...policies]) : [];
     };
     expect(between(requests)).toEqual([
@@ -217,13 +218,13 @@ describe("modifications", () => {
 
   test("values that make the content larger than a body may be are a conflict, however they hold one text many times", () => {
     const text = "é".repeat(100_000);
-    const asked = (...requests: ChangeRequest[]) => planChanges({ text }, requests).kind;
-    expect(asked(...[1, 2, 3, 4].map((n) => ask("set", `/z${n}`, text)))).toBe("planned");
+    const asked = (...requests: Change[]) => mergeChanges({ text }, requests).kind;
+    expect(asked(...[1, 2, 3, 4].map((n) => ask("set", `/z${n}`, text)))).toBe("merged");
     expect(asked(...[1, 2, 3, 4, 5].map((n) => ask("set", `/z${n}`, text)))).toBe("conflict");
     expect(asked(ask("set", "/z", Array(10_000).fill(text)))).toBe("conflict");
-    expect(asked(ask("set", "/text", Array(5).fill(text)))).toBe("planned");
+    expect(asked(ask("set", "/text", Array(5).fill(text)))).toBe("merged");
     // What is only hidden always can be.
-    expect(planChanges({ text: text.repeat(9) }, [ask("redact", "/none")]).kind).toBe("planned");
+    expect(mergeChanges({ text: text.repeat(9) }, [ask("redact", "/none")]).kind).toBe("merged");
   });
 
   test.each([[{ a: [1, "é\n", null, true], ü: {}, b: [] }], [["\ud800", 1e21, -0.5, [[]], { a: { b: "" } }]]])(
@@ -234,13 +235,12 @@ describe("modifications", () => {
     },
   );
 
-  test("people are shown the content without what is hidden", () => {
+  test("redacted content has no redacted value, and its operations name their places", () => {
     const hides = [ask("redact", "/ssn"), ask("remove", "/person/ssn", undefined, "q"), ask("redact", "/none")];
-    expect(hideContent(content, hides)).toEqual({
-      content: { ...content, ssn: "[redacted]", person: { name: "Ada" } },
-      withheld: ["/ssn", "/person/ssn"],
-    });
-    expect(hideContent(content, []).content).toBe(content);
+    const redacted = redactContent(content, hides);
+    expect(redacted.content).toEqual({ ...content, ssn: "[redacted]", person: { name: "Ada" } });
+    expect(redacted.operations.map(({ path }) => path)).toEqual(["/ssn", "/person/ssn"]);
+    expect(redactContent(content, []).content).toBe(content);
   });
 
   test("names of digits and letters have one order, whatever the order of asking", () => {
@@ -255,7 +255,7 @@ describe("modifications", () => {
 
   test("the order of asking never matters, and the patch leads from the content to the result", () => {
     const path = fc.constantFrom("/a", "/a/b", "/n", "/l/0", "/l/1", "/l/2", "/l/-", "/x/y");
-    const op = fc.constantFrom("remove", "redact", "set", "cap", "floor") as fc.Arbitrary<ChangeRequest["op"]>;
+    const op = fc.constantFrom("remove", "redact", "set", "cap", "floor") as fc.Arbitrary<Change["op"]>;
     const request = fc
       .tuple(op, path, fc.integer({ min: 0, max: 3 }), fc.constantFrom("p", "q", "r"))
       .map(([o, at, v, p]) => ask(o, at, v, p));
@@ -265,10 +265,10 @@ describe("modifications", () => {
       .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })));
     fc.assert(
       fc.property(pair, ([requests, shuffled]) => {
-        const result = planChanges(original, requests);
-        const other = planChanges(original, shuffled);
+        const result = mergeChanges(original, requests);
+        const other = mergeChanges(original, shuffled);
         expect(other.kind).toBe(result.kind);
-        if (result.kind !== "planned") return;
+        if (result.kind !== "merged") return;
         expect(JSON.stringify(other)).toBe(JSON.stringify(result));
         expect(applyPatch(original, result.operations)).toEqual({ ok: true, document: result.content });
       }),

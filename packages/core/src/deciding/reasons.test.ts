@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decideCase, type TestPolicy } from "../testing/deciding.ts";
-import { reasons_chars_max, untold } from "./fit-reasons.ts";
+import { left_out, reasons_chars_max } from "./reasons.ts";
 
 const citations = Array.from({ length: 32 }, () => "c".repeat(256));
 const wordy = (name: string, effect: string): TestPolicy => ({
@@ -16,9 +16,9 @@ describe("the reasons of a decision", () => {
     expect(content.verdict).toBe("block");
     expect(content.reasons).toHaveLength(21);
     expect(content.reasons[0]).toMatchObject({ policy: "z-blocks", message: "m".repeat(2_000), citations });
-    expect(content.reasons.at(-1)).toMatchObject({ effect: "escalate", message: untold, citations: [] });
+    expect(content.reasons.at(-1)).toMatchObject({ effect: "escalate", message: left_out, citations: [] });
     const words = content.reasons
-      .filter(({ message }) => message !== untold)
+      .filter(({ message }) => message !== left_out)
       .reduce((sum, { message, citations: cited }) => sum + message.length + cited.join("").length, 0);
     expect(words).toBeLessThanOrEqual(reasons_chars_max);
   });

@@ -1,0 +1,69 @@
+import { type CatalogueEntry, unclassifiedActionType } from "@countersign/contract";
+import type { ActionKey } from "../policy/action-index.ts";
+import type { Content, DecidableIntent, DecideInput } from "./decision.ts";
+import type { PreparedMembrane } from "./policy-set.ts";
+
+/** The type and data classes that a decision uses for an action. */
+export interface ActionClass {
+  readonly type: string;
+  readonly data_classes: readonly string[];
+}
+
+/** The record after `classify`. */
+export interface Classified {
+  readonly input: DecideInput;
+  /** The catalogue and age limits of the membrane, prepared for the policy set. */
+  readonly prepared: PreparedMembrane;
+  readonly decided_as: ActionClass;
+  /** The names that `match` of a policy is compared with. */
+  readonly key: ActionKey;
+  /** payload.content as policies see it; null without content. */
+  readonly content: Content | null;
+  /** Names that a person's override covers: policy ids, `default_verdict_name` and `risk_threshold_name`. */
+  readonly overrides: ReadonlySet<string>;
+}
+
+/** A claim that only the service or an attesting role may make. */
+export const attested_claim = "human_reviewed";
+
+const none: readonly string[] = Object.freeze([]);
+const no_overrides: ReadonlySet<string> = new Set();
+
+/** Stage 1: names the action in the terms that policies match, and removes claims that the submitter may not make. */
+export function classify(input: DecideInput): Classified {
+  const { intent, overrides } = input;
+  const prepared = input.policySet.prepare(input.membrane);
+  const decided_as = classifyAction(intent, prepared.catalogue);
+  return {
+    input,
+    prepared,
+    decided_as,
+    key: { type: decided_as.type, verb: intent.action.verb, agent_id: intent.agent.id },
+    content: attestedContent(input),
+    overrides: overrides === undefined || overrides.length === 0 ? no_overrides : new Set(overrides),
+  };
+}
+
+/**
+ * Returns the type and data classes of an action. A catalogue entry for the verb replaces the declared type, so that an agent
+ * cannot relabel a wire transfer. An entry without data classes keeps the declared ones. Names are lower-cased, and data
+ * classes trimmed, so that no spelling avoids a policy.
+ */
+export function classifyAction(
+  intent: Pick<DecidableIntent, "action" | "data_classes">,
+  catalogue: ReadonlyMap<string, CatalogueEntry>,
+): ActionClass {
+  const entry = catalogue.get(intent.action.verb);
+  const type = entry?.type ?? intent.action.type ?? unclassifiedActionType;
+  const known = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;
+  return { type: type.toLowerCase(), data_classes: known?.map((name) => name.trim().toLowerCase()) ?? none };
+}
+
+/** Returns payload.content with the service's own claim of a review, and without a claim that nobody attested. */
+function attestedContent(input: DecideInput): Content | null {
+  const content = input.intent.payload?.content ?? null;
+  if (input.human_reviewed === true) return { ...content, [attested_claim]: true };
+  if (content === null || input.attested === true || !Object.hasOwn(content, attested_claim)) return content;
+  const { [attested_claim]: _, ...rest } = content;
+  return rest;
+}

@@ -1,0 +1,78 @@
+import type { Verdict } from "@countersign/contract";
+import { default_verdict_name, type MembraneSettings, risk_threshold_name, stricter, strictness } from "./decision.ts";
+import { isOverridden, type Vote } from "./evaluate.ts";
+import type { Reevaluated } from "./evaluate-again.ts";
+import { type RiskContribution, riskScore } from "./risk.ts";
+
+/** The vote of the membrane itself: its default verdict, or a threshold that the risk has reached. */
+export interface MembraneVote {
+  readonly policy: string;
+  readonly effect: "block" | "escalate";
+  /** The threshold; null for the default verdict. */
+  readonly at: number | null;
+  /** The risk of the modified action if only that risk has reached the threshold; else null. */
+  readonly modified_risk: number | null;
+}
+
+/** The record after `conclude`: a verdict without words. */
+export interface Concluded extends Reevaluated {
+  /** What the policies add to the risk of the submitted action. */
+  readonly contributions: readonly RiskContribution[];
+  readonly membrane_votes: readonly MembraneVote[];
+  readonly verdict: Verdict;
+}
+
+/** Stage 6: the verdict is the strictest effect of all votes that no override cancels. */
+export function conclude(record: Reevaluated): Concluded {
+  const { plan, objections, overrides } = record;
+  const contributions = contributionsOf(record.evaluation.votes);
+  const membrane_votes = membraneVotesOf(record, contributions);
+  // An overridden vote may still redact.
+  let verdict: Verdict = plan.modifications.length > 0 ? "approve_modified" : "approve";
+  for (const votes of [plan.votes, objections]) {
+    for (const vote of votes) {
+      if (vote.effect !== "none" && !isOverridden(vote, overrides)) verdict = stricter(verdict, vote.effect);
+    }
+  }
+  for (const { effect } of membrane_votes) verdict = stricter(verdict, effect);
+  return { ...record, contributions, membrane_votes, verdict };
+}
+
+function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
+  const contributions: RiskContribution[] = [];
+  for (const { placed, risk } of votes) {
+    if (risk > 0) contributions.push({ source: placed.policy.name, group: placed.policy.group, value: risk });
+  }
+  return contributions;
+}
+
+function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContribution[]): MembraneVote[] {
+  const { again, overrides } = record;
+  const { default_verdict, thresholds } = record.input.membrane;
+  const votes: MembraneVote[] = [];
+  if (default_verdict !== "approve" && !overrides.has(default_verdict_name)) {
+    votes.push({ policy: default_verdict_name, effect: default_verdict, at: null, modified_risk: null });
+  }
+  if (overrides.has(risk_threshold_name)) return votes;
+  const reached = thresholdVote(thresholds, contributions);
+  if (reached !== null) votes.push(reached);
+  if (again === null) return votes;
+  const modified_contributions = contributionsOf(again.evaluation.votes);
+  const modified = thresholdVote(thresholds, modified_contributions);
+  if (modified !== null && (reached === null || strictness[modified.effect] > strictness[reached.effect])) {
+    votes.push({ ...modified, modified_risk: riskScore(modified_contributions) });
+  }
+  return votes;
+}
+
+/** Returns a vote for the stricter of the thresholds that the risk has reached, or null. */
+function thresholdVote(
+  { block_at, escalate_at }: MembraneSettings["thresholds"],
+  contributions: readonly RiskContribution[],
+): MembraneVote | null {
+  if (block_at === null && escalate_at === null) return null;
+  const score = riskScore(contributions);
+  const reached = { policy: risk_threshold_name, modified_risk: null };
+  if (block_at !== null && score >= block_at) return { ...reached, effect: "block", at: block_at };
+  return escalate_at !== null && score >= escalate_at ? { ...reached, effect: "escalate", at: escalate_at } : null;
+}

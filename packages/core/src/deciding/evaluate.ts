@@ -1,0 +1,267 @@
+import type { Cause, Program, Result } from "@countersign/cel";
+import { type PullFailure, pullFailures, type Reason } from "@countersign/contract";
+import type { Change, CompiledPolicy } from "../policy/compile.ts";
+import { clipText } from "../values/clip-text.ts";
+import { jsonValue } from "../values/json-value.ts";
+import { type Bound, bindVariables, runOn, type View, type Views, type ViewsByProfile } from "./bind-facts.ts";
+import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
+
+/** What one policy says about the action. */
+export interface Vote {
+  readonly placed: PlacedPolicy;
+  readonly effect: Reason["effect"];
+  /** The changes that the policy asks for; with an `obstacle` only its redactions. */
+  readonly changes: readonly Change[];
+  /** The effect if the changes cannot be made. */
+  readonly fallback: Reason["effect"];
+  /** From 0 to 1. */
+  readonly risk: number;
+  /** Why the conditions of the policy are unknown; empty when the policy fired. */
+  readonly unknowns: readonly Cause[];
+  /** Why the changes cannot be made; null when they can. */
+  readonly obstacle: string | null;
+  /** The facts without which a changed value cannot be computed. */
+  readonly missing: readonly Cause[];
+  /** Places of the policies that lose their vote because of this one. */
+  readonly suppresses: readonly number[];
+}
+
+/** How much of a policy was evaluated. */
+export const parts_read = { nothing: 0, when: 1, all: 2 } as const;
+
+/** Every policy that matches the action, evaluated once. */
+export interface Evaluation {
+  readonly group: PolicyGroup;
+  /** Places of the policies that match. */
+  readonly candidates: readonly number[];
+  /** For each candidate one of `parts_read`. */
+  readonly read: Uint8Array;
+  /** In the order of the policy set. */
+  readonly votes: readonly Vote[];
+}
+
+/** The record after `evaluate`. */
+export interface Evaluated extends Bound {
+  /** The evaluation of the submitted action. */
+  readonly evaluation: Evaluation;
+}
+
+/** Stage 3: evaluates the live policies that match the submitted action. */
+export function evaluate(record: Bound): Evaluated {
+  const { live } = record.input.policySet;
+  const evaluation = evaluatePolicies(live, live.candidates(record.key), record.views, record.input.now_us);
+  return { ...record, evaluation };
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/**
+ * Evaluates every candidate. No verdict ends the loop early, because audit and risk need all votes. Only a policy that fires
+ * on every view suppresses others, because stale facts may switch policies on and never off. The policies at the places
+ * `suppressed` never vote.
+ */
+export function evaluatePolicies(
+  group: PolicyGroup,
+  candidates: readonly number[],
+  viewsFor: ViewsByProfile,
+  now_us: number,
+  suppressed: readonly number[] = none,
+): Evaluation {
+  const read = new Uint8Array(candidates.length);
+  const votes: Vote[] = [];
+  let silent: Set<number> | null = suppressed.length === 0 ? null : new Set(suppressed);
+  for (let i = 0; i < candidates.length; i += 1) {
+    const placed = group.placed[candidates[i] as number] as PlacedPolicy;
+    const { policy } = placed;
+    if (now_us < policy.effective_from_us || now_us >= policy.effective_until_us) continue;
+    const views = viewsFor(placed.profile);
+    const outcome = outcomeOf(policy, views);
+    read[i] = outcome === not_applicable ? parts_read.when : parts_read.all;
+    if (outcome.state === "not_fired") continue;
+    const vote = voteOf(placed, outcome, views);
+    const suppresses = placed.suppresses.length > 0 && outcome.state === "fired" && firesOnEveryView(policy, views);
+    if (vote !== null) votes.push(suppresses ? { ...vote, suppresses: placed.suppresses } : vote);
+    if (suppresses) {
+      silent ??= new Set();
+      for (const place of placed.suppresses) silent.add(place);
+    }
+  }
+  const gone = silent;
+  return {
+    group,
+    candidates,
+    read,
+    votes: gone === null ? votes : votes.filter((vote) => !gone.has(vote.placed.place)),
+  };
+}
+
+/** Whether a policy fired; `unknowns` say why it is unknown. */
+interface Outcome {
+  readonly state: "fired" | "unknown" | "not_fired";
+  readonly unknowns: readonly Cause[];
+}
+
+const fired: Outcome = Object.freeze({ state: "fired", unknowns: none });
+/** `when` is definitely false, so `require` was not evaluated. */
+const not_applicable: Outcome = Object.freeze({ state: "not_fired", unknowns: none });
+const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none });
+
+/**
+ * Evaluates one policy. It fires when `when` holds and `require`, if present, does not. A policy also fires if it fires with
+ * stale facts as given: stale bad news counts, stale good news does not.
+ */
+function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
+  const fresh = outcomeOn(policy, views.fresh, views);
+  if (fresh.state === "fired" || views.raw === null) return fresh;
+  // The raw view counts even if the fresh outcome is definite: a host function may read a stale fact as a missing one.
+  const raw = outcomeOn(policy, views.raw, views);
+  if (raw.state === "fired") return raw;
+  const unscoped = views.unscoped === null ? fresh : outcomeOn(policy, views.unscoped, views);
+  if (unscoped.state === "fired") return unscoped;
+  if (fresh.state === "unknown") return fresh;
+  return unscoped.state === "unknown" ? unscoped : raw.state === "unknown" ? raw : fresh;
+}
+
+function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outcome {
+  bindVariables(policy, view.bindings);
+  let unknowns: readonly Cause[] | null = null;
+  if (policy.when !== null) {
+    const applies = runOn(policy.when, view, options);
+    if (applies.kind !== "value") unknowns = causesOf(applies);
+    else if (applies.value !== true) return not_applicable;
+  }
+  if (policy.require !== null) {
+    const holds = runOn(policy.require, view, options);
+    if (holds.kind !== "value") unknowns = unknowns === null ? causesOf(holds) : mergeCauses(unknowns, causesOf(holds));
+    else if (holds.value === true) return satisfied;
+  }
+  return unknowns === null ? fired : { state: "unknown", unknowns };
+}
+
+/** Whether a condition holds on every view. Conditions that soften the verdict must, because stale facts never soften it. */
+function holdsOnEveryView({ fresh, raw, unscoped }: Views, holds: (view: View) => boolean): boolean {
+  return [fresh, raw, unscoped].every((view) => view === null || holds(view));
+}
+
+function firesOnEveryView(policy: CompiledPolicy, views: Views): boolean {
+  return views.raw === null || holdsOnEveryView(views, (view) => outcomeOn(policy, view, views).state === "fired");
+}
+
+/**
+ * Returns the vote of a policy that fired or is unknown. `on_unknown` decides for an unknown policy: `fire`, `escalate`,
+ * `block` or `skip`. `skip` gives null, except that a policy which only adds risk adds half of it. A policy that ran out of
+ * budget votes at least `escalate`, because a large payload must not switch policies off.
+ */
+function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views): Vote | null {
+  const { policy } = placed;
+  const risk = riskOf(policy, views);
+  if (state === "fired") return firedVote(placed, unknowns, views, risk);
+  const out_of_budget = unknowns.some(({ reason }) => reason === "cost");
+  if (policy.on_unknown === "fire") return firedVote(placed, unknowns, views, out_of_budget ? risk : risk / 2);
+  if (out_of_budget) {
+    const blocks = policy.effect === "block" || policy.on_unknown === "block";
+    return plainVote(placed, unknowns, blocks ? "block" : "escalate", risk);
+  }
+  if (policy.on_unknown !== "skip") return plainVote(placed, unknowns, policy.on_unknown, risk / 2);
+  return policy.effect === "none" ? plainVote(placed, unknowns, "none", risk / 2) : null;
+}
+
+function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: Views, risk: number): Vote {
+  const { policy } = placed;
+  const plain = plainVote(placed, unknowns, policy.effect, risk);
+  if (policy.effect !== "approve_modified" && !modifiesInstead(policy, views)) return plain;
+  const fallback = policy.effect === "block" ? "block" : "escalate";
+  const changes: Change[] = [];
+  for (const step of policy.modify) {
+    const change = { policy_id: policy.policy_id, policy: policy.name, op: step.op, path: step.path };
+    if (step.value === null) {
+      changes.push(change);
+      continue;
+    }
+    bindVariables(policy, views.fresh.bindings);
+    const result = runOn(step.value, views.fresh, views.options);
+    const value = result.kind === "value" ? jsonValue(result.value) : undefined;
+    if (value === undefined) {
+      const missing = causesOf(result);
+      const because = missing.length === 0 ? "" : `, because ${missing.slice(0, 8).map(causeText).join(", ")}`;
+      return obstructed({ ...plain, fallback, missing }, `the value for ${step.path} cannot be computed${because}`);
+    }
+    changes.push({ ...change, value });
+  }
+  return { ...plain, effect: "approve_modified", changes, fallback };
+}
+
+function plainVote(placed: PlacedPolicy, unknowns: readonly Cause[], effect: Reason["effect"], risk: number): Vote {
+  return {
+    placed,
+    effect,
+    changes: none,
+    fallback: effect,
+    risk,
+    unknowns,
+    obstacle: null,
+    missing: none,
+    suppresses: none,
+  };
+}
+
+/** Returns the vote with its fallback effect. It writes no value, but still redacts, because nothing prevents that. */
+export function obstructed(vote: Vote, obstacle: string): Vote {
+  return { ...vote, effect: vote.fallback, changes: vote.placed.policy.redactions, obstacle };
+}
+
+/** Whether an override cancels this vote. It cancels blocks and escalations, never a modification. */
+export function isOverridden({ placed, effect }: Vote, overrides: ReadonlySet<string>): boolean {
+  return overrides.has(placed.policy.policy_id) && (effect === "block" || effect === "escalate");
+}
+
+function modifiesInstead(policy: CompiledPolicy, views: Views): boolean {
+  const { modify_when } = policy;
+  if (modify_when === null) return false;
+  return holdsOnEveryView(views, (view) => {
+    bindVariables(policy, view.bindings);
+    const result = runOn(modify_when, view, views.options);
+    return result.kind === "value" && result.value === true;
+  });
+}
+
+/** Returns the risk that a policy adds. If it rests on stale facts, the greater of the fresh and the raw risk counts. */
+function riskOf(policy: CompiledPolicy, views: Views): number {
+  if (typeof policy.risk === "number") return policy.risk;
+  const fresh = riskOn(policy, policy.risk, views.fresh, views);
+  if (fresh.known || views.raw === null) return fresh.risk;
+  return Math.max(fresh.risk, riskOn(policy, policy.risk, views.raw, views).risk);
+}
+
+/** A risk that cannot be computed counts as 0.5, and as 1 when the budget ran out. */
+function riskOn(policy: CompiledPolicy, program: Program, view: View, views: Views): { risk: number; known: boolean } {
+  bindVariables(policy, view.bindings);
+  const result = runOn(program, view, views.options);
+  if (result.kind === "value" && typeof result.value === "number" && !Number.isNaN(result.value))
+    return { risk: Math.min(Math.max(result.value, 0), 1), known: true };
+  return { risk: causesOf(result).some(({ reason }) => reason === "cost") ? 1 : 0.5, known: false };
+}
+
+/** Returns why a result is not a value. An error is its own cause, without NUL characters. */
+function causesOf(result: Result): readonly Cause[] {
+  if (result.kind === "unknown") return result.unknowns;
+  return result.kind === "error" ? [{ path: "", reason: clipText(result.message.replaceAll("\0", "\ufffd"), 64) }] : [];
+}
+
+/** Returns the causes of both lists, each once, sorted. */
+export function mergeCauses(a: readonly Cause[], b: readonly Cause[]): readonly Cause[] {
+  const known = new Set(a.map((cause) => `${cause.path}\0${cause.reason}`));
+  return [...a, ...b.filter((cause) => !known.has(`${cause.path}\0${cause.reason}`))].sort(byPath);
+}
+
+function byPath(a: Cause, b: Cause): number {
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.reason < b.reason ? -1 : a.reason > b.reason ? 1 : 0;
+}
+
+/** Returns a cause as part of a sentence. */
+export function causeText({ path, reason }: Cause): string {
+  if (reason === "cost") return "the cost budget is used up";
+  if (Object.hasOwn(pullFailures, reason)) return `${path} is missing (${pullFailures[reason as PullFailure]})`;
+  return path === "" ? reason : `${path} is ${reason === "type" ? "of the wrong type" : reason}`;
+}

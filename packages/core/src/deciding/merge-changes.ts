@@ -1,0 +1,299 @@
+import { hiddenTexts, limits } from "@countersign/contract";
+import type { Change } from "../policy/compile.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
+import {
+  applyTo,
+  isIndex,
+  nothing,
+  openDraft,
+  type PatchOperation,
+  pointerNames,
+  pointerToken,
+  valueAt,
+} from "../values/json-patch.ts";
+import { isJsonLarger, jsonRoom } from "../values/json-value.ts";
+import { holdsAnyText, redacted_text } from "../values/redacted-texts.ts";
+import type { Content } from "./decision.ts";
+
+/** A patch operation and the policy that asked for it. */
+interface AttributedOperation extends PatchOperation {
+  readonly policy_id: string | null;
+}
+
+/** Changes that cannot be made: the reason, and the policies that ask for them. */
+interface Conflict {
+  readonly path: string;
+  readonly message: string;
+  readonly policies: readonly string[];
+}
+
+/** All changes as one patch, or the reasons why there is none. */
+export type MergedChanges =
+  | {
+      readonly kind: "merged";
+      readonly operations: readonly AttributedOperation[];
+      readonly content: Content;
+    }
+  | { readonly kind: "conflict"; readonly conflicts: readonly Conflict[] };
+
+interface PlacedChange extends Change {
+  readonly names: readonly string[];
+  /** The place as a normalized JSON Pointer. */
+  readonly place: string;
+  /** The places above it, the topmost first. */
+  readonly above: readonly string[];
+}
+
+function placedChange(change: Change): PlacedChange {
+  const names = pointerNames(change.path);
+  const above: string[] = [];
+  let place = "";
+  for (const name of names) {
+    above.push(place);
+    place += `/${pointerToken(name)}`;
+  }
+  return { ...change, names, place, above };
+}
+
+/**
+ * Merges the changes that all policies ask for into one RFC 6902 patch. The order of `changes` never matters. `remove` wins
+ * over `redact`, and both win over other changes at or below their place. Of several caps the least counts, of several floors
+ * the greatest. A change that is already true makes no operation. These are conflicts, which `remove` and `redact` never are:
+ * - two different values for one place, or a place inside another one
+ * - a cap below a floor, or a bound on something other than a number
+ * - a value that holds a redacted text, also a text of `more_redactions`, which are not made here
+ * - values that make the content larger than a request body may be
+ */
+export function mergeChanges(
+  content: Content,
+  changes: readonly Change[],
+  more_redactions: readonly Change[] = [],
+): MergedChanges {
+  const { redactions, writes } = splitChanges(changes.map(placedChange).sort(byPlace));
+  const leaks = leaksOf(content, writes, [...redactions, ...more_redactions]);
+  const { settled, conflicts } = settleWrites(content, writes);
+  if (leaks.length > 0 || conflicts.length > 0) return { kind: "conflict", conflicts: [...leaks, ...conflicts] };
+  return patchOf(content, settled, redactions);
+}
+
+/** Returns the content after these redactions, and their operations. */
+export function redactContent(
+  content: Content,
+  redactions: readonly Change[],
+): { readonly content: Content; readonly operations: readonly AttributedOperation[] } {
+  const merged = mergeChanges(content, redactions);
+  if (merged.kind === "conflict") throw new Error("redactions never conflict");
+  return { content: merged.content, operations: merged.operations };
+}
+
+/** The message of a value that is not written because it holds a redacted text. */
+export const holds_redacted = "the value holds what another rule hides";
+
+/** Splits changes into the redactions that count, and the writes at places that no redaction covers. */
+function splitChanges(changes: readonly PlacedChange[]): {
+  readonly redactions: readonly PlacedChange[];
+  readonly writes: readonly PlacedChange[];
+} {
+  /** The redaction of each place: the first `remove`, or else the first `redact`. */
+  const winners = new Map<string, PlacedChange>();
+  for (const change of changes) {
+    if (change.op !== "remove" && change.op !== "redact") continue;
+    const known = winners.get(change.place);
+    if (known === undefined || (known.op !== "remove" && change.op === "remove")) winners.set(change.place, change);
+  }
+  const isCovered = ({ above }: PlacedChange): boolean => above.some((place) => winners.has(place));
+  return {
+    redactions: changes.filter((change) => winners.get(change.place) === change && !isCovered(change)),
+    writes: changes.filter((change) => !winners.has(change.place) && !isCovered(change)),
+  };
+}
+
+/** Returns a conflict for each value that holds a redacted text. */
+function leaksOf(content: Content, writes: readonly PlacedChange[], redactions: readonly Change[]): Conflict[] {
+  if (redactions.length === 0 || writes.length === 0) return [];
+  const texts = hiddenTexts(content, redactContent(content, redactions).content);
+  return writes
+    .filter(({ value }) => holdsAnyText(value, texts))
+    .map((change) => conflict(change.path, holds_redacted, [change]));
+}
+
+/** A value to write at a place. */
+interface Write {
+  readonly change: PlacedChange;
+  readonly value: unknown;
+}
+
+/** Settles on one value for each place, and returns a conflict for each place where that is impossible. */
+function settleWrites(
+  content: Content,
+  writes: readonly PlacedChange[],
+): { readonly settled: readonly Write[]; readonly conflicts: readonly Conflict[] } {
+  const settled: Write[] = [];
+  const conflicts: Conflict[] = [];
+  const groups = groupByPlace(writes);
+  for (const group of groups.values()) {
+    const [first] = group as readonly [PlacedChange];
+    const outer = first.above.flatMap((place) => groups.get(place) ?? []);
+    const [around] = outer;
+    if (around !== undefined) {
+      conflicts.push(conflict(first.path, `${first.path} lies inside ${around.path}`, [...group, ...outer]));
+      continue;
+    }
+    const outcome = settle(content, first, group);
+    if ("policies" in outcome) conflicts.push(outcome);
+    else if (outcome.write !== null) settled.push(outcome.write);
+  }
+  return { settled, conflicts };
+}
+
+/** Returns the operations that write the values and then redact, or the conflicts of those that cannot be applied. */
+function patchOf(content: Content, writes: readonly Write[], redactions: readonly PlacedChange[]): MergedChanges {
+  const operations: AttributedOperation[] = [];
+  const conflicts: Conflict[] = [];
+  const draft = openDraft(content);
+  const perform = (change: PlacedChange, wanted: readonly PatchOperation[]): void => {
+    for (const operation of wanted) {
+      const message = applyTo(draft, operation);
+      if (message !== null) {
+        conflicts.push(conflict(change.path, message, [change]));
+        return;
+      }
+      operations.push({ ...operation, policy_id: change.policy_id });
+    }
+  };
+  // A value without room in the content is not even copied.
+  let room: number = limits.body_bytes_max;
+  for (const { change, value } of writes) {
+    room = jsonRoom(value, room);
+    if (room < 0) break;
+    perform(change, writing(draft.document, change, value));
+  }
+  const is_little = limits.body_bytes_max - room <= small_bytes_max;
+  if (room < 0 || (!is_little && isJsonLarger(draft.document, limits.body_bytes_max))) conflicts.push(tooLarge(writes));
+  // From the end, so that the removal of a list entry does not shift the next one.
+  for (const redaction of [...redactions].reverse()) perform(redaction, redacting(draft.document, redaction));
+  return conflicts.length > 0
+    ? { kind: "conflict", conflicts }
+    : { kind: "merged", operations, content: draft.document as Content };
+}
+
+/** Values with at most this many bytes together never make the content too large. */
+const small_bytes_max = 256;
+
+/** Settles on one value for a place where several policies set, cap or floor. No write is needed if the content fits. */
+function settle(
+  content: Content,
+  first: PlacedChange,
+  group: readonly PlacedChange[],
+): Conflict | { readonly write: Write | null } {
+  const conflicting = (message: string, changes: readonly PlacedChange[]): Conflict =>
+    conflict(first.path, message, changes);
+  const sets = group.filter(({ op }) => op === "set");
+  const bounds = group.filter(({ op }) => op !== "set");
+  const [set] = sets;
+  if (sets.some(({ value }) => value !== set?.value && canonicalJson(value) !== canonicalJson(set?.value)))
+    return conflicting("two rules set different values", sets);
+  if (bounds.some(({ value }) => typeof value !== "number")) return conflicting("a bound is not a number", group);
+  const cap = leastOf(
+    bounds.filter(({ op }) => op === "cap"),
+    1,
+  );
+  const floor = leastOf(
+    bounds.filter(({ op }) => op === "floor"),
+    -1,
+  );
+  const low = (floor?.value ?? -Infinity) as number;
+  const high = (cap?.value ?? Infinity) as number;
+  if (low > high) return conflicting("the floor lies above the cap", group);
+  const wanted = { write: set === undefined ? null : { change: set, value: set.value } };
+  if (bounds.length === 0) return wanted;
+  const value = set === undefined ? valueAt(content, first.names) : set.value;
+  if (typeof value !== "number") return conflicting("only a number can be bounded", group);
+  const bound = value > high ? cap : value < low ? floor : undefined;
+  if (bound === undefined) return wanted;
+  if (set !== undefined) return conflicting("one rule sets a value that another does not allow", group);
+  return { write: { change: bound, value: bound.value } };
+}
+
+/** Returns the change with the least value, or with sign -1 the greatest; of equal ones the first. */
+function leastOf(changes: readonly PlacedChange[], sign: number): PlacedChange | undefined {
+  return changes.reduce<PlacedChange | undefined>((best, change) => {
+    const better = best === undefined || sign * ((change.value as number) - (best.value as number)) < 0;
+    return better ? change : best;
+  }, undefined);
+}
+
+/** Returns the operations that write a value: none if it is there already, and one more for each missing object above. */
+function writing(content: unknown, change: PlacedChange, value: unknown): PatchOperation[] {
+  const there = valueAt(content, change.names);
+  if (there !== nothing) {
+    return canonicalJson(there) === canonicalJson(value) ? [] : [{ op: "replace", path: change.path, value }];
+  }
+  const tokens = change.path.split("/");
+  const operations: PatchOperation[] = [];
+  for (let depth = 1; depth < change.names.length; depth += 1) {
+    if (valueAt(content, change.names.slice(0, depth)) === nothing)
+      operations.push({ op: "add", path: tokens.slice(0, depth + 1).join("/"), value: {} });
+  }
+  return [...operations, { op: "add", path: change.path, value }];
+}
+
+function redacting(content: unknown, change: PlacedChange): PatchOperation[] {
+  const there = valueAt(content, change.names);
+  if (there === nothing || (change.op === "redact" && there === redacted_text)) return [];
+  return [
+    change.op === "remove"
+      ? { op: "remove", path: change.path }
+      : { op: "replace", path: change.path, value: redacted_text },
+  ];
+}
+
+function conflict(path: string, message: string, changes: readonly PlacedChange[]): Conflict {
+  return { path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
+}
+
+/** Returns a conflict of the policies that write a large value, or of all that write if no value is large. */
+function tooLarge(writes: readonly Write[]): Conflict {
+  const large = writes.filter(({ value }) => isJsonLarger(value, small_bytes_max));
+  const changes = (large.length > 0 ? large : writes).map(({ change }) => change);
+  return conflict(changes[0]?.path ?? "", `the content would have more than ${limits.body_bytes_max} bytes`, changes);
+}
+
+function groupByPlace(changes: readonly PlacedChange[]): ReadonlyMap<string, readonly PlacedChange[]> {
+  const groups = new Map<string, PlacedChange[]>();
+  for (const change of changes) {
+    const group = groups.get(change.place);
+    if (group === undefined) groups.set(change.place, [change]);
+    else group.push(change);
+  }
+  return groups;
+}
+
+/**
+ * Orders changes by place, then by policy name, id, operation and value. Within a list or object numbers come first, in numeric
+ * order, so that an entry appended with `-` comes after the numbered entries.
+ */
+function byPlace(a: PlacedChange, b: PlacedChange): number {
+  for (let i = 0; i < a.names.length && i < b.names.length; i += 1) {
+    const [left = "", right = ""] = [a.names[i], b.names[i]];
+    if (left === right) continue;
+    const numbered = isIndex(left);
+    if (numbered !== isIndex(right)) return numbered ? -1 : 1;
+    return numbered ? Number(left) - Number(right) : compare(left, right);
+  }
+  return (
+    a.names.length - b.names.length ||
+    compare(a.policy, b.policy) ||
+    compare(a.policy_id, b.policy_id) ||
+    compare(a.op, b.op) ||
+    compareValues(a, b)
+  );
+}
+
+function compareValues(a: PlacedChange, b: PlacedChange): number {
+  return compare(canonicalJson(a.value ?? null), canonicalJson(b.value ?? null));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

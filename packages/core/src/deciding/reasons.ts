@@ -1,0 +1,163 @@
+import type { Cause, Program } from "@countersign/cel";
+import type { PullFailure, Reason } from "@countersign/contract";
+import type { CompiledPolicy } from "../policy/compile.ts";
+import { clipMessage, shownValue } from "../policy/message.ts";
+import { clipText } from "../values/clip-text.ts";
+import { jsonValue } from "../values/json-value.ts";
+import { withoutTexts } from "../values/redacted-texts.ts";
+import { bindVariables, runOn, type Views, type ViewsByProfile } from "./bind-facts.ts";
+import type { Concluded, MembraneVote } from "./conclude.ts";
+import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
+
+/** Returns the reasons of these votes. Messages are computed on `viewsFor`; the `redacted` texts are removed from them. */
+export function reasonsOf(
+  votes: readonly Vote[],
+  overrides: ReadonlySet<string>,
+  viewsFor: ViewsByProfile,
+  redacted: readonly string[],
+): Reason[] {
+  const reasons: Reason[] = [];
+  for (const vote of votes) {
+    if (isReason(vote, overrides)) reasons.push(reasonOf(vote, viewsFor(vote.placed.profile), redacted));
+  }
+  return reasons;
+}
+
+/** Whether a vote is a reason. An overridden vote is none, nor is an unknown policy that only adds risk. */
+function isReason(vote: Vote, overrides: ReadonlySet<string>): boolean {
+  return (vote.effect !== "none" || vote.unknowns.length === 0) && !isOverridden(vote, overrides);
+}
+
+function reasonOf(vote: Vote, views: Views, redacted: readonly string[]): Reason {
+  const { policy } = vote.placed;
+  const unknowns = withPullFailure(vote.unknowns, views.not_pulled);
+  const missing = withPullFailure(vote.missing, views.not_pulled);
+  return {
+    policy_id: policy.policy_id,
+    policy: policy.name,
+    version: policy.version,
+    effect: vote.effect,
+    message: clipMessage(messageOf(vote, unknowns, views, redacted)),
+    citations: policy.citations as string[],
+    unknown_facts: unknownFacts(unknowns, missing, redacted),
+  };
+}
+
+/** If the context source gave no facts, that failure is the reason for each missing fact. */
+function withPullFailure(causes: readonly Cause[], failure: PullFailure | null): readonly Cause[] {
+  if (failure === null) return causes;
+  return causes.map((cause) =>
+    cause.reason === "missing" && cause.path.startsWith("facts.") ? { ...cause, reason: failure } : cause,
+  );
+}
+
+function messageOf(
+  { placed: { policy }, obstacle }: Vote,
+  unknowns: readonly Cause[],
+  views: Views,
+  redacted: readonly string[],
+): string {
+  if (unknowns.length > 0) {
+    const causes = withoutTexts(unknowns.slice(0, 8).map(causeText), redacted);
+    return `${policy.title}: not established, because ${causes.join(", ")}`;
+  }
+  let text = policy.title;
+  if (policy.message !== null) {
+    text = "";
+    for (const part of policy.message)
+      text += typeof part === "string" ? part : shownValue(withoutTexts(messageValue(part, policy, views), redacted));
+  }
+  return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
+}
+
+/** Returns the value of a program with stale facts as given; undefined if it has none. */
+function messageValue(program: Program, policy: CompiledPolicy, views: Views): unknown {
+  const view = views.raw ?? views.fresh;
+  bindVariables(policy, view.bindings);
+  const result = runOn(program, view, views.options);
+  return jsonValue(result.kind === "value" ? result.value : undefined);
+}
+
+function unknownFacts(
+  unknowns: readonly Cause[],
+  missing: readonly Cause[],
+  redacted: readonly string[],
+): Reason["unknown_facts"] {
+  const causes = missing.length === 0 ? unknowns : mergeCauses(unknowns, missing);
+  return causes.slice(0, 64).map(({ path, reason }) => ({
+    path: clipText(withoutTexts(path, redacted), 256),
+    // Without a path the reason is the message of an error, which may contain a value.
+    reason: clipText(path === "" ? withoutTexts(reason, redacted) : reason, 64),
+  }));
+}
+
+/** Returns the reason of a vote of the membrane itself. */
+export function membraneReason({ policy, effect, at, modified_risk }: MembraneVote, risk_score: number): Reason {
+  const score = modified_risk === null ? risk_score : `${modified_risk} of the modified action`;
+  const message =
+    at === null
+      ? `The membrane's default verdict is ${effect}.`
+      : `The risk ${score} has reached the membrane's ${effect} threshold ${at}.`;
+  return { policy_id: null, policy, version: null, effect, message, citations: [], unknown_facts: [] };
+}
+
+/** A reason without its words. */
+export interface BareReason {
+  readonly policy: string;
+  readonly effect: Reason["effect"];
+  /** The paths of the facts that were unknown. */
+  readonly paths: readonly string[];
+}
+
+/** Returns one entry for each reason that `explain` gives for the same record, in another order. */
+export function bareReasons({ plan, objections, overrides, membrane_votes }: Concluded): BareReason[] {
+  const reasons: BareReason[] = [];
+  for (const votes of [plan.votes, objections]) {
+    for (const vote of votes) {
+      if (!isReason(vote, overrides)) continue;
+      const paths = unknownFacts(vote.unknowns, vote.missing, []).map(({ path }) => path);
+      reasons.push({ policy: vote.placed.policy.name, effect: vote.effect, paths });
+    }
+  }
+  for (const { policy, effect } of membrane_votes) reasons.push({ policy, effect, paths: [] });
+  return reasons;
+}
+
+const effect_order: Readonly<Record<Reason["effect"], number>> = {
+  block: 0,
+  escalate: 1,
+  approve_modified: 2,
+  none: 3,
+};
+
+/** Orders reasons by effect, the strictest first. */
+export function byEffect(a: Reason, b: Reason): number {
+  return effect_order[a.effect] - effect_order[b.effect];
+}
+
+/** The most characters that the texts of all reasons of one decision may have; enough for some hundred usual reasons. */
+export const reasons_chars_max = 65_536;
+
+/** The message of a reason whose own texts do not fit. */
+export const left_out = "Not told here: the decision has too many reasons.";
+
+/**
+ * Drops the texts of reasons that do not fit into `reasons_chars_max`, and keeps all reasons. Otherwise a thousand policies
+ * that fire on a small action would make a decision of 10 MB.
+ */
+export function fitReasons(reasons: readonly Reason[]): Reason[] {
+  let left = reasons_chars_max;
+  return reasons.map((reason) => {
+    const chars = charsOf(reason);
+    if (chars > left) return { ...reason, message: left_out, citations: [], unknown_facts: [] };
+    left -= chars;
+    return reason;
+  });
+}
+
+function charsOf({ message, citations, unknown_facts }: Reason): number {
+  let chars = message.length;
+  for (const citation of citations) chars += citation.length;
+  for (const { path, reason } of unknown_facts) chars += path.length + reason.length;
+  return chars;
+}

@@ -1,0 +1,84 @@
+import { compacted, identifierOf, struckOut, textsOf, wholeSpan } from "@countersign/contract";
+import { TextFinder } from "./text-finder.ts";
+
+/** Replaces a redacted value. */
+export const redacted_text = "[redacted]";
+
+/** Finds redacted texts in other texts. Redacted numbers are also found in another grouping or case. */
+class RedactedTextFinder {
+  private readonly texts: TextFinder;
+  /** Finds redacted numbers without their grouping. Null if there are none; undefined before the first use. */
+  private numbers: TextFinder | null | undefined;
+  private readonly redacted: readonly string[];
+
+  constructor(redacted: readonly string[]) {
+    this.redacted = redacted;
+    this.texts = new TextFinder(redacted);
+  }
+
+  /** Whether this text contains a redacted text, in the same spelling. */
+  isIn(text: string): boolean {
+    return this.texts.isIn(text);
+  }
+
+  /** Replaces every redacted text in this text. */
+  strikeFrom(text: string): string {
+    const spans = this.texts.spansIn(text);
+    if (this.numbers === undefined) this.numbers = this.numberFinder();
+    if (this.numbers === null) return struckOut(text, spans, redacted_text);
+    const compact = compacted(text);
+    const regrouped = this.numbers.spansIn(compact.text).map((span) => wholeSpan(compact, span));
+    return struckOut(text, [...spans, ...regrouped], redacted_text);
+  }
+
+  private numberFinder(): TextFinder | null {
+    const numbers = this.redacted.map(identifierOf).filter((each) => each !== null);
+    return numbers.length === 0 ? null : new TextFinder([...new Set(numbers)]);
+  }
+}
+
+/** Whether a JSON value contains one of these texts, in a text or a number. */
+export function holdsAnyText(value: unknown, texts: readonly string[]): boolean {
+  if (texts.length === 0) return false;
+  const finder = finderOf(texts);
+  return [...textsOf(value)].some((text) => finder.isIn(text));
+}
+
+/**
+ * Returns the JSON value with each of these texts replaced, in texts, numbers and keys. Numbers are also replaced in another
+ * grouping or case. Keys that become equal get a number.
+ */
+export function withoutTexts<T>(value: T, texts: readonly string[]): T {
+  if (texts.length === 0) return value;
+  return without(value, finderOf(texts)) as T;
+}
+
+/** The finders by list of texts, because one decision searches the same texts for each reason and message. */
+const finders = new WeakMap<readonly string[], RedactedTextFinder>();
+
+function finderOf(texts: readonly string[]): RedactedTextFinder {
+  const known = finders.get(texts);
+  if (known !== undefined) return known;
+  const made = new RedactedTextFinder(texts);
+  finders.set(texts, made);
+  return made;
+}
+
+function without(value: unknown, finder: RedactedTextFinder): unknown {
+  if (typeof value === "string" || typeof value === "number") {
+    const text = String(value);
+    const left = finder.strikeFrom(text);
+    return left === text ? value : left;
+  }
+  if (Array.isArray(value)) return value.map((item) => without(item, finder));
+  if (typeof value !== "object" || value === null) return value;
+  const times = new Map<string, number>();
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const left = without(name, finder) as string;
+      const time = (times.get(left) ?? 0) + 1;
+      times.set(left, time);
+      return [time === 1 ? left : `${left} (${time})`, without(item, finder)];
+    }),
+  );
+}
