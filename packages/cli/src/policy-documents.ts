@@ -34,11 +34,11 @@ export async function checkPolicyFile(
   // Loaded here, so that the help needs none of it.
   const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/server");
   const text = await readTextFile(file);
-  const { document, diagnostics, warnings } = checkPolicy(text);
+  const { document, diagnostics, warnings, located } = checkPolicy(text);
   const checked = { file, valid: document !== null, diagnostics, warnings };
   if (!runTests) return { checked, document };
   const tests = document === null ? [] : runPolicyTests(document);
-  const red = redTestDiagnostics(tests, text);
+  const red = redTestDiagnostics(tests, located);
   const valid = checked.valid && red.length === 0;
   return { checked: { ...checked, valid, diagnostics: [...diagnostics, ...red], tests }, document };
 }

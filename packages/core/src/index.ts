@@ -47,9 +47,10 @@ export {
   type ReviewDemand,
   reviewersToKnow,
 } from "./policy/escalation-terms.ts";
+export { locateObject } from "./policy/locate-object.ts";
+export type { PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
-export type { PolicyDiagnostic } from "./policy/source.ts";
 export {
   isReached,
   type Review,

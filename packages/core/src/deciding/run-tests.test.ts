@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkPolicy } from "../policy/check/check.ts";
 import type { PolicyDocument, PolicyTestCase } from "../policy/document.ts";
+import { locateObject } from "../policy/locate-object.ts";
 import { policySource } from "../testing/deciding.ts";
 import { redTestDiagnostics } from "./red-tests.ts";
 import { runPolicyTests } from "./run-tests.ts";
@@ -82,9 +83,9 @@ describe("a red case is told at its line and column", () => {
     ["JSON on one line", JSON.stringify(red), placeIn(JSON.stringify(red), 1), placeIn(JSON.stringify(red), 2)],
     ["an object", red, placeIn(JSON.stringify(red, null, 2), 1), placeIn(JSON.stringify(red, null, 2), 2)],
   ])("%s", (_, input, one, two) => {
-    const { document } = checkPolicy(input);
+    const { document, located } = checkPolicy(input);
     if (document === null) throw new Error("the document is right");
-    const found = redTestDiagnostics(runPolicyTests(document), input);
+    const found = redTestDiagnostics(runPolicyTests(document), located);
     expect(found.map(({ path, line, column }) => [path, [line, column]])).toEqual([
       ["/tests/1", one],
       ["/tests/2", two],
@@ -108,7 +109,8 @@ describe("a red case is told at its line and column", () => {
       expect: { verdict: "approve" as const },
     }));
     const { document } = policySource({ name: "p", spec: { when: "true", effect: "block" } });
-    const found = redTestDiagnostics(runPolicyTests({ ...document, tests: many }), { ...document, tests: many });
+    const tested = { ...document, tests: many };
+    const found = redTestDiagnostics(runPolicyTests(tested), locateObject(tested));
     expect([found.length, found.at(-1)?.code]).toEqual([101, "more_findings"]);
   });
 });

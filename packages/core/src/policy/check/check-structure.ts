@@ -3,26 +3,21 @@ import { parseDurationSeconds, parseTimestampUs } from "../../time.ts";
 import { pointerNames, pointerToken } from "../../values/json-patch.ts";
 import type { MatchPatterns, ModifyStep, PolicyDocument } from "../document.ts";
 import { peopleNamed, reviewerOf } from "../escalation-terms.ts";
+import { diagnose, type Located, type PolicyDiagnostic, shown } from "../located.ts";
 import type { Schema } from "../schema.ts";
-import { type PolicyDiagnostic, type SourceDocument, shown } from "../source.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { checkPart } from "./schema-check.ts";
 
 type Report = (path: string, code: string, message: string, help: string) => void;
 
 /**
- * What a schema cannot say about a document: which fields belong together, and that times, durations and names mean
- * something. Returns every violation, as far as `findings.ts` lists them. Where not all of the spec could be read, what its
- * parts are to one another is left out.
+ * Checks what a schema cannot: which fields belong together, and whether times, durations and names are valid. Returns every
+ * violation up to the limit of `findings.ts`. Relations between fields are checked only if the whole spec has the right form.
  */
-export function checkStructure(
-  document: PolicyDocument,
-  source: SourceDocument,
-  spec_fits: boolean,
-): PolicyDiagnostic[] {
+export function checkStructure(document: PolicyDocument, located: Located, spec_fits: boolean): PolicyDiagnostic[] {
   const findings = collectFindings();
   const report: Report = (path, code, message, help) => {
-    findings.add(() => source.at(path, { code, message, help }));
+    findings.add(() => diagnose(located, path, { code, message, help }));
   };
   checkTimes(document, report);
   checkEscalation(document, report);
@@ -31,7 +26,7 @@ export function checkStructure(
     checkRule(document, report);
     checkModify(document, report);
   }
-  checkTests(document, source, findings, report);
+  checkTests(document, located, findings, report);
   return findings.list();
 }
 
@@ -83,7 +78,7 @@ function checkDuration(text: string, path: string, report: Report, days_max = 3_
     report(path, "out_of_range", `The duration is longer than ${days_max} days.`, "Write a shorter one.");
 }
 
-/** What may be an action type, or the beginning of one and a star. */
+/** An action type, or a prefix of one with a star. */
 const typePattern = /^(?:\*|[a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)*(?:\.?\*)?)$/;
 
 function checkMatch({ spec }: PolicyDocument, report: Report): void {
@@ -191,10 +186,10 @@ function checkStep(step: ModifyStep, path: string, report: Report): void {
     report(`${path}/path`, "not_allowed", "__proto__ is never a field.", "Name another place.");
 }
 
-/** As requests are held to it: what a case leaves out or misspells is not what an agent could send. */
+/** The schema of requests, because a test case must be an intent that an agent can send. */
 export const intentSchema = Intent as unknown as Schema;
 
-function checkTests({ tests }: PolicyDocument, source: SourceDocument, findings: Findings, report: Report): void {
+function checkTests({ tests }: PolicyDocument, located: Located, findings: Findings, report: Report): void {
   for (const [index, test] of (tests ?? []).entries()) {
     const path = `/tests/${index}`;
     checkTime(test.now, `${path}/now`, report);
@@ -213,6 +208,6 @@ function checkTests({ tests }: PolicyDocument, source: SourceDocument, findings:
     for (const [name, time] of Object.entries(test.as_of ?? {}))
       checkTime(time, `${path}/as_of/${pointerToken(name)}`, report);
     const help = "Write the intent as POST /v1/intents takes it.";
-    checkPart({ value: test.intent, path: `${path}/intent`, source, findings, help }, intentSchema);
+    checkPart({ value: test.intent, path: `${path}/intent`, located, findings, help }, intentSchema);
   }
 }

@@ -23,7 +23,9 @@ describe("checking a policy", () => {
       spec: { when: "params.a > 1", effect: "block" },
     };
     for (const form of [document, JSON.stringify(document), `${head}spec: {when: params.a > 1, effect: block}`]) {
-      expect(checkPolicy(form)).toEqual({ document, diagnostics: [], warnings: [] });
+      const { located, ...checked } = checkPolicy(form);
+      expect(checked).toEqual({ document, diagnostics: [], warnings: [] });
+      expect(located).toMatchObject({ value: document, diagnostics: [] });
     }
   });
 

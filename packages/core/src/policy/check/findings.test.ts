@@ -78,8 +78,8 @@ describe("work", () => {
   });
 
   test("an object is placed without its text being read", async () => {
-    const source = await import("../source.ts");
-    const read = vi.spyOn(source, "readSource");
+    const reading = await import("../locate-text.ts");
+    const read = vi.spyOn(reading, "locateText");
     const { diagnostics } = checkPolicy({ ...base, spec, ...Object.fromEntries(counted(5_000, (i) => [`f${i}`, 1])) });
     expect(diagnostics[0]).toMatchObject({ path: "/f0", line: 11, column: 3 });
     expect(read).not.toHaveBeenCalled();

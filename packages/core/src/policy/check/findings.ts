@@ -1,19 +1,19 @@
-import type { PolicyDiagnostic } from "../source.ts";
+import type { PolicyDiagnostic } from "../located.ts";
 
-/** The most findings that are told about one document; where there are more, one more diagnostic says so. */
+/** The most findings that are reported for one document. If there are more, one more diagnostic says so. */
 export const diagnostics_max = 100;
 
-/** What has been found about one document so far. */
+/** Collects the findings of one document. */
 export interface Findings {
-  /** `make` is called only where the finding will be told. */
+  /** Calls `make` only if the finding will be reported. */
   readonly add: (make: () => PolicyDiagnostic) => void;
-  /** There are more findings than will be told: looking for others is of no use. */
+  /** Whether there are more findings than will be reported, so that checks may stop. */
   readonly full: () => boolean;
-  /** In the order in which a reader meets them. */
+  /** Returns the findings in the order of the document. */
   readonly list: () => PolicyDiagnostic[];
 }
 
-/** An empty list that takes `diagnostics_max` findings and remembers whether there was another. */
+/** Returns an empty collection of at most `diagnostics_max` findings. */
 export function collectFindings(): Findings {
   const found: PolicyDiagnostic[] = [];
   let more: PolicyDiagnostic | null = null;
@@ -30,13 +30,12 @@ export function collectFindings(): Findings {
   };
 }
 
-/** The last diagnostic of a document with too many, at the first that is not told. */
+/** Returns the last diagnostic of a document with too many, at the place of the first one that is not reported. */
 function andMore(next: PolicyDiagnostic): PolicyDiagnostic {
   const message = `There are more than ${diagnostics_max} findings; the others are not listed.`;
   return { ...next, code: "more_findings", message, help: "Correct those above, then check again." };
 }
 
-/** In the order in which a reader meets them. */
 function byLine(a: PolicyDiagnostic, b: PolicyDiagnostic): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }

@@ -1,49 +1,46 @@
 import { limits } from "@countersign/contract";
 import type { PolicyDocument } from "../document.ts";
+import { locateObject } from "../locate-object.ts";
+import { locateText } from "../locate-text.ts";
+import { diagnose, type Located, type PolicyDiagnostic } from "../located.ts";
 import { policySchema } from "../schema.ts";
-import { type PolicyDiagnostic, readSource, type SourceDocument } from "../source.ts";
 import { checkStructure } from "./check-structure.ts";
-import { readObject } from "./object-places.ts";
 import { readablePart } from "./readable-part.ts";
 import { checkSchema } from "./schema-check.ts";
 
-/** A policy document as far as it could be read. */
+/** A policy document, or the readable part of a wrong one. */
 export interface ParsedPolicy {
-  /** Null when anything was wrong with its form. */
+  /** Null if the form of the document is wrong. */
   readonly document: PolicyDocument | null;
-  /** The part of it whose expressions can be checked all the same: the document itself, where its form is right. Null: nothing. */
+  /** The part of the document whose expressions can be checked; null if there is none. */
   readonly readable: PolicyDocument | null;
   readonly diagnostics: readonly PolicyDiagnostic[];
-  readonly source: SourceDocument;
+  readonly located: Located;
 }
 
-/**
- * Reads a policy document, YAML or JSON text or an object that came as JSON, and checks everything but its expressions.
- * Returns all problems at once and never throws. An object is placed as its JSON text with two spaces of indentation.
- * Source: policies.md §2; api.md §10.
- */
+/** Reads a policy document, and checks everything except its expressions. Returns all findings at once and never throws. */
 export function parsePolicy(input: string | Readonly<Record<string, unknown>>): ParsedPolicy {
   const bytes = Buffer.byteLength(typeof input === "string" ? input : JSON.stringify(input), "utf8");
   if (bytes > limits.policy_document_bytes_max) {
-    const source = readSource("");
+    const located = locateText("");
     const message = `The document has ${bytes} bytes; at most ${limits.policy_document_bytes_max} are allowed.`;
     const help = "Split it into several policies, or move test cases elsewhere.";
-    return unreadable(source, [source.at("", { code: "too_long", message, help })]);
+    return unreadable(located, [diagnose(located, "", { code: "too_long", message, help })]);
   }
-  const source = typeof input === "string" ? readSource(input) : readObject(input);
-  if (source.diagnostics.length > 0) return unreadable(source, source.diagnostics);
-  const wrong = checkSchema(source, policySchema);
+  const located = typeof input === "string" ? locateText(input) : locateObject(input);
+  if (located.diagnostics.length > 0) return unreadable(located, located.diagnostics);
+  const wrong = checkSchema(located, policySchema);
   if (wrong.length === 0) {
-    const readable = source.value as PolicyDocument;
-    const diagnostics = checkStructure(readable, source, true);
-    return { document: diagnostics.length > 0 ? null : readable, readable, diagnostics, source };
+    const readable = located.value as PolicyDocument;
+    const diagnostics = checkStructure(readable, located, true);
+    return { document: diagnostics.length > 0 ? null : readable, readable, diagnostics, located };
   }
-  const part = readablePart(source);
-  if (part === null) return unreadable(source, wrong);
-  const diagnostics = [...wrong, ...checkStructure(part.document, source, part.spec_fits)];
-  return { document: null, readable: part.variables_fit ? part.document : null, diagnostics, source };
+  const part = readablePart(located);
+  if (part === null) return unreadable(located, wrong);
+  const diagnostics = [...wrong, ...checkStructure(part.document, located, part.spec_fits)];
+  return { document: null, readable: part.variables_fit ? part.document : null, diagnostics, located };
 }
 
-function unreadable(source: SourceDocument, diagnostics: readonly PolicyDiagnostic[]): ParsedPolicy {
-  return { document: null, readable: null, diagnostics, source };
+function unreadable(located: Located, diagnostics: readonly PolicyDiagnostic[]): ParsedPolicy {
+  return { document: null, readable: null, diagnostics, located };
 }

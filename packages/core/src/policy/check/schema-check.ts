@@ -1,145 +1,132 @@
 import { pointerToken } from "../../values/json-patch.ts";
+import { diagnose, type Located, type PolicyDiagnostic, shown } from "../located.ts";
 import type { Schema } from "../schema.ts";
-import { type PolicyDiagnostic, type SourceDocument, shown } from "../source.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { suggestName } from "./suggest-name.ts";
 
 /**
- * Checks a value against a schema and returns every violation, as far as `findings.ts` lists them, each with the description
- * of the field as its help line.
- * Knows the keywords of `Schema` and no others. Measured against ajv: a policy is checked once per save, and ajv tells
- * neither lines nor what to write instead.
+ * Checks a document against a schema, with the keywords of `Schema` only. Returns every violation up to the limit of
+ * `findings.ts`; the help text is the description of the field. A validator library gives neither lines nor such help.
  */
-export function checkSchema(source: SourceDocument, schema: Schema): PolicyDiagnostic[] {
+export function checkSchema(located: Located, schema: Schema): PolicyDiagnostic[] {
   const findings = collectFindings();
-  checkPart({ value: source.value, path: "", source, findings, help: null }, schema);
+  checkPart({ value: located.value, path: "", located, findings, help: null }, schema);
   return findings.list();
 }
 
-/** A part of a document; `help` is the help line where a field has no description. */
+/** A part of a document. */
 interface Part {
   readonly value: unknown;
   readonly path: string;
-  readonly source: SourceDocument;
+  readonly located: Located;
   readonly findings: Findings;
+  /** The help text for fields without a description. */
   readonly help: string | null;
 }
 
-/** The same for a part of a document. */
-export function checkPart({ value, path, source, findings, help: fallback }: Part, schema: Schema): void {
-  check(value, schema, path);
+/** Checks a part of a document against a schema, and adds every violation to its findings. */
+export function checkPart(part: Part, schema: Schema): void {
+  new SchemaChecker(part).check(part.value, schema, part.path);
+}
 
-  function report(path: string, schema: Schema, code: string, message: string, help?: string, at?: "key"): void {
-    const described = schema.description === undefined ? fallback : `Expected: ${schema.description}.`;
-    findings.add(() => source.at(path, { code, message, help: help ?? described }, at));
+class SchemaChecker {
+  private readonly part: Part;
+
+  constructor(part: Part) {
+    this.part = part;
   }
 
-  function check(value: unknown, schema: Schema, path: string): void {
+  check(value: unknown, schema: Schema, path: string): void {
     if (schema.type !== undefined && !hasType(value, schema.type)) {
       const types = typeof schema.type === "string" ? schema.type : schema.type.join(" or ");
-      report(path, schema, "wrong_type", `Expected ${article(types)}, found ${nameOf(value)}.`);
-      return;
+      this.report(path, schema, "wrong_type", `Expected ${article(types)}, found ${nameOf(value)}.`);
+    } else if (typeof value === "string") this.checkText(value, schema, path);
+    else if (typeof value === "number") this.checkNumber(value, schema, path);
+    else if (Array.isArray(value)) this.checkList(value, schema, path);
+    else if (typeof value === "object" && value !== null) {
+      this.checkObject(value as Record<string, unknown>, schema, path);
     }
-    if (typeof value === "string") checkText(value, schema, path);
-    else if (typeof value === "number") checkNumber(value, schema, path);
-    else if (Array.isArray(value)) checkList(value, schema, path);
-    else if (typeof value === "object" && value !== null) checkObject(value as Record<string, unknown>, schema, path);
   }
 
-  function checkText(value: string, schema: Schema, path: string): void {
+  private report(path: string, schema: Schema, code: string, message: string, help?: string, within?: "key"): void {
+    const described = schema.description === undefined ? this.part.help : `Expected: ${schema.description}.`;
+    const finding = { code, message, help: help ?? described };
+    this.part.findings.add(() => diagnose(this.part.located, path, finding, within));
+  }
+
+  private checkText(value: string, schema: Schema, path: string): void {
     if (schema.const !== undefined && value !== schema.const)
-      report(path, schema, "not_allowed", `Expected ${JSON.stringify(schema.const)}.`);
+      this.report(path, schema, "not_allowed", `Expected ${JSON.stringify(schema.const)}.`);
     if (schema.enum !== undefined && !schema.enum.includes(value)) {
-      report(
-        path,
-        schema,
-        "not_allowed",
-        `${shown(value)} is none of ${schema.enum.join(", ")}.`,
-        suggestName(value, schema.enum) ?? undefined,
-      );
+      const message = `${shown(value)} is none of ${schema.enum.join(", ")}.`;
+      this.report(path, schema, "not_allowed", message, suggestName(value, schema.enum) ?? undefined);
     }
     if (schema.minLength !== undefined && value.length < schema.minLength)
-      report(path, schema, "too_short", "The text is too short.");
+      this.report(path, schema, "too_short", "The text is too short.");
     else if (schema.maxLength !== undefined && value.length > schema.maxLength) {
-      report(
-        path,
-        schema,
-        "too_long",
-        `The text has ${value.length} characters; at most ${schema.maxLength} are allowed.`,
-      );
+      const message = `The text has ${value.length} characters; at most ${schema.maxLength} are allowed.`;
+      this.report(path, schema, "too_long", message);
     } else if (schema.pattern !== undefined && !compiled(schema.pattern).test(value)) {
-      report(path, schema, "bad_format", `${shown(value)} does not have the expected form.`);
+      this.report(path, schema, "bad_format", `${shown(value)} does not have the expected form.`);
     }
   }
 
-  function checkNumber(value: number, schema: Schema, path: string): void {
+  private checkNumber(value: number, schema: Schema, path: string): void {
     const { minimum = -Infinity, maximum = Infinity } = schema;
     if (value < minimum || value > maximum)
-      report(path, schema, "out_of_range", `${value} is not from ${minimum} to ${maximum}.`);
+      this.report(path, schema, "out_of_range", `${value} is not from ${minimum} to ${maximum}.`);
   }
 
-  function checkList(values: readonly unknown[], schema: Schema, path: string): void {
+  private checkList(values: readonly unknown[], schema: Schema, path: string): void {
     if (schema.minItems !== undefined && values.length < schema.minItems)
-      report(path, schema, "too_short", "The list is too short.");
+      this.report(path, schema, "too_short", "The list is too short.");
     if (schema.maxItems !== undefined && values.length > schema.maxItems) {
-      report(
-        path,
-        schema,
-        "too_long",
-        `The list has ${values.length} entries; at most ${schema.maxItems} are allowed.`,
-      );
+      const message = `The list has ${values.length} entries; at most ${schema.maxItems} are allowed.`;
+      this.report(path, schema, "too_long", message);
       return;
     }
     if (schema.uniqueItems === true && new Set(values).size < values.length)
-      report(path, schema, "not_allowed", "An entry stands in the list twice.");
-    const { items } = schema;
-    if (items !== undefined)
-      for (const [index, item] of values.entries()) {
-        if (findings.full()) return;
-        check(item, items, `${path}/${index}`);
-      }
+      this.report(path, schema, "not_allowed", "An entry stands in the list twice.");
+    if (schema.items === undefined) return;
+    for (const [index, item] of values.entries()) {
+      if (this.part.findings.full()) return;
+      this.check(item, schema.items, `${path}/${index}`);
+    }
   }
 
-  function checkObject(value: Record<string, unknown>, schema: Schema, path: string): void {
+  private checkObject(value: Record<string, unknown>, schema: Schema, path: string): void {
     const properties = schema.properties ?? {};
     const names = Object.keys(value);
     for (const name of schema.required ?? []) {
       if (Object.hasOwn(value, name)) continue;
-      const help = properties[name]?.description;
-      report(
-        path,
-        schema,
-        "required",
-        `The field ${name} is missing.`,
-        help === undefined ? undefined : `Add ${name}: ${help}.`,
-      );
+      const described = properties[name]?.description;
+      const help = described === undefined ? undefined : `Add ${name}: ${described}.`;
+      this.report(path, schema, "required", `The field ${name} is missing.`, help);
     }
     if (schema.maxProperties !== undefined && names.length > schema.maxProperties)
-      report(path, schema, "too_many_keys", "The object has too many keys.");
+      this.report(path, schema, "too_many_keys", "The object has too many keys.");
     for (const name of names) {
-      if (findings.full()) return;
-      const child = `${path}/${pointerToken(name)}`;
-      const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      if (own !== undefined) check(value[name], own, child);
-      else if (schema.additionalProperties === false) {
-        const known = Object.keys(properties);
-        report(
-          child,
-          schema,
-          "unknown_field",
-          `There is no field ${shown(name)} here.`,
-          suggestName(name, known) ?? `Known fields: ${known.join(", ")}.`,
-          "key",
-        );
-      } else if (schema.additionalProperties !== undefined) check(value[name], schema.additionalProperties, child);
-      if (schema.propertyNames !== undefined) checkText(name, schema.propertyNames, child);
+      if (this.part.findings.full()) return;
+      this.checkMember(name, value[name], schema, `${path}/${pointerToken(name)}`);
     }
+  }
+
+  private checkMember(name: string, value: unknown, schema: Schema, path: string): void {
+    const properties = schema.properties ?? {};
+    const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (own !== undefined) this.check(value, own, path);
+    else if (schema.additionalProperties === false) {
+      const known = Object.keys(properties);
+      const help = suggestName(name, known) ?? `Known fields: ${known.join(", ")}.`;
+      this.report(path, schema, "unknown_field", `There is no field ${shown(name)} here.`, help, "key");
+    } else if (schema.additionalProperties !== undefined) this.check(value, schema.additionalProperties, path);
+    if (schema.propertyNames !== undefined) this.checkText(name, schema.propertyNames, path);
   }
 }
 
 const patterns = new Map<string, RegExp>();
 
-/** The patterns are those of our own schemas: there are few of them. */
+/** Returns a cached pattern. All patterns come from our own schemas, so there are few. */
 function compiled(pattern: string): RegExp {
   const regExp = patterns.get(pattern) ?? new RegExp(pattern, "u");
   patterns.set(pattern, regExp);

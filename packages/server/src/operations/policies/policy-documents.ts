@@ -4,6 +4,7 @@ import {
   type CheckedPolicy,
   checkPolicySteps,
   Fault,
+  locateObject,
   type PolicyDocument,
   policyTestSteps,
   redTestDiagnostics,
@@ -41,7 +42,7 @@ export async function checkPolicyInput(input: PolicyInput): Promise<PolicyCheck>
 
 /** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */
 export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {
-  return redTestDiagnostics(await inTurns(policyTestSteps(document)), { ...document });
+  return redTestDiagnostics(await inTurns(policyTestSteps(document)), locateObject({ ...document }));
 }
 
 function invalid(diagnostics: readonly PolicyDiagnostic[]): Fault {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { pointerToken } from "../../values/json-patch.ts";
-import { readSource } from "../source.ts";
-import { readObject } from "./object-places.ts";
+import { pointerToken } from "../values/json-patch.ts";
+import { locateObject } from "./locate-object.ts";
+import { locateText } from "./locate-text.ts";
 
 /** Every path of a value, and one beside it that is not there. */
 function pathsOf(value: unknown, path = ""): string[] {
@@ -28,18 +28,16 @@ const { value } = fc.letrec((tie) => ({
     fc.dictionary(text, tie("value"), { maxKeys: 4, noNullPrototype: true }),
   ),
 }));
-const finding = { code: "c", message: "m" };
-
 test("every part of an object stands where it stands in its text of two spaces of indentation", () => {
   fc.assert(
     fc.property(fc.dictionary(text, value, { maxKeys: 5, noNullPrototype: true }), fc.nat(6), (document, offset) => {
       fc.pre(!JSON.stringify(document).includes('"__proto__"'));
-      const counted = readObject(document);
-      const read = readSource(JSON.stringify(document, null, 2));
+      const counted = locateObject(document);
+      const read = locateText(JSON.stringify(document, null, 2));
       expect(read.value).toEqual(document);
       for (const path of pathsOf(document))
         for (const where of [undefined, "key", offset] as const)
-          expect(counted.at(path, finding, where), `${path} ${where}`).toEqual(read.at(path, finding, where));
+          expect(counted.placeOf(path, where), `${path} ${where}`).toEqual(read.placeOf(path, where));
     }),
     { numRuns: 500 },
   );
@@ -47,7 +45,7 @@ test("every part of an object stands where it stands in its text of two spaces o
 
 test("what JSON cannot say is refused with its place", () => {
   for (const wrong of [{ a: "\0" }, { a: "\ud800" }, JSON.parse('{"a":{"__proto__":1}}') as object]) {
-    const { value: read, diagnostics } = readObject(wrong as Record<string, unknown>);
+    const { value: read, diagnostics } = locateObject(wrong as Record<string, unknown>);
     expect(diagnostics, JSON.stringify(read)).toMatchObject([{ code: "syntax", line: 2, help: expect.any(String) }]);
   }
 });

@@ -1,25 +1,22 @@
-import { pointerNames } from "../../values/json-patch.ts";
-import { depth_max, diagnosticAt, type Place, readSource, type SourceDocument } from "../source.ts";
+import { pointerNames } from "../values/json-patch.ts";
+import { locateText } from "./locate-text.ts";
+import { depth_max, type Located, type Place, type Within } from "./located.ts";
 
 /**
- * A document that came as JSON, placed as its text with two spaces of indentation. Where it holds nothing but JSON, which is
- * the rule, that text is never made: reading it took 110 ms for 64 KiB, and whoever sends a wrong document would hold up
- * everybody else for so long. Lines are counted instead, when something has to be placed.
+ * Locates a document that was sent as JSON, by its text with two spaces of indentation. That text is made only for values that
+ * JSON does not have, because reading 64 KiB of it takes 110 ms. Otherwise lines are counted at the first diagnostic.
  */
-export function readObject(value: Readonly<Record<string, unknown>>): SourceDocument {
-  if (!isPlain(value, 0)) return readSource(JSON.stringify(value, null, 2));
+export function locateObject(value: Readonly<Record<string, unknown>>): Located {
+  if (!isPlain(value, 0)) return locateText(JSON.stringify(value, null, 2));
   let linesIn: LinesIn | null = null;
-  return {
-    value,
-    diagnostics: [],
-    at: (path, finding, offset) => {
-      linesIn ??= linesOf(value);
-      return diagnosticAt(path, placeOf(value, linesIn, path, offset), finding);
-    },
+  const placeOf = (path: string, within?: Within): Place => {
+    linesIn ??= linesOf(value);
+    return placeIn(value, linesIn, path, within);
   };
+  return { value, diagnostics: [], placeOf };
 }
 
-/** Whether a value is what reading its JSON text would give, without a finding. */
+/** Whether the JSON text of a value can be read back without a diagnostic. */
 function isPlain(value: unknown, depth: number): boolean {
   if (depth > depth_max) return false;
   switch (typeof value) {
@@ -39,7 +36,7 @@ function isPlain(value: unknown, depth: number): boolean {
   return Object.entries(value).every(([name, item]) => name !== "__proto__" && isPlain(item, depth + 1));
 }
 
-/** For an object or list of the document, on which line after its own bracket each of its members begins. */
+/** Returns for an object or list the line of each member, counted from the opening bracket. */
 type LinesIn = (container: object) => ReadonlyMap<string, number>;
 
 function linesOf(document: object): LinesIn {
@@ -72,8 +69,7 @@ function linesOf(document: object): LinesIn {
   }
 }
 
-/** Where the part at `path`, else the nearest around it, stands in the text. */
-function placeOf(document: object, linesIn: LinesIn, path: string, offset: number | "key" | undefined): Place {
+function placeIn(document: object, linesIn: LinesIn, path: string, within: Within | undefined): Place {
   let line = 1;
   let column = 1;
   let value: unknown = document;
@@ -81,7 +77,7 @@ function placeOf(document: object, linesIn: LinesIn, path: string, offset: numbe
   for (const [depth, wanted] of pointerNames(path).entries()) {
     const start = typeof value === "object" && value !== null ? linesIn(value).get(wanted) : undefined;
     if (start === undefined) {
-      // The part is not there: then its surroundings begin where they begin, not at a name.
+      // The part is missing: the place is the beginning of the part around it, not a name.
       key = 0;
       break;
     }
@@ -90,9 +86,9 @@ function placeOf(document: object, linesIn: LinesIn, path: string, offset: numbe
     column = 2 * depth + 3 + key;
     value = (value as Record<string, unknown>)[wanted];
   }
-  if (offset === "key") return { line, column: column - key };
-  if (offset === undefined || typeof value !== "string") return { line, column };
-  // Half a pair would be escaped.
-  const before = value.slice(0, offset).replace(/[\ud800-\udbff]$/, "?");
+  if (within === "key") return { line, column: column - key };
+  if (within === undefined || typeof value !== "string") return { line, column };
+  // Half of a surrogate pair would be escaped.
+  const before = value.slice(0, within).replace(/[\ud800-\udbff]$/, "?");
   return { line, column: column + JSON.stringify(before).length - 1 };
 }

@@ -1,0 +1,188 @@
+import { yaml_quoting_help, yamlFinding } from "@countersign/contract";
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from "yaml";
+import { pointerToken } from "../values/json-patch.ts";
+import { collectFindings } from "./check/findings.ts";
+import { depth_max, diagnose, diagnosticAt, type Located, type Place, shown, type Within } from "./located.ts";
+
+const too_deep = {
+  code: "syntax",
+  message: "The document is nested too deeply.",
+  help: `At most ${depth_max} levels.`,
+};
+
+/**
+ * Reads one YAML or JSON document into plain JSON values. Everything that JSON does not have is refused with a diagnostic:
+ * anchors, tags, duplicate keys, `__proto__` and infinite numbers. Never throws.
+ */
+export function locateText(text: string): Located {
+  const reader = new TextReader(text);
+  const parsed = parseYaml(text);
+  if (parsed === null) {
+    return { value: null, diagnostics: [diagnosticAt("", { line: 1, column: 1 }, too_deep)], placeOf: reader.placeOf };
+  }
+  for (const error of parsed.errors) {
+    if (reader.findings.full()) break;
+    reader.findings.add(() =>
+      diagnosticAt("", reader.placeAt(error.pos[0]), { code: "syntax", ...yamlFinding(error) }),
+    );
+  }
+  const value = parsed.errors.length > 0 ? null : reader.read(parsed.contents, "", 0);
+  return { value, diagnostics: reader.findings.list(), placeOf: reader.placeOf };
+}
+
+/** Returns null for a document that nests by the thousand: the parser is recursive and exhausts the stack. */
+function parseYaml(text: string): Document | null {
+  try {
+    return parseDocument(text, {
+      version: "1.2",
+      // The library's own search for duplicate keys takes quadratic time; `readMap` finds them.
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: "error",
+    });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return null;
+  }
+}
+
+/** Turns the nodes of one document into values, and keeps the node of each path. */
+class TextReader {
+  readonly findings = collectFindings();
+  private readonly text: string;
+  /** The offset of each line. The library's own count misses lines of a broken document. */
+  private readonly lines: readonly number[];
+  private readonly nodes = new Map<string, Node>();
+  private readonly keys = new Map<string, Node>();
+
+  constructor(text: string) {
+    this.text = text;
+    this.lines = lineStarts(text);
+  }
+
+  placeAt(offset: number): Place {
+    return placeIn(this.lines, Math.min(offset, this.text.length));
+  }
+
+  readonly placeOf = (path: string, within?: Within): Place => {
+    const node = (within === "key" ? this.keys.get(path) : undefined) ?? nearest(this.nodes, path);
+    if (!node?.range) return { line: null, column: null };
+    return this.placeAt(typeof within === "number" ? inText(this.text, node, within) : node.range[0]);
+  };
+
+  read(node: unknown, path: string, depth: number): unknown {
+    if (node === null || node === undefined) return null;
+    this.nodes.set(path, node as Node);
+    if (depth > depth_max) return this.refuse(path, too_deep.message, too_deep.help);
+    if (isAlias(node)) return this.refuse(path, "Aliases are not supported.", "Write the value out.");
+    const { tag, anchor } = node as { tag?: string; anchor?: string };
+    if (anchor !== undefined) return this.refuse(path, "Anchors are not supported.", "Write the value out.");
+    if (tag !== undefined && !/^tag:yaml\.org,2002:(map|seq|str|int|float|bool|null)$/.test(tag)) {
+      return this.refuse(path, `The tag ${tag} is not supported.`, yaml_quoting_help);
+    }
+    if (isMap(node)) return this.readMap(node.items as Pair[], path, depth);
+    if (isSeq(node)) return node.items.map((item, index) => this.read(item, `${path}/${index}`, depth + 1));
+    return isScalar(node)
+      ? this.readScalar(node.value, path)
+      : this.refuse(path, "This is not a value.", "Write a JSON value.");
+  }
+
+  private readScalar(value: unknown, path: string): unknown {
+    if (typeof value === "number" && !Number.isFinite(value))
+      return this.refuse(path, "This is not a number that JSON knows.", "Write a finite number.");
+    if (typeof value === "string" && /\p{Surrogate}/u.test(value))
+      return this.refuse(path, "Half of a surrogate pair stands in a text.", "Write the whole character.");
+    if (typeof value === "string" && value.includes("\0"))
+      return this.refuse(path, "A NUL character stands in a text.", "Leave it out.");
+    return value;
+  }
+
+  private readMap(items: readonly Pair[], path: string, depth: number): Record<string, unknown> {
+    const record: Record<string, unknown> = {};
+    for (const { key, value } of items) {
+      const name = isScalar(key) ? String(key.value) : null;
+      if (name === null || name === "__proto__") {
+        this.refuse(path, "This key is not supported.", "Keys are plain texts, and __proto__ is none of them.");
+        continue;
+      }
+      const child = `${path}/${pointerToken(name)}`;
+      // A null value may have no node; then its place is that of the key.
+      this.nodes.set(child, key as Node);
+      this.keys.set(child, key as Node);
+      if (Object.hasOwn(record, name))
+        this.refuse(child, `The key ${shown(name)} stands twice.`, "Keep one of the two.", "key");
+      record[name] = this.read(value, child, depth + 1);
+    }
+    return record;
+  }
+
+  private refuse(path: string, message: string, help: string, within?: "key"): null {
+    this.findings.add(() => diagnose(this, path, { code: "syntax", message, help }, within));
+    return null;
+  }
+}
+
+/** Returns the offset of each line. */
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+function placeIn(starts: readonly number[], offset: number): Place {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
+}
+
+function nearest(nodes: ReadonlyMap<string, Node>, path: string): Node | undefined {
+  for (let at = path; ; at = at.slice(0, at.lastIndexOf("/"))) {
+    const node = nodes.get(at);
+    if (node !== undefined || at === "") return node;
+  }
+}
+
+/**
+ * Returns the offset in the document of a unit of a string's value. Both texts are walked in parallel, because YAML folds white
+ * space and escapes characters.
+ */
+function inText(text: string, node: Node, offset: number): number {
+  const [start, end] = node.range ?? [0, 0];
+  if (!(node instanceof Scalar) || typeof node.value !== "string") return start;
+  const value = node.value;
+  const doubleQuoted = node.type === Scalar.QUOTE_DOUBLE;
+  let at = start;
+  if (node.type === Scalar.QUOTE_SINGLE || doubleQuoted) at += 1;
+  if (node.type === Scalar.BLOCK_FOLDED || node.type === Scalar.BLOCK_LITERAL) at = text.indexOf("\n", start) + 1;
+  for (let i = 0; ; i += 1) {
+    if (i < value.length && isSpace(value.charCodeAt(i)) && text[at] !== "\\") {
+      if (i >= offset) return Math.min(at, end);
+      // One space of the value may be a line break and an indentation in the document.
+      if (isSpace(text.charCodeAt(at)) && !(i + 1 < value.length && isSpace(value.charCodeAt(i + 1)))) {
+        while (at < end && isSpace(text.charCodeAt(at))) at += 1;
+      } else at += isSpace(text.charCodeAt(at)) ? 1 : 0;
+      continue;
+    }
+    if (text[at] !== "\\" || !doubleQuoted) while (at < end && isSpace(text.charCodeAt(at))) at += 1;
+    if (i >= offset || at >= end || i >= value.length) return Math.min(at, end);
+    at +=
+      doubleQuoted && text[at] === "\\"
+        ? escapeLength(text.charAt(at + 1))
+        : node.type === Scalar.QUOTE_SINGLE && text[at] === "'"
+          ? 2
+          : 1;
+  }
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 9 || code === 13;
+}
+
+function escapeLength(letter: string): number {
+  return letter === "u" ? 6 : letter === "x" ? 4 : letter === "U" ? 10 : 2;
+}
