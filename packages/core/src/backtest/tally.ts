@@ -3,26 +3,26 @@ import { strictness } from "../deciding/decision.ts";
 import { formatTimestampUs, us_per_day } from "../time.ts";
 import type { ReplayedDecision } from "./replay.ts";
 
-/** One replayed intent, as counting needs it. */
+/** One replayed intent. */
 export interface Replayed {
   readonly intent_id: string;
   readonly agent_id: string;
-  /** When it was decided. */
+  /** The time of the recorded decision. */
   readonly at_us: number;
   readonly mode: string;
   readonly recorded: Verdict;
   readonly decision: ReplayedDecision;
-  /** What people ruled: on the review of the action, or by overriding its block. Null: nobody did. */
+  /** The ruling of a reviewer, or of the person who overrode the block; null if there was none. */
   readonly ruled: Outcome | null;
 }
 
-/** The figures of a backtest, but for its id and its time. */
+/** The figures of a backtest, without its id and time. */
 export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
 
-/** Paths come from policies, but an index in one may be computed: what is counted stays bounded. */
+/** The most paths that are counted. An index in a path may be computed, so paths alone are not bounded. */
 const paths_max = 10_000;
 
-/** What a tally has counted: plain data, that may cross between threads. */
+/** The counts of a tally, as plain data that may cross threads. */
 export interface TallyCounts {
   readonly evaluated: number;
   readonly met: number;
@@ -42,7 +42,7 @@ function newestFirst(a: { readonly intent_id: string }, b: { readonly intent_id:
   return a.intent_id < b.intent_id ? 1 : -1;
 }
 
-/** Counts what a backtest finds. Bounded, however many intents there are. */
+/** Counts the results of a backtest. Its size is bounded for any number of intents. */
 export class Tally {
   evaluated = 0;
   private readonly tried_candidate: boolean;
@@ -63,7 +63,7 @@ export class Tally {
     this.tried_candidate = tried_candidate;
   }
 
-  /** The counts of several tallies of one backtest, each of other intents, as one. */
+  /** Adds up the counts of several tallies of one backtest. */
   static joined(tried_candidate: boolean, counts: readonly TallyCounts[]): Tally {
     const joined = new Tally(tried_candidate);
     for (const each of counts) joined.join(each);
@@ -72,7 +72,7 @@ export class Tally {
     return joined;
   }
 
-  /** Everything counted, as plain data. */
+  /** Returns all counts as plain data. */
   counts(): TallyCounts {
     const { evaluated, met, not_met, flips_total, rulings, agreed, escalations } = this;
     const { transitions, flips, not_reproduced, policies, paths } = this;
@@ -111,7 +111,7 @@ export class Tally {
     this.not_reproduced.push(...other.not_reproduced);
   }
 
-  /** Counts an intent that was replayed. */
+  /** Counts a replayed intent. */
   add(replayed: Replayed): void {
     const { recorded: from, decision, mode, ruled } = replayed;
     const to = decision.verdict;
@@ -136,21 +136,21 @@ export class Tally {
     }
   }
 
-  /** Counts an intent that cannot be replayed as it was, and why. */
+  /** Counts an intent that cannot be replayed as recorded, with the reason. */
   addUnreplayed(intent_id: string, recorded: Verdict, because: NotReproducedBecause): void {
     this.evaluated += 1;
     this.miss(intent_id, recorded, null, because);
   }
 
   /**
-   * Listed flips to an approval, since the last call: nothing in the new decision says why. Whoever takes them fills in
-   * the policies that the recorded verdict rested on.
+   * Returns the listed flips to an approval since the last call. The new decision does not explain them, so the caller adds the
+   * policies of the recorded verdict.
    */
   takeUnexplained(): Backtest["flips"] {
     return this.unexplained.splice(0);
   }
 
-  /** The figures. `days_us`: how long the replayed part of the window is, in microseconds. */
+  /** Returns the figures. `days_us` is the length of the replayed part of the window in microseconds. */
   figures(days_us: number): BacktestFigures {
     const days = Math.max(days_us, 1) / us_per_day;
     const perDay = (count: number) => Number((count / days).toPrecision(6));
@@ -184,7 +184,7 @@ export class Tally {
     let counted: Set<string> | null = null;
     let decided: Set<string> | null = null;
     for (const { policy, effect, paths } of all) {
-      // After a modification a policy may give a second reason: it is counted once.
+      // A policy may give a second reason for the modified action; it is counted once.
       const again: boolean = counted?.has(policy) ?? false;
       if (all.length > 1) counted = (counted ?? new Set<string>()).add(policy);
       const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0 };

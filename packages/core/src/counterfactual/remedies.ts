@@ -9,35 +9,35 @@ import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./cha
 import { type Clue, type Condition, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
 
-/** Changes that are made together, sorted by path, one for a path. The empty one says that nothing has to change. */
+/** Changes that are made together, sorted by path, one for each path. In the empty set nothing has to change. */
 export type ChangeSet = readonly PlacedChange[];
 
-/** The most changes that are ever offered together. */
+/** The most changes of one set. */
 const changes_max = 3;
 
 const alternatives_max = 16;
 const values_max = 4;
 
-/** Further than any bound that a rule states. */
+/** A distance beyond any bound of a rule. */
 const far = 1e12;
 
-/** The action that remedies are looked for, and what it would be with changes. */
+/** The stopped action, and what it would be with changes. */
 export interface Situation {
   readonly now_us: number;
   readonly options: EvaluateOptions;
-  /** What policies see with these changes made, or null where they cannot be made. */
+  /** Returns the bindings with these changes; null if they cannot be made. */
   readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => Bindings | null;
-  /** The same without what people are not shown: what an offered value may be computed from. */
+  /** Returns the bindings without redacted values. Offered values are computed from these. */
   readonly shown: (policy: CompiledPolicy) => Bindings;
-  /** What stands at a place now. */
+  /** Returns the present value at a place. */
   readonly current: (place: ChangePlace) => unknown;
-  /** Whether a place is not to be touched: policies hide what stands there, or it holds an alarm. */
+  /** Whether a place must not change, because its value is redacted or an alarm. */
   readonly isBarred: (place: ChangePlace) => boolean;
-  /** 0 for a fact that is missing or stale, 1 for a parameter, 2 for a fact that says something else. */
+  /** 0 for a missing or stale fact, 1 for a parameter, 2 for a fact with another value. */
   readonly rank: (place: ChangePlace) => number;
 }
 
-/** Ways to keep one policy from firing, smallest first. Each holds for the policy by itself; others may still object. */
+/** Returns the change sets that keep one policy from firing, smallest first. Other policies may still stop the action. */
 export function remediesOf(policy: CompiledPolicy, situation: Situation): readonly ChangeSet[] {
   const { when, require } = conditionsOf(policy);
   const finder = new Finder(policy, situation);
@@ -57,7 +57,7 @@ class Finder {
     this.situation = situation;
   }
 
-  /** Ways to make a condition definitely true or definitely false. */
+  /** Returns the change sets that make a condition definitely true or definitely false. */
   ways(condition: Condition, want: boolean): readonly ChangeSet[] {
     const found = this.known.get(condition) ?? [null, null];
     this.known.set(condition, found);
@@ -100,7 +100,7 @@ class Finder {
           if (change.op !== "absent" && !isPossible(place, change.value, this.situation.now_us)) continue;
           const set = [placedChange(place, change, rank)];
           if (this.holds(program, set, want) && this.isBound(program, set, want)) fitting.push(set);
-          // Of the values of one bound, or of one kind of evidence, the first that does is the nearest.
+          // The first fitting value of a bound, or of a kind of evidence, is the nearest.
           if (fitting.length > 0 && (clue.kind === "bound" || clue.kind === "argument")) break;
         }
         return fitting;
@@ -113,7 +113,7 @@ class Finder {
     return bindings !== null && this.value(program, bindings) === want;
   }
 
-  /** Whether a bound is one: the condition also holds further on its side. */
+  /** Whether a value is a bound: the condition must also hold for values beyond it. */
   private isBound(program: Program, [only]: ChangeSet, want: boolean): boolean {
     if (only === undefined || typeof only.change.value !== "number") return true;
     const { op, value } = only.change;
@@ -169,17 +169,17 @@ class Finder {
     }
   }
 
-  /** What stands at a place, unless it is missing or stale. */
+  /** Returns the value at a place, unless it is missing or stale. */
   private usable(place: ChangePlace): unknown {
     return this.situation.rank(place) === 0 ? undefined : this.situation.current(place);
   }
 
-  /** The other side of a comparison, from what people may be shown. */
+  /** Returns the other side of a comparison, computed without redacted values. */
   private other(program: Program): unknown {
     return this.value(program, this.situation.shown(this.policy));
   }
 
-  /** Values at a bound and just past it: by one where it is whole, else by a hundredth. */
+  /** Returns the bound and the values next to it: one apart if it is whole, otherwise 0.01. */
   private bounds(bound: unknown): readonly number[] {
     if (typeof bound !== "number") return [];
     const step = Number.isInteger(bound) ? 1 : 0.01;
@@ -187,19 +187,19 @@ class Finder {
   }
 }
 
-/** Rounded to hundredths; a number too large to have any stays as it is. */
+/** Rounds to hundredths; a number that is too large for them is returned unchanged. */
 function hundredths(value: number): number {
   const rounded = Math.round(value * 100) / 100;
   return Number.isFinite(rounded) ? rounded : value;
 }
 
-/** At most what is less than now, at least what is more; where there is no number now, either. */
+/** Whether a bound lies in its direction from the present value; true if that is not a number. */
 function isTowards(current: unknown, op: ApprovalChange["op"], value: number): boolean {
   if (typeof current !== "number") return true;
   return op === "at_most" ? value < current : value > current;
 }
 
-/** One way of each, all at once. */
+/** Returns the unions of one set from each list. */
 export function together(parts: readonly (readonly ChangeSet[])[]): readonly ChangeSet[] {
   let sets: readonly ChangeSet[] = [[]];
   for (const ways of parts) {
@@ -209,7 +209,7 @@ export function together(parts: readonly (readonly ChangeSet[])[]): readonly Cha
   return sets;
 }
 
-/** The sets without repetitions: fewer changes first, then by what is easier to change, then by text. */
+/** Removes duplicates and sorts: fewer changes first, then lower ranks, then by text. */
 export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] {
   if (sets.length < 2) return sets;
   const byText = new Map(sets.map((set) => [textOf(set), set]));
@@ -219,7 +219,7 @@ export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] 
     .map(([, set]) => set);
 }
 
-/** Both sets as one, or nothing where they ask for different things of one place or come to too many changes. */
+/** Returns the union of two sets; none if they contradict each other or have too many changes. */
 function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
   const byPath = new Map(a.map((change) => [change.place.path, change]));
   for (const change of b) {

@@ -27,33 +27,36 @@ const cost_budget = 50_000;
  */
 export function wouldApproveIf(input: DecideInput, { content, shown_content }: Decided): ApprovalChange[] | null {
   if (content.verdict !== "block" && content.verdict !== "escalate") return null;
-  const stopping = content.reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
-  const byThreshold = stopping.some(({ policy, policy_id }) => policy_id === null && policy === risk_threshold_name);
-  if (stopping.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name)) return null;
+  const stopping_reasons = content.reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
+  const byThreshold = stopping_reasons.some(
+    ({ policy, policy_id }) => policy_id === null && policy === risk_threshold_name,
+  );
+  if (stopping_reasons.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name))
+    return null;
   // A threshold that only the modified action reached: the reasons do not name the contributors to that risk.
   const { escalate_at, block_at } = input.membrane.thresholds;
   const reached = ({ effect }: Reason): boolean =>
     content.risk_score >= ((effect === "block" ? block_at : escalate_at) ?? 0);
-  if (stopping.some((reason) => reason.policy_id === null && !reached(reason))) return null;
+  if (stopping_reasons.some((reason) => reason.policy_id === null && !reached(reason))) return null;
   const matching = matchingPolicies(input);
   const live = new Map(matching.map((placed) => [placed.policy.policy_id, placed]));
-  const stoppers: PlacedPolicy[] = [];
-  for (const { policy_id } of stopping) {
+  const stopping_policies: PlacedPolicy[] = [];
+  for (const { policy_id } of stopping_reasons) {
     const placed = policy_id === null ? undefined : live.get(policy_id);
-    if (placed !== undefined && !stoppers.includes(placed)) stoppers.push(placed);
+    if (placed !== undefined && !stopping_policies.includes(placed)) stopping_policies.push(placed);
   }
   const risky = new Set(byThreshold ? content.risk_contributions.map(({ source }) => source) : []);
   const contributors = matching.filter(({ policy }) => risky.has(policy.name));
-  if ([...stoppers, ...contributors].some(({ policy }) => !policy.explain)) return null;
+  if ([...stopping_policies, ...contributors].some(({ policy }) => !policy.explain)) return null;
 
   const trial: DecideInput = { ...input, budget: { left: Math.min(input.cost_budget ?? cost_budget, cost_budget) } };
   const situation = situationOf(
     trial,
     shown_content,
-    new Map([...stoppers, ...contributors].map((p) => [p.policy, p])),
+    new Map([...stopping_policies, ...contributors].map((p) => [p.policy, p])),
   );
   const parts: (readonly ChangeSet[])[] = [];
-  for (const { policy } of stoppers) {
+  for (const { policy } of stopping_policies) {
     const ways = remediesOf(policy, situation);
     if (ways.length === 0) return null;
     parts.push(ways);

@@ -2,34 +2,33 @@ import { type FactCategoryName, factCategoryNames, type PullFailure } from "@cou
 import { withTcpaFallback } from "../functions/tcpa-fallback.ts";
 import { parseIsoTimeUs } from "../time.ts";
 
-/** Where a fact can come from, most trusted first. Source: api.md §5 "Trust". */
+/** Where a fact can come from, most trusted first. */
 export const factSources = ["pulled", "target", "agent", "org", "inline"] as const;
 
-/** One of the places where a fact can come from. */
 export type FactSource = (typeof factSources)[number];
 
-/** A valid context document (contract §2.9) as far as merging reads it. */
+/** The part of a valid context document (contract §2.9) that `mergeFacts` reads. */
 export interface FactDocument {
   readonly facts: { readonly [category in FactCategoryName]?: Readonly<Record<string, unknown>> | undefined };
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
 }
 
-/** One document to merge. `received_us`: when it came. */
+/** One document to merge, with the time of its receipt. */
 export interface ContextSource {
   readonly source: FactSource;
   readonly document: FactDocument;
   readonly received_us: number;
 }
 
-/** Who said a fact, and as of when. */
+/** The source of a fact, and its as-of time. */
 export interface FactOrigin {
   readonly source: FactSource;
   readonly as_of_us: number;
 }
 
 /**
- * The facts of one category after merging. `origin` holds for every field that `origins` does not name: with one
- * source, the usual case, `values` is that source's own object and nothing is copied.
+ * The merged facts of one category. `origin` is the origin of every field that `origins` does not name. With one source, the
+ * usual case, `values` is the object of that source, without a copy.
  */
 export interface CategoryFacts {
   readonly values: Readonly<Record<string, unknown>>;
@@ -38,19 +37,17 @@ export interface CategoryFacts {
 }
 
 /**
- * All facts of one decision with their origin. Plain data: stored with the intent and replayed from there.
- * `not_pulled`: the context source was asked and gave nothing; that is why facts are missing.
+ * All facts of one decision with their origins, as plain data that is stored with the intent. `not_pulled` says why the context
+ * source gave no facts.
  */
 export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFacts } & {
   readonly not_pulled?: PullFailure;
 };
 
 /**
- * Merges documents into one set of facts: for each fact the most trusted source that has it wins, whatever its age and
- * whatever the order of `sources`. Inline stands last, so nothing that an agent says displaces a stored or pulled fact.
- * A null counts as missing and hides nothing. `regulatory.tcpa` stands in for flat facts that its own document lacks.
- * Two documents of one source: the later received wins.
- * Source: api.md §5 "Trust"; policies.md §3 rule 3.
+ * Merges documents into one set of facts. For each fact the most trusted source wins, whatever its age and the order of
+ * `sources`. Inline facts come last, so an agent cannot replace a stored or pulled fact. Of two documents of one source the
+ * later received one wins. A null counts as missing. `regulatory.tcpa` fills in flat facts that its own document lacks.
  */
 export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFailure | null = null): MergedFacts {
   const ranked = sources.length < 2 ? sources : [...sources].sort(byTrust);
@@ -61,7 +58,7 @@ export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFa
     for (const source of ranked) {
       const given = source.document.facts[category];
       if (given === undefined || given === null) continue;
-      // Within each document, not after merging: else an agent's flat fact would hide the one in a stored container.
+      // Before the merge, because otherwise an agent's flat fact would win over a stored container.
       const values = category === "regulatory" ? withTcpaFallback(given) : given;
       const origin = { source: source.source, as_of_us: asOfUs(source, category) };
       facts = facts === undefined ? { values, origin, origins: null } : addMissing(facts, values, origin);
@@ -75,7 +72,7 @@ function byTrust(a: ContextSource, b: ContextSource): number {
   return factSources.indexOf(a.source) - factSources.indexOf(b.source) || b.received_us - a.received_us;
 }
 
-/** The moment of which a category's facts are; without a time of theirs that of their receipt. */
+/** Returns the as-of time of a category; without one, the time of receipt. */
 export function asOfUs(
   { document, received_us }: Pick<ContextSource, "document" | "received_us">,
   category: FactCategoryName,
@@ -93,7 +90,7 @@ function addMissing(
   let origins: Record<string, FactOrigin> | null = null;
   for (const field of Object.keys(values)) {
     if (values[field] === undefined || !isMissing(ownValue(facts.values, field))) continue;
-    // A null that nobody gives a value for stays one, as it would alone: `x == null` is definite then.
+    // A null without another value stays null, so that `x == null` is definite.
     if (values[field] === null && Object.hasOwn(facts.values, field)) continue;
     all ??= { ...facts.values };
     origins ??= { ...facts.origins };
@@ -111,25 +108,25 @@ function ownValue(values: Readonly<Record<string, unknown>>, field: string): unk
   return Object.hasOwn(values, field) ? values[field] : undefined;
 }
 
-/** The origin of one fact, or null when the fact is missing or null. */
+/** Returns the origin of one fact; null if the fact is missing or null. */
 export function originOf(facts: MergedFacts, category: FactCategoryName, field: string): FactOrigin | null {
   const found = facts[category];
   if (found === undefined || isMissing(ownValue(found.values, field))) return null;
   return originIn(found, field);
 }
 
-/** The same for a field of a category that has it. */
+/** Returns the origin of a field that the category has. */
 export function originIn({ origins, origin }: CategoryFacts, field: string): FactOrigin {
   return (origins !== null && Object.hasOwn(origins, field) ? origins[field] : undefined) ?? origin;
 }
 
-/** One fact as an answer shows it; `path` is `category.field`. */
+/** One fact of an answer; `path` is `category.field`. */
 export interface ListedFact extends FactOrigin {
   readonly path: string;
   readonly value: unknown;
 }
 
-/** Every fact that has a value, with its origin, in contract order of categories and then by name. */
+/** Returns every fact with a value and its origin, by category in the order of the contract, then by name. */
 export function listFacts(facts: MergedFacts): ListedFact[] {
   const listed: ListedFact[] = [];
   for (const category of factCategoryNames) {

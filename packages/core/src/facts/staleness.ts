@@ -15,10 +15,7 @@ export type MaxAgeSeconds = Readonly<Record<string, number>>;
 const hour_us = 3_600 * us_per_second;
 const [clock_category, clock_field = ""] = clockHourFact.split(".");
 
-/**
- * The age limits of one category, resolved over defaults, membrane and policy. Null: bound by nothing but the clock
- * hour.
- */
+/** The age limits of one category. A field with null is limited only by the clock hour. */
 interface CategoryLimits {
   readonly max_age_us: number;
   readonly fields: ReadonlyMap<string, number | null>;
@@ -29,10 +26,9 @@ interface CategoryLimits {
 export type FactLimits = { readonly [category in FactCategoryName]: CategoryLimits };
 
 /**
- * Resolves age limits. Later layers win over earlier ones, and within one layer a single fact wins over its category; a
- * category in a later layer also replaces what earlier layers say about its single facts. `clockHourFact` has no age
- * of its own by default (the hour alone bounds it); a layer that names it or its category adds that limit.
- * Source: api.md §5 (defaults); policies.md §3 rule 3.
+ * Resolves age limits over the defaults. Later layers win over earlier ones. In one layer a single fact wins over its category;
+ * a category also replaces the single facts of earlier layers. `clockHourFact` has no age limit unless a layer names it or its
+ * category.
  */
 export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): FactLimits {
   const limits: Partial<Record<FactCategoryName, CategoryLimits>> = {};
@@ -60,8 +56,8 @@ export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): F
 }
 
 /**
- * Until when a fact counts as fresh, in microseconds: its as-of time plus its maximum age, or the end of the clock
- * hour. Null when the fact is missing, or stale already.
+ * Returns until when a fact is fresh, in microseconds: its as-of time plus its maximum age, or the end of the clock hour. Null
+ * if the fact is missing or stale.
  */
 export function freshUntilUs(
   facts: MergedFacts,
@@ -83,15 +79,12 @@ function isStale(
   as_of_us: number,
   now_us: number,
 ): boolean {
-  // A fact exactly as old as its limit still counts; a clock hour is over when it strikes.
+  // A fact exactly as old as its limit is fresh; a clock hour ends when the next one begins.
   if (now_us - as_of_us > maxAgeUs(limits, field) || isTooFarAhead(as_of_us, now_us)) return true;
   return isClockHour(category, field) && now_us >= hourEndUs(as_of_us);
 }
 
-/**
- * Nobody can have sent it: a clock was ahead when it was, or is behind now. How old it is nobody knows, and it would count as
- * fresh until its time has come.
- */
+/** Whether a fact is too far in the future. Some clock was wrong, so the age of the fact is unknown. */
 function isTooFarAhead(as_of_us: number, now_us: number): boolean {
   return as_of_us - now_us > as_of_ahead_us_max;
 }
@@ -110,8 +103,8 @@ function hourEndUs(as_of_us: number): number {
 }
 
 /**
- * Whether no fact of a document is stale under any of these limits, so that asking its source again could wait. A
- * category counts as of its as-of time, and never as of a time after its receipt.
+ * Whether all facts of a document are fresh under all of these limits, so that its source need not be asked again. The as-of
+ * time of a category is at most the time of its receipt.
  */
 export function isFresh(
   document: FactDocument,
@@ -129,15 +122,15 @@ export function isFresh(
   });
 }
 
-/** The facts as bindings for evaluation: one plain object per category, none left out. */
+/** The facts as bindings: one plain object for every category. */
 export type FactBindings = { readonly [category in FactCategoryName]: Readonly<Record<string, unknown>> };
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** What stands in a view in place of a fact that must not be used; `stale null`: it was null, and that is not known any more. */
+/** Returns the value that replaces a fact which is null, stale, or a stale null. */
 export type Marker = (path: string, reason: "null" | "stale" | "stale null") => unknown;
 
-/** The raw view: every fact as it was given, whatever its age; one that is null is what `marker` gives for it. */
+/** Returns every fact as given, whatever its age; a null is replaced by `marker`. */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   const given = (category: FactCategoryName): Readonly<Record<string, unknown>> =>
     markNull(facts[category]?.values ?? empty, category, marker);
@@ -151,7 +144,7 @@ export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   };
 }
 
-/** Null counts as missing, also where an expression asks a category for its keys. */
+/** Replaces nulls, which count as missing, also in the keys of a category. */
 function markNull(
   values: Readonly<Record<string, unknown>>,
   category: FactCategoryName,
@@ -166,10 +159,7 @@ function markNull(
   return marked ?? values;
 }
 
-/**
- * The fresh view: like `raw`, but every stale fact is what `marker` gives for it. Returns `raw` itself when
- * nothing is stale, so that callers can tell by identity.
- */
+/** Returns `raw` with every stale fact replaced by `marker`, or `raw` itself if no fact is stale. */
 export function freshView(
   facts: MergedFacts,
   raw: FactBindings,

@@ -54,7 +54,7 @@ export interface ContextFindings {
 /**
  * Everything that is wrong (at most 50 findings) or merely odd about a context document, in document order. Nothing is
  * coerced, no input makes it throw, and keys of Object.prototype are keys like any other.
- * Source: contract §2.9; api.md §5.
+ * Source: contract §2.9.
  */
 export function validateContext(document: unknown, now_us: number): ContextFindings {
   const errors = contextErrors(document, now_us);
@@ -223,7 +223,6 @@ function warnOfKey(warnings: Warning[], category: FactCategoryName, key: string)
 
 /**
  * The valid document as it is kept: `recipient_state` in upper case. The same object when there is nothing to change.
- * Source: api.md §5.
  */
 export function normalizeContext<D extends { readonly facts: ByCategory<Record<string, unknown>> }>(document: D): D {
   let facts: ByCategory<Record<string, unknown>> = document.facts;

@@ -7,9 +7,9 @@ import type { Schema } from "../policy/schema.ts";
 import { parseTimestampUs } from "../time.ts";
 import { packCaseSchema, packSchema } from "./schema.ts";
 
-/** The texts of one pack's files; reading them from disk is the caller's work. */
+/** The texts of one pack's files. The caller reads them from disk. */
 export interface PackFiles {
-  /** The folder's name, which must be the pack's. */
+  /** The name of the folder, which must be the name of the pack. */
   readonly folder: string;
   /** `pack.yaml` */
   readonly manifest: string;
@@ -19,12 +19,12 @@ export interface PackFiles {
   readonly cases: string;
 }
 
-/** One finding about a pack, with the file it stands in, as a path inside the pack's folder. */
+/** One finding about a pack, with the path of its file inside the pack's folder. */
 export interface PackDiagnostic extends PolicyDiagnostic {
   readonly file: string;
 }
 
-/** One case of a pack: it decides one rule alone. */
+/** One case of a pack. It tests one rule alone. */
 export interface PackCase {
   readonly rule: string;
   readonly name: string;
@@ -38,7 +38,7 @@ export interface PackCase {
   readonly line: number;
 }
 
-/** A pack whose files are all well formed. Its rules stand in the order of `pack.yaml`. */
+/** A pack with well-formed files. Its rules have the order of `pack.yaml`. */
 export interface ParsedPack {
   readonly name: string;
   readonly title: string;
@@ -55,15 +55,15 @@ interface Manifest {
   readonly spec: { readonly on_at_quickstart?: boolean; readonly policies: readonly string[] };
 }
 
-/** A pack, or everything that is wrong with it. */
+/** A pack, or all findings about it. */
 export interface PackParsing {
   readonly pack: ParsedPack | null;
   readonly diagnostics: readonly PackDiagnostic[];
 }
 
 /**
- * Reads a pack's files and checks all of them: manifest, every policy with its expressions, every case. Returns all
- * problems at once and never throws. The cases are not run here; `loadPack` does that.
+ * Reads and checks the files of a pack: its manifest, every policy with its expressions, and every case. Returns all findings
+ * at once and never throws. It does not run the cases; `loadPack` does.
  */
 export const parsePack = (files: PackFiles): PackParsing => {
   const diagnostics: PackDiagnostic[] = [];
@@ -135,7 +135,7 @@ const readPolicies = (files: PackFiles, diagnostics: PackDiagnostic[]): Readonly
   return documents;
 };
 
-/** Policies that the manifest lists and the folder lacks, and the other way round; `suppresses` beyond the pack. */
+/** Finds policies that only the manifest or only the folder has, and `suppresses` that names a policy of another pack. */
 const checkList = (
   files: PackFiles,
   { spec }: Manifest,

@@ -1,25 +1,23 @@
 import type { MatchPatterns } from "./document.ts";
 
-/** What the index looks at in an intent. */
+/** The names of an action that policies match. */
 export interface ActionKey {
   readonly type: string;
   readonly verb: string;
   readonly agent_id: string;
 }
 
-/** What a policy matches; see `MatchPatterns`. */
+/** The patterns of a policy; see `MatchPatterns`. */
 export type Match = MatchPatterns & { readonly exclude?: MatchPatterns };
 
 const cached_max = 1_024;
 
 /**
- * Finds the policies that match an action, by their position in a fixed order, without looking at the others: 10,000
- * policies about other things cost nothing. Each policy is filed under the first of actions, verbs and agents that it
- * names; the rest of its match is tested one by one.
+ * Finds the policies that match an action, without a look at the others: 10,000 policies about other actions cost nothing.
+ * Each policy is filed under its actions, or else its verbs, or else its agents; the rest of its match is tested one by one.
  *
- * Results are remembered by what of an action some policy names, up to a bound, so `candidates` must be given back unchanged by
- * callers. Alike ones are one list: with a list for each of thousands of agents a set held megabytes.
- * Source: policies.md §3 rule 1.
+ * Results are cached by the names that occur in some policy, up to a limit. Equal results are one list, because a list for each
+ * of thousands of agents took megabytes. Callers must not change the list.
  */
 export class ActionIndex {
   private readonly matches: readonly Match[];
@@ -45,7 +43,7 @@ export class ActionIndex {
     });
   }
 
-  /** The positions of all policies that match, in ascending order. */
+  /** Returns the positions of all policies that match, in ascending order. */
   candidates(key: ActionKey): readonly number[] {
     const verb = this.verbs_matter ? key.verb : "";
     const agent_id = this.agents_matter ? key.agent_id : "";
@@ -66,7 +64,7 @@ export class ActionIndex {
   }
 
   private remember(key: ActionKey): readonly number[] {
-    // Names come from callers: forget everything now and then rather than grow without bound.
+    // Names come from callers, so the cache is cleared when it is full.
     if (this.cached >= cached_max) {
       this.cache.clear();
       this.lists.clear();
@@ -125,13 +123,13 @@ function matchesAll(match: MatchPatterns, key: ActionKey): boolean {
   return fits(match.actions, key.type) && fits(match.verbs, key.verb) && fits(match.agents, key.agent_id);
 }
 
-/** Whether a policy is evaluated for such an action of some agent. Without patterns it is for every one. */
+/** Whether a policy matches this action for some agent. A policy without patterns matches every action. */
 export function fitsAction(match: Match = {}, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
   const { exclude: { agents: _, ...exclude } = {} } = match;
   return fits(match.actions, type) && fits(match.verbs, verb) && !isExcluded(exclude, { type, verb, agent_id: "" });
 }
 
-/** An exclusion holds when any one of its lists names the action. */
+/** An exclusion applies if one of its lists names the action. */
 function isExcluded(exclude: MatchPatterns | undefined, key: ActionKey): boolean {
   if (exclude === undefined) return false;
   if (isNamed(exclude.actions) && fits(exclude.actions, key.type)) return true;

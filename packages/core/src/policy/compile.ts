@@ -96,9 +96,6 @@ export function compilePolicy(
   const condition = (source: string | undefined): Program | null =>
     source === undefined ? null : environment.compileUnchecked(source, { result: { kind: "bool" } });
   const template = spec.message === undefined ? null : parseTemplate(spec.message);
-  const age = Object.entries(spec.facts_max_age ?? {}).map(
-    ([name, text]) => [name, parseDurationSeconds(text) ?? 0] as const,
-  );
   const facts = factsOf(document);
   return {
     document,
@@ -130,11 +127,9 @@ export function compilePolicy(
       path,
       value: value === undefined ? null : program(value),
     })),
-    redactions: (spec.modify ?? [])
-      .filter(({ op }) => op === "remove" || op === "redact")
-      .map(({ op, path }) => ({ policy_id, policy: metadata.name, op, path })),
+    redactions: redactionsOf(policy_id, document),
     suppresses: spec.suppresses ?? [],
-    max_age_seconds: age.length > 0 ? Object.fromEntries(age) : null,
+    max_age_seconds: maxAgeSeconds(spec.facts_max_age),
     when_facts: facts(spec.when),
     require_facts: facts(
       spec.require,
@@ -144,6 +139,17 @@ export function compilePolicy(
     ),
     explain: spec.explain ?? true,
   };
+}
+
+function redactionsOf(policy_id: string, { metadata, spec }: PolicyDocument): readonly Change[] {
+  return (spec.modify ?? [])
+    .filter(({ op }) => op === "remove" || op === "redact")
+    .map(({ op, path }) => ({ policy_id, policy: metadata.name, op, path }));
+}
+
+function maxAgeSeconds(ages: PolicyDocument["spec"]["facts_max_age"] = {}): MaxAgeSeconds | null {
+  const seconds = Object.entries(ages).map(([name, text]) => [name, parseDurationSeconds(text) ?? 0] as const);
+  return seconds.length > 0 ? Object.fromEntries(seconds) : null;
 }
 
 /** Returns a function that lists the facts that expressions of this document may read, also through variables. */

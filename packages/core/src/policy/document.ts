@@ -1,12 +1,12 @@
-/** The policy document as types. Its rules are in schema.ts and check.ts. Source: policies.md §2. */
+/** The policy document as types. Its rules are in schema.ts and check.ts. */
 
-/** What a rule does when it fires; `none` only adds risk. */
+/** The effect of a fired rule; `none` only adds risk. */
 export type Effect = "block" | "escalate" | "approve_modified" | "none";
 
-/** What becomes of a rule that cannot be evaluated because something it needs is unknown. */
+/** The effect of a rule that cannot be evaluated because a value is unknown. */
 export type OnUnknown = "fire" | "escalate" | "block" | "skip";
 
-/** Who may lift a block of this rule. */
+/** Who may override a block of this rule. */
 export type OverrideClass = "reviewer" | "two_person" | "never";
 
 /** How `modify` changes payload.content. */
@@ -19,16 +19,14 @@ export interface MatchPatterns {
   readonly agents?: readonly string[];
 }
 
-/**
- * One change of payload.content; `path` is a JSON Pointer into it, `value` a CEL expression over the original action.
- */
+/** One change of payload.content. `path` is a JSON Pointer; `value` is a CEL expression over the submitted action. */
 export interface ModifyStep {
   readonly op: ModifyOp;
   readonly path: string;
   readonly value?: string;
 }
 
-/** What an escalation by this rule asks for; absent parts come from the membrane. */
+/** The terms of an escalation by this rule. The membrane gives absent ones. */
 export interface EscalationSettings {
   readonly reviewers?: readonly string[];
   readonly quorum?: number;
@@ -36,7 +34,7 @@ export interface EscalationSettings {
   readonly on_timeout?: "block" | "approve";
 }
 
-/** One case beside the policy. `facts` are fresh unless `as_of` says otherwise. */
+/** One test case of the policy. `facts` are fresh unless `as_of` says otherwise. */
 export interface PolicyTestCase {
   readonly name: string;
   readonly now?: string;

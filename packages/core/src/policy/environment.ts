@@ -14,16 +14,16 @@ import {
 import { type FactField, factCategories, factCategoryNames } from "@countersign/contract";
 import { domainFunctions } from "../functions/index.ts";
 
-/** Functions that policies may call beyond the language's own. Source: policies.md §5. */
+/** The functions that policies may call in addition to those of CEL. */
 const functions = domainFunctions;
 
-/** Anything may be absent or null: that is what unknowns are for. */
+/** Any value may be absent or null; it is then unknown. */
 const maybe = (type: Type): Field => ({ type, optional: true, nullable: true });
 const anyObject = mapOf(STRING, DYN);
 
 const factTypes: Readonly<Record<FactField["types"][number], Type>> = {
   string: STRING,
-  // JSON has one kind of number, and the language's literals are promoted to it.
+  // JSON has one kind of number. CEL promotes integer literals to it.
   number: DOUBLE,
   integer: DOUBLE,
   boolean: BOOL,
@@ -42,7 +42,7 @@ function categoryType(name: (typeof factCategoryNames)[number]): Type {
   return objectOf(known, { open: true, name: `facts.${name}` });
 }
 
-/** What expressions of a policy may read. Source: policies.md §2 "Variables in CEL". */
+/** The variables that expressions of a policy may read. */
 const variables: Readonly<Record<string, Type>> = {
   intent: anyObject,
   agent: objectOf(
@@ -66,10 +66,7 @@ const variables: Readonly<Record<string, Type>> = {
   mode: STRING,
 };
 
-/**
- * An environment for policies without variables of their own; programs of one are evaluated together, and with those that
- * `base` has by now.
- */
+/** Returns an environment for policies without variables. Its programs share one evaluation, also with those of `base`. */
 export function plainEnvironment(base?: Environment): Environment {
   const declared = { ...variables, vars: objectOf({}, { name: "vars" }) };
   return environment({ variables: declared, functions, ...(base === undefined ? {} : { base }) });
@@ -77,10 +74,7 @@ export function plainEnvironment(base?: Environment): Environment {
 
 const plain = plainEnvironment();
 
-/**
- * The environment of a policy whose variables have these types; without any, `beside` itself. Its programs are evaluated
- * together with those of `beside`.
- */
+/** Returns the environment of a policy with variables of these types. Its programs share one evaluation with `beside`. */
 export function policyEnvironment(vars: Readonly<Record<string, Type>>, beside: Environment = plain): Environment {
   if (Object.keys(vars).length === 0) return beside;
   const declared = Object.fromEntries(Object.entries(vars).map(([name, type]) => [name, maybe(type)]));

@@ -1,18 +1,16 @@
 import { limits } from "@countersign/contract";
 
-/**
- * One part of a message template: text as it stands, or the source of an expression with its offset in the template.
- */
+/** One part of a message template: a text, or the source of an expression with its offset in the template. */
 type MessagePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "expression"; readonly source: string; readonly offset: number };
 
-/** A template cut into parts, or the offset of the `{{` that is never closed. */
+/** The parts of a template, or the offset of a `{{` that is never closed. */
 export type MessageTemplate =
   | { readonly ok: true; readonly parts: readonly MessagePart[] }
   | { readonly ok: false; readonly offset: number; readonly message: string };
 
-/** Cuts a template at `{{expr}}`. Source: policies.md §2. */
+/** Splits a template at `{{expr}}`. */
 export function parseTemplate(template: string): MessageTemplate {
   const parts: MessagePart[] = [];
   let at = 0;
@@ -32,7 +30,7 @@ export function parseTemplate(template: string): MessageTemplate {
   return { ok: true, parts };
 }
 
-/** The `}}` that ends an expression: not one inside its texts, and the last two of `}}}` (a map literal may end it). */
+/** Returns the offset of the `}}` that ends an expression. Quoted texts are skipped; of `}}}` the last two count. */
 function closing(template: string, from: number): number {
   let quote = "";
   for (let at = from; at < template.length; at += 1) {
@@ -46,15 +44,15 @@ function closing(template: string, from: number): number {
   return -1;
 }
 
-/** A value as a message shows it: texts bare, everything else as JSON, an absent value as `unknown`. */
+/** Returns a value as text for a message: texts without quotes, other values as JSON, an absent value as `unknown`. */
 export function shownValue(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined ? "unknown" : JSON.stringify(value);
 }
 
-/** Cuts a message to what an answer carries (2 KiB in UTF-8), never inside a character. */
+/** Cuts a message to 2 KiB of UTF-8, never inside a character. */
 export function clipMessage(text: string): string {
-  // Three bytes a unit at most, so short texts need no counting.
+  // A UTF-16 unit has at most three bytes, so short texts need no count.
   if (text.length * 3 <= limits.policy_message_bytes_max) return text;
   const bytes = Buffer.from(text, "utf8");
   if (bytes.length <= limits.policy_message_bytes_max) return text;

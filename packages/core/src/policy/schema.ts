@@ -4,7 +4,6 @@ import { factCategoryNames, limits } from "@countersign/contract";
  * The JSON Schema of the policy document: published as it stands, and the table that the reader checks against. Only
  * the keywords that `schema-check.ts` knows are used. Every field has a description: it is the help line of a
  * diagnostic.
- * Source: policies.md §2.
  */
 
 /** The JSON Schema keywords that a policy schema may use. */

@@ -15,7 +15,7 @@ export interface ActionIdentity {
 /**
  * The fingerprint of an action, 64 lower-case hex digits: equal for the same organization, membrane, agent, action type
  * and verb, target and payload.content, whatever the order of keys or the spelling of numbers. Summary, context, impact
- * and idempotency key do not count. Source: api.md §6 "The same action".
+ * and idempotency key do not count.
  */
 export function actionFingerprint(action: ActionIdentity): string {
   const { org_id, membrane_id, agent_id, type, verb, target, content } = action;

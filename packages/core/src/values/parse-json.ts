@@ -1,4 +1,4 @@
-/** From bytes that somebody sent to a JSON value that nothing behind here has to mistrust. Source: api.md §2. */
+/** From bytes that somebody sent to a JSON value that nothing behind here has to mistrust. */
 import { isUtf8 } from "node:buffer";
 import { limits, type Problem } from "@countersign/contract";
 import { Fault } from "../fault.ts";

@@ -10,20 +10,20 @@ export interface WordedAction {
   readonly verb: string;
 }
 
-/** Which rules look at some actions, by the rules' names, sorted. */
+/** The names of the rules that look at some actions, sorted. */
 export interface NamingRules {
-  /** Those that go by no type, verb or data class: they look at every action. */
+  /** Rules that name no type, verb or data class, and so look at every action. */
   readonly every_action: readonly string[];
-  /** For each action those that are evaluated for it, of some agent, and name its type, its verb or one of its classes. */
+  /** For each action the rules that match it for some agent, and name its type, verb or a data class. */
   readonly naming: readonly (readonly string[])[];
 }
 
-/** How many actions one step looks up. */
+/** The number of actions that one step looks up. */
 const actions_a_step = 100;
 
 /**
- * Looks for the rules that name each of these actions, in `match` or by a text in an expression: `system.` and `system*` name
- * all that begin so. Texts count whatever they are compared with. In steps, since there may be thousands of either.
+ * Returns the rules that name each of these actions, in `match` or by a text in an expression. `system.` and `system*` name all
+ * actions with that prefix. It runs in steps, because there may be thousands of rules and actions.
  */
 export function* namingRules(
   rules: readonly PolicyDocument[],
@@ -56,7 +56,7 @@ export function* namingRules(
   return { every_action: every_action.sort(), naming };
 }
 
-/** What a rule calls the actions that it looks at; `selective`: it goes by that. */
+/** Returns the names in a rule. A rule is selective if it looks at the type, verb or data classes of an action. */
 function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; readonly selective: boolean } {
   const { actions = [], verbs = [] } = rule.spec.match ?? {};
   const names = new Set([...actions, ...verbs].filter((pattern) => pattern !== "*"));
