@@ -37,17 +37,18 @@ export function replayIntent(
   const { intent, attested, facts, mode, now_us, lifts } = recorded;
   const input = { intent, attested, facts, mode, now_us, ...by };
   const first = judge(input);
-  if (lifts === null || goesThrough(first.verdict)) return replayed(first);
+  if (lifts === null || goesThrough(first.conclusion.verdict)) return replayed(first);
   // An override is spent only if it lets the action through.
   const overridden = judge({ ...input, overrides: lifts });
-  return replayed(goesThrough(overridden.verdict) ? overridden : first);
+  return replayed(goesThrough(overridden.conclusion.verdict) ? overridden : first);
 }
 
 function replayed(concluded: Concluded): ReplayedDecision {
   const reasons = () => explain(concluded).content.reasons;
+  const { type, verb } = concluded.action.key;
   return {
-    verdict: concluded.verdict,
-    action: { type: concluded.decided_as.type, verb: concluded.key.verb },
+    verdict: concluded.conclusion.verdict,
+    action: { type, verb },
     bare_reasons() {
       const bare = bareReasons(concluded);
       if (!redacts(concluded) || bare.every(({ paths }) => paths.length === 0)) return bare;
@@ -62,8 +63,8 @@ function replayed(concluded: Concluded): ReplayedDecision {
   };
 }
 
-function redacts({ evaluation, again }: Concluded): boolean {
-  return [evaluation, again?.evaluation].some((each) =>
+function redacts({ evaluation, modified }: Concluded): boolean {
+  return [evaluation, modified.again?.evaluation].some((each) =>
     each?.votes.some(({ placed }) => placed.policy.redactions.length > 0),
   );
 }

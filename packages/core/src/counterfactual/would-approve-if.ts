@@ -72,7 +72,7 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
 /** Returns the policies that match the action, because a whole set may have thousands. */
 function matchingPolicies(input: DecideInput): readonly PlacedPolicy[] {
   const { live } = input.policySet;
-  return live.candidates(classify(input).key).map((place) => live.placed[place] as PlacedPolicy);
+  return live.candidates(classify(input).action.key).map((place) => live.placed[place] as PlacedPolicy);
 }
 
 /** Returns the first of these sets that suffices, without the changes that it does not need. */
@@ -82,7 +82,7 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
     left -= 1;
     const changed = changedWithin(trial, set);
     if (changed === null) return false;
-    const { verdict } = judge(changed);
+    const { verdict } = judge(changed).conclusion;
     return goesThrough(verdict) && (trial.budget?.left ?? 0) >= 0;
   };
   const isSpent = (): boolean => left <= 0 || (trial.budget?.left ?? 0) < 0;
@@ -128,7 +128,7 @@ function situationOf(
   places: ReadonlyMap<CompiledPolicy, PlacedPolicy>,
 ): Situation {
   const classified = classify(trial);
-  const { prepared, content } = classified;
+  const { prepared, content } = classified.action;
   const profileOf = (policy: CompiledPolicy): number => places.get(policy)?.profile ?? 0;
   const views_by_changes = new Map<string, ViewsByProfile>();
   const shown = viewsOf(classified, shown_content);
@@ -148,7 +148,7 @@ function situationOf(
         const changed = changedWithin(trial, changes);
         if (changed === null) return null;
         const reclassified = classify(changed);
-        views = viewsOf(reclassified, reclassified.content);
+        views = viewsOf(reclassified, reclassified.action.content);
         views_by_changes.set(key, views);
       }
       return views(profileOf(policy)).fresh.bindings;

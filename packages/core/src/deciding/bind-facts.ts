@@ -54,7 +54,8 @@ export interface Bound extends Classified {
 
 /** Stage 2: binds the action and its facts to the names that expressions read. */
 export function bindFacts(record: Classified): Bound {
-  return { ...record, views: viewsOf(record, record.content) };
+  const { input, action } = record;
+  return { input, action, views: viewsOf(record, action.content) };
 }
 
 /**
@@ -62,7 +63,7 @@ export function bindFacts(record: Classified): Bound {
  * is evaluated. All profiles share one cost budget.
  */
 export function viewsOf(record: Classified, content: Content | null): ViewsByProfile {
-  const { input, prepared } = record;
+  const { input, action } = record;
   const created: Views[] = [];
   const raw = rawView(input.facts, marker);
   const seconds = Math.floor(input.now_us / us_per_second);
@@ -75,7 +76,7 @@ export function viewsOf(record: Classified, content: Content | null): ViewsByPro
   return (profile) => {
     const known = created[profile];
     if (known !== undefined) return known;
-    const limits = prepared.limits[profile];
+    const limits = action.prepared.limits[profile];
     if (limits === undefined) throw new RangeError(`no staleness profile ${profile}`);
     const fresh = freshView(input.facts, raw, limits, input.now_us, marker);
     const views: Views = {
@@ -108,8 +109,9 @@ function withoutScope(raw: FactBindings): FactBindings {
 
 const empty: Content = Object.freeze({});
 
-function bindingsOf({ input, decided_as }: Classified, content: Content | null, facts: FactBindings): Bindings {
+function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
   const { intent } = input;
+  const { decided_as } = action;
   const target = intent.action.target ?? empty;
   const is_submitted = content === (intent.payload?.content ?? null);
   return {

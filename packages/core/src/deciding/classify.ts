@@ -9,9 +9,8 @@ export interface ActionClass {
   readonly data_classes: readonly string[];
 }
 
-/** The record after `classify`. */
-export interface Classified {
-  readonly input: DecideInput;
+/** The submitted action in the terms that policies match. */
+export interface Action {
   /** The catalogue and age limits of the membrane, prepared for the policy set. */
   readonly prepared: PreparedMembrane;
   readonly decided_as: ActionClass;
@@ -21,6 +20,12 @@ export interface Classified {
   readonly content: Content | null;
   /** Names that a person's override covers: policy ids, `default_verdict_name` and `risk_threshold_name`. */
   readonly overrides: ReadonlySet<string>;
+}
+
+/** The record after `classify`. */
+export interface Classified {
+  readonly input: DecideInput;
+  readonly action: Action;
 }
 
 /** A claim that only the service or an attesting role may make. */
@@ -34,14 +39,14 @@ export function classify(input: DecideInput): Classified {
   const { intent, overrides } = input;
   const prepared = input.policySet.prepare(input.membrane);
   const decided_as = classifyAction(intent, prepared.catalogue);
-  return {
-    input,
+  const action = {
     prepared,
     decided_as,
     key: { type: decided_as.type, verb: intent.action.verb, agent_id: intent.agent.id },
     content: attestedContent(input),
     overrides: overrides === undefined || overrides.length === 0 ? no_overrides : new Set(overrides),
   };
+  return { input, action };
 }
 
 /**

@@ -14,28 +14,35 @@ export interface MembraneVote {
   readonly modified_risk: number | null;
 }
 
-/** The record after `conclude`: a verdict without words. */
-export interface Concluded extends Reevaluated {
+/** The verdict, without words. */
+export interface Conclusion {
   /** What the policies add to the risk of the submitted action. */
   readonly contributions: readonly RiskContribution[];
   readonly membrane_votes: readonly MembraneVote[];
   readonly verdict: Verdict;
 }
 
+/** The record after `conclude`. */
+export interface Concluded extends Reevaluated {
+  readonly conclusion: Conclusion;
+}
+
 /** Stage 6: the verdict is the strictest effect of all votes that no override cancels. */
 export function conclude(record: Reevaluated): Concluded {
-  const { plan, objections, overrides } = record;
-  const contributions = contributionsOf(record.evaluation.votes);
+  const { input, action, views, evaluation, draft, modified } = record;
+  const { plan, objections } = modified;
+  const contributions = contributionsOf(evaluation.votes);
   const membrane_votes = membraneVotesOf(record, contributions);
   // An overridden vote may still redact.
   let verdict: Verdict = plan.modifications.length > 0 ? "approve_modified" : "approve";
   for (const votes of [plan.votes, objections]) {
     for (const vote of votes) {
-      if (vote.effect !== "none" && !isOverridden(vote, overrides)) verdict = stricter(verdict, vote.effect);
+      if (vote.effect !== "none" && !isOverridden(vote, action.overrides)) verdict = stricter(verdict, vote.effect);
     }
   }
   for (const { effect } of membrane_votes) verdict = stricter(verdict, effect);
-  return { ...record, contributions, membrane_votes, verdict };
+  const conclusion = { contributions, membrane_votes, verdict };
+  return { input, action, views, evaluation, draft, modified, conclusion };
 }
 
 function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
@@ -47,7 +54,8 @@ function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
 }
 
 function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContribution[]): MembraneVote[] {
-  const { again, overrides } = record;
+  const { again } = record.modified;
+  const { overrides } = record.action;
   const { default_verdict, thresholds } = record.input.membrane;
   const votes: MembraneVote[] = [];
   if (default_verdict !== "approve" && !overrides.has(default_verdict_name)) {

@@ -6,14 +6,19 @@ import { mergeChanges } from "./merge-changes.ts";
 import { type Plan, type Planned, planOf } from "./plan-changes.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 
-/** The record after `evaluateAgain`. */
-export interface Reevaluated extends Planned {
+/** The action with the changes of the plan. */
+export interface ModifiedAction {
   /** The draft, with the redactions that objections add. */
   readonly plan: Plan;
   /** The evaluation of the modified action; null if nothing is modified. */
   readonly again: ModifiedEvaluation | null;
   /** Votes against the modified action that the submitted action did not get. */
   readonly objections: readonly Vote[];
+}
+
+/** The record after `evaluateAgain`. */
+export interface Reevaluated extends Planned {
+  readonly modified: ModifiedAction;
 }
 
 interface ModifiedEvaluation {
@@ -28,9 +33,14 @@ const none: readonly never[] = Object.freeze([]);
  * reviewers approve the modified action. A block does, because an override lets the modified action through.
  */
 export function evaluateAgain(record: Planned): Reevaluated {
-  const { draft } = record;
-  if (draft.modifications.length === 0) return { ...record, plan: draft, again: null, objections: none };
-  let plan = draft;
+  const { input, action, views, evaluation, draft } = record;
+  const modified = draft.modifications.length > 0 ? modify(record) : { plan: draft, again: null, objections: none };
+  return { input, action, views, evaluation, draft, modified };
+}
+
+/** Evaluates the modified action until its objections add no further redactions to the plan. */
+function modify(record: Planned): ModifiedAction {
+  let plan = record.draft;
   let again = evaluateModified(record, plan);
   const objections: Vote[] = [];
   const redactions: Change[] = [];
@@ -42,10 +52,10 @@ export function evaluateAgain(record: Planned): Reevaluated {
     // The loop ends, because each policy adds its redactions at most once.
     if (added.length === 0) break;
     redactions.push(...added);
-    plan = planOf(record.evaluation.votes, record.content, redactions);
+    plan = planOf(record.evaluation.votes, record.action.content, redactions);
     again = evaluateModified(record, plan);
   }
-  return { ...record, plan, again, objections };
+  return { plan, again, objections };
 }
 
 /**
@@ -69,20 +79,20 @@ function objectionsTo(
   { content }: Plan,
   votes: readonly Vote[],
   earlier: readonly Vote[],
-  { draft, content: submitted, overrides }: Planned,
+  { draft, action }: Planned,
 ): Vote[] {
   const redactions = earlier.flatMap(({ changes, placed }) => (changes.length > 0 ? placed.policy.redactions : none));
   return votes.flatMap((vote) => {
     const planned = isPlanned(earlier, vote.placed);
     const asks = planned
-      ? breaksBound(vote, content, redactions, draft.votes, submitted)
+      ? breaksBound(vote, content, redactions, draft.votes, action.content)
       : isNeeded(content, vote.changes);
     const objection =
       asks && vote.effect === "approve_modified"
         ? obstructed(vote, "the action asks for it only as others modify it")
         : vote;
     const stops = objection.effect === "block" || objection.effect === "escalate";
-    if (!asks && (!stops || isOverridden(objection, overrides))) return [];
+    if (!asks && (!stops || isOverridden(objection, action.overrides))) return [];
     const redacts_more = asks && !planned && objection.changes.length > 0;
     const is_known = earlier.some(({ placed, effect }) => placed === vote.placed && effect === objection.effect);
     return is_known && !redacts_more ? [] : [objection];

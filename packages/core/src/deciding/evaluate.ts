@@ -48,9 +48,10 @@ export interface Evaluated extends Bound {
 
 /** Stage 3: evaluates the live policies that match the submitted action. */
 export function evaluate(record: Bound): Evaluated {
-  const { live } = record.input.policySet;
-  const evaluation = evaluatePolicies(live, live.candidates(record.key), record.views, record.input.now_us);
-  return { ...record, evaluation };
+  const { input, action, views } = record;
+  const { live } = input.policySet;
+  const evaluation = evaluatePolicies(live, live.candidates(action.key), views, input.now_us);
+  return { input, action, views, evaluation };
 }
 
 const none: readonly never[] = Object.freeze([]);

@@ -2,7 +2,7 @@ import { hiddenTexts } from "@countersign/contract";
 import { mergeTerms } from "../policy/escalation-terms.ts";
 import { formatTimestampUs } from "../time.ts";
 import { applyPatch } from "../values/json-patch.ts";
-import { type ViewsByProfile, viewsOf } from "./bind-facts.ts";
+import { viewsOf } from "./bind-facts.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Content, type Decided, type EscalationTerms, goesThrough } from "./decision.ts";
 import { evaluatePolicies, isOverridden, type Vote } from "./evaluate.ts";
@@ -14,21 +14,24 @@ import { validUntilUs } from "./valid-until.ts";
 
 /** Stage 7: puts the verdict into words, without the values that policies redact. */
 export function explain(record: Concluded): Decided {
-  const { input, content, plan, again, objections, verdict } = record;
+  const { input, action, conclusion } = record;
+  const { content, overrides } = action;
+  const { plan, again, objections } = record.modified;
+  const { verdict } = conclusion;
   const { policySet } = input;
-  const risk = combineRisk(record.contributions);
+  const risk = combineRisk(conclusion.contributions);
   const all_votes = [...record.evaluation.votes, ...(again?.evaluation.votes ?? []), ...objections];
   const shown = contentShown(all_votes, content);
   const shown_views = shown.content === content ? record.views : viewsOf(record, shown.content);
   const redacted = hiddenTexts(content, shown.content);
-  const reasons = reasonsOf(plan.votes, record.overrides, shown_views, redacted);
+  const reasons = reasonsOf(plan.votes, overrides, shown_views, redacted);
   if (again !== null && objections.length > 0) {
     const modified = contentShown(all_votes, plan.content);
     const modified_views = modified.content === plan.content ? again.views : viewsOf(record, modified.content);
     const texts = [...redacted, ...hiddenTexts(plan.content, modified.content)];
-    reasons.push(...reasonsOf(objections, record.overrides, modified_views, texts));
+    reasons.push(...reasonsOf(objections, overrides, modified_views, texts));
   }
-  for (const vote of record.membrane_votes) reasons.push(membraneReason(vote, risk.score));
+  for (const vote of conclusion.membrane_votes) reasons.push(membraneReason(vote, risk.score));
   const votes = [...plan.votes, ...objections];
   const is_modified = plan.modifications.length > 0 && (verdict === "approve_modified" || verdict === "escalate");
   const until_us = validUntilUs(record, decidingPolicies(record, votes));
@@ -43,7 +46,7 @@ export function explain(record: Concluded): Decided {
       valid_until: until_us === null ? null : formatTimestampUs(until_us),
       policy_set: { version: policySet.version, sha256: policySet.sha256 },
     },
-    decided_as: record.decided_as,
+    decided_as: action.decided_as,
     escalation: verdict === "escalate" ? escalationTerms(record, votes) : null,
     shown_content: shown.content,
     withheld: shown.paths,
@@ -65,25 +68,28 @@ function contentShown(
 }
 
 /** Applies the modifications to payload.content as the agent sent it: policies may have seen another claim of a review. */
-function modifiedContent({ input, content, plan }: Concluded): Content {
+function modifiedContent({ input, action, modified: { plan } }: Concluded): Content {
   const submitted = input.intent.payload?.content ?? null;
-  const patched = submitted === content ? null : applyPatch(submitted ?? {}, plan.modifications);
+  const patched = submitted === action.content ? null : applyPatch(submitted ?? {}, plan.modifications);
   return (patched?.ok ? patched.document : plan.content) as Content;
 }
 
 /** Returns the policies that a block or escalation rests on; null if the verdict rests on all policies. */
-function decidingPolicies({ verdict }: Concluded, votes: readonly Vote[]): ReadonlySet<PlacedPolicy> | null {
+function decidingPolicies(
+  { conclusion: { verdict } }: Concluded,
+  votes: readonly Vote[],
+): ReadonlySet<PlacedPolicy> | null {
   if (goesThrough(verdict)) return null;
   const deciding = new Set<PlacedPolicy>();
   for (const { placed, effect } of votes) if (effect === verdict) deciding.add(placed);
   return deciding.size > 0 ? deciding : null;
 }
 
-function escalationTerms({ input, overrides, membrane_votes }: Concluded, votes: readonly Vote[]): EscalationTerms {
+function escalationTerms({ input, action, conclusion }: Concluded, votes: readonly Vote[]): EscalationTerms {
   const asked = votes
-    .filter((vote) => vote.effect === "escalate" && !isOverridden(vote, overrides))
-    .map(({ placed }) => placed.policy);
-  return mergeTerms(input.membrane.escalation, asked, membrane_votes.length > 0);
+    .filter((vote) => vote.effect === "escalate" && !isOverridden(vote, action.overrides))
+    .map((placed ) => placed.policy);
+  return mergeTerms(input.membrane.escalation, asked, conclusion.membrane_votes.length > 0);
 }
 
 const no_overrides: ReadonlySet<string> = new Set();
@@ -96,7 +102,7 @@ function shadowReasons(
 ): Decided["shadow_reasons"] {
   const { shadow } = record.input.policySet;
   if (shadow.placed.length === 0) return none;
-  const views: ViewsByProfile = viewsOf(record, shown_content);
-  const { votes } = evaluatePolicies(shadow, shadow.candidates(record.key), views, record.input.now_us);
+  const views = viewsOf(record, shown_content);
+  const { votes } = evaluatePolicies(shadow, shadow.candidates(record.action.key), views, record.input.now_us);
   return reasonsOf(votes, no_overrides, views, redacted).sort(byEffect);
 }

@@ -23,7 +23,8 @@ export interface Planned extends Evaluated {
 
 /** Stage 4: plans the changes that the votes ask for. */
 export function planChanges(record: Evaluated): Planned {
-  return { ...record, draft: planOf(record.evaluation.votes, record.content) };
+  const { input, action, views, evaluation } = record;
+  return { input, action, views, evaluation, draft: planOf(evaluation.votes, action.content) };
 }
 
 const none: readonly never[] = Object.freeze([]);

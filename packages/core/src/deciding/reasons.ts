@@ -110,16 +110,16 @@ export interface BareReason {
 }
 
 /** Returns one entry for each reason that `explain` gives for the same record, in another order. */
-export function bareReasons({ plan, objections, overrides, membrane_votes }: Concluded): BareReason[] {
+export function bareReasons({ action, modified, conclusion }: Concluded): BareReason[] {
   const reasons: BareReason[] = [];
-  for (const votes of [plan.votes, objections]) {
+  for (const votes of [modified.plan.votes, modified.objections]) {
     for (const vote of votes) {
-      if (!isReason(vote, overrides)) continue;
+      if (!isReason(vote, action.overrides)) continue;
       const paths = unknownFacts(vote.unknowns, vote.missing, []).map(({ path }) => path);
       reasons.push({ policy: vote.placed.policy.name, effect: vote.effect, paths });
     }
   }
-  for (const { policy, effect } of membrane_votes) reasons.push({ policy, effect, paths: [] });
+  for (const { policy, effect } of conclusion.membrane_votes) reasons.push({ policy, effect, paths: [] });
   return reasons;
 }
 

@@ -10,7 +10,8 @@ import type { PlacedPolicy } from "./policy-set.ts";
  * every fact that the expressions read, without `require` if `when` is false.
  */
 export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPolicy> | null): number | null {
-  const { input, prepared, evaluation, again } = record;
+  const { input, action, evaluation } = record;
+  const { again } = record.modified;
   const { facts, policySet, now_us } = input;
   const seen = new Uint8Array(policySet.slots.length);
   let earliest_us = Infinity;
@@ -19,7 +20,7 @@ export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPoli
       const slot = policySet.slots[number];
       if (seen[number] === 1 || slot === undefined) continue;
       seen[number] = 1;
-      const limits = prepared.limits[slot.profile] as FactLimits;
+      const limits = action.prepared.limits[slot.profile] as FactLimits;
       const fields = slot.field === every_field ? Object.keys(facts[slot.category]?.values ?? {}) : [slot.field];
       for (const field of fields) {
         const until_us = freshUntilUs(facts, limits, slot.category, field, now_us);

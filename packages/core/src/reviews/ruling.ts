@@ -25,8 +25,8 @@ import type { MergedFacts } from "../facts/merge.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
-import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import { applyPatch } from "../values/json-patch.ts";
+import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import type { Ruling } from "./escalation.ts";
 import { hiddenTextsInAction, type RedactableAction, redactedValues } from "./redaction.ts";
 

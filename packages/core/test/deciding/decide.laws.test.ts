@@ -134,7 +134,7 @@ describe("laws of deciding", () => {
         const said = bareReasons(concluded).map(({ policy: name, effect, paths }) =>
           JSON.stringify([name, effect, paths]),
         );
-        expect([concluded.verdict, said.sort()]).toEqual(counted(decide(input).content));
+        expect([concluded.conclusion.verdict, said.sort()]).toEqual(counted(decide(input).content));
       }),
       { numRuns: 400 },
     );
@@ -159,10 +159,10 @@ describe("laws of deciding", () => {
         if (verdict === "approve" || verdict === "approve_modified")
           expect(modifications.length > 0).toBe(verdict === "approve_modified");
         if (verdict === "block") return;
-        const { content, evaluation } = judge(input);
+        const { action, evaluation } = judge(input);
         for (const { placed } of evaluation.votes.filter(({ effect }) => effect === "approve_modified")) {
           for (const { op, path } of placed.policy.redactions) {
-            const left = valueAt(modified_content ?? content ?? {}, pointerNames(path));
+            const left = valueAt(modified_content ?? action.content ?? {}, pointerNames(path));
             expect([nothing, ...(op === "redact" ? [redacted_text] : [])]).toContain(left);
           }
         }
@@ -192,7 +192,7 @@ describe("laws of deciding", () => {
         const { verdict, modified_content } = decide(input).content;
         if (verdict !== "approve_modified" || modified_content === null) return;
         let_through += 1;
-        const made = judge(input).plan.votes.filter(({ changes }) => changes.length > 0);
+        const made = judge(input).modified.plan.votes.filter(({ changes }) => changes.length > 0);
         const again = judge({ ...input, intent: { ...input.intent, payload: { content: modified_content } } });
         for (const { placed, effect, changes } of again.evaluation.votes) {
           if (made.some((each) => each.placed === placed)) continue;
