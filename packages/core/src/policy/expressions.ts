@@ -3,20 +3,18 @@ import type { PolicyDocument } from "./document.ts";
 import { policyEnvironment } from "./environment.ts";
 import { parseTemplate } from "./message.ts";
 
-/** One expression of a document: where it stands, and what it must give (null: anything). */
+/** One expression of a document, with its place and its result type (null for any type). */
 export interface PlacedExpression {
   readonly path: string;
-  /** UTF-16 units before it in the text at `path`. */
+  /** The UTF-16 units before the expression in the text at `path`. */
   readonly offset: number;
   readonly source: string;
   readonly result: Type | null;
-  /** It is what `cap` or `floor` bounds a number with. */
+  /** Whether the expression is the bound of a `cap` or `floor`. */
   readonly bounds: boolean;
 }
 
-/**
- * All expressions of a document but its variables, in the order of the document. Messages that cannot be cut have none.
- */
+/** Returns all expressions of a document except its variables, in order. A message that cannot be split has none. */
 export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   const found: PlacedExpression[] = [];
   const add = (path: string, source: string | undefined, result: Type | null, offset = 0): void => {
@@ -39,8 +37,8 @@ export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
 }
 
 /**
- * Walks through the variables in order, each seeing the ones before it, and returns the environment of everything else.
- * `visit` gets each variable with its environment and says what type the variable has. `beside`: see `policyEnvironment`.
+ * Declares the variables in order, each with those before it, and returns the environment of all other expressions. `visit`
+ * returns the type of a variable. For `beside` see `policyEnvironment`.
  */
 export function declareVariables(
   document: PolicyDocument,
@@ -50,7 +48,7 @@ export function declareVariables(
   return finish(variableSteps(document, visit, beside));
 }
 
-/** The same in steps: one for each variable. */
+/** Declares the variables in steps, one for each variable. */
 export function* variableSteps(
   { spec }: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,

@@ -9,7 +9,7 @@ export function* nodesOf(source: string): Generator<Expr> {
   }
 }
 
-/** The nodes right below one. */
+/** Yields the child nodes of a node. */
 export function* partsOf(node: object): Generator<Expr> {
   for (const value of Object.values(node)) {
     if (typeof value !== "object" || value === null || value instanceof Uint8Array) continue;
@@ -18,7 +18,7 @@ export function* partsOf(node: object): Generator<Expr> {
   }
 }
 
-/** Names that a node gives to something of its own, for what stands in it. */
+/** Returns the names that a node declares for the nodes inside it. */
 export function namesGiven(node: Expr): readonly string[] {
   if (node.kind === "fold") return node.names;
   return node.kind === "bind" || node.kind === "optional_map" ? [node.name] : [];

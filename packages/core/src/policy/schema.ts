@@ -1,9 +1,8 @@
 import { factCategoryNames, limits } from "@countersign/contract";
 
 /**
- * The JSON Schema of the policy document: published as it stands, and the table that the reader checks against. Only
- * the keywords that `schema-check.ts` knows are used. Every field has a description: it is the help line of a
- * diagnostic.
+ * The JSON Schema of the policy document, as it is published and as `schema-check.ts` checks it. Every field has a description,
+ * which is the help text of a diagnostic.
  */
 
 /** The JSON Schema keywords that a policy schema may use. */

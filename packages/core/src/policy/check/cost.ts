@@ -5,9 +5,8 @@ import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../
 import { mentionsOf } from "../fact-paths.ts";
 
 /**
- * The largest values that a policy must be able to work on within its budget. Larger ones may end as unknown (`cost`), and so
- * may lists of lists whose entries are looked for in one another: `params.to.all(r, r in facts.organizational.partners)` is
- * meant for texts, and would be refused if it had to be ready for anything.
+ * The largest values that a policy must evaluate within its budget. Larger values may be unknown (`cost`). So may searches for
+ * lists in lists: `params.to.all(r, r in facts.organizational.partners)` is meant for texts.
  */
 const declared: Size = {
   chars: limits.policy_text_chars_declared,
@@ -19,7 +18,7 @@ const declared: Size = {
 const texts: Size = { chars: limits.label_chars_max, items: limits.data_classes_max, values: 51, text: 6_400 };
 const instant: Size = { chars: 0, items: 0, values: 1, text: 0 };
 
-/** What evaluating a policy may take at most, and the expression that takes most of it. */
+/** The highest cost of a policy, and its most expensive expression. */
 export interface PolicyCost {
   readonly units: number;
   readonly worst: PlacedExpression | null;
@@ -31,15 +30,14 @@ interface Part {
 }
 
 /**
- * The most units that one evaluation of a policy can take from the budget, for values within the declared maxima: its
- * conditions on fresh and on raw facts, and everything else that it computes when it fires, each with the variables behind
- * it. The document must have passed the checks of its expressions.
+ * Returns the highest cost of one evaluation of a policy on values of the declared size. It counts the conditions on two views,
+ * every other expression once, and the variables of each. The expressions of the document must have passed their checks.
  */
 export function policyCost(document: PolicyDocument): PolicyCost {
   return finish(costSteps(document));
 }
 
-/** The same in steps: one for each expression. */
+/** Computes the cost in steps, one for each expression. */
 export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost> {
   const variables = new Map<string, Part & { readonly size: Size }>();
   const sizeOf = (names: readonly string[]): Size => {
@@ -72,7 +70,7 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
     most = taken;
     worst = expression;
   };
-  // Variables are computed once for `when` and `require`, and anew for everything else.
+  // Variables are computed once for `when` and `require` together, and once for each other expression.
   const conditions = new Set<string>();
   for (const expression of expressionsOf(document)) {
     yield;
@@ -89,5 +87,5 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
   return { units, worst };
 }
 
-/** On the facts that are fresh, and where that leaves it undecided on all. */
+/** Conditions run on the fresh view and, if facts are stale, on the raw view. */
 const runs_of_conditions = 2;

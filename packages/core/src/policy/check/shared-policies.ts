@@ -10,14 +10,14 @@ export interface HashedPolicy {
 }
 
 /**
- * Policies that the sets of all organizations have in common, the rules of packs: compiled when they are first asked for, and
- * kept for good. Compiled anew for each organization with policies of its own, those of four packs held a MB of memory for it.
+ * The rules of packs, which the policy sets of all organizations share. Each is compiled at its first use and kept, because
+ * four packs take 1 MB of memory if each organization compiles them.
  */
 export class SharedPolicies {
   readonly variables = new SharedVariables();
   private readonly known = new Map<PolicyDocument, HashedPolicy>();
 
-  /** `source` always has the same identity for one document. Throws CelSyntaxError for what is no CEL. */
+  /** Returns the compiled policy of a document, by identity. Throws CelSyntaxError for text that is not CEL. */
   get(source: PolicySource): HashedPolicy {
     const known = this.known.get(source.document);
     if (known !== undefined) return known;

@@ -42,7 +42,7 @@ function memberOf(node: Expr): { readonly of: Expr; readonly name: string; reado
   return { of: node.operand, name: node.index.value, start: node.index.start };
 }
 
-/** What stands there of the intent; null: something else, or something whose members are the caller's. */
+/** Returns the schema of the part of the intent that a node reads; null if it is another value or has any members. */
 function shapeOf(node: Expr, own: ReadonlySet<string>): Closed | null {
   if (node.kind === "ident") {
     if (own.has(node.name)) return null;
