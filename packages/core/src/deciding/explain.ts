@@ -88,7 +88,7 @@ function decidingPolicies(
 function escalationTerms({ input, action, conclusion }: Concluded, votes: readonly Vote[]): EscalationTerms {
   const asked = votes
     .filter((vote) => vote.effect === "escalate" && !isOverridden(vote, action.overrides))
-    .map((placed ) => placed.policy);
+    .map(({ placed }) => placed.policy);
   return mergeTerms(input.membrane.escalation, asked, conclusion.membrane_votes.length > 0);
 }
 
