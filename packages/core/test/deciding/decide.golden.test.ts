@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Reason } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import type { EscalationTerms } from "../../src/deciding/decision.ts";
 import { decideCase, type TestCase, type TestPolicy } from "../../src/testing/deciding.ts";
 
 interface GoldenCase extends TestCase {
@@ -14,6 +15,11 @@ interface GoldenCase extends TestCase {
 const cases = parse(readFileSync(join(import.meta.dirname, "../data/decide.yaml"), "utf8")) as readonly GoldenCase[];
 const names = (reasons: readonly Reason[]): string[] => reasons.map((reason) => reason.policy);
 
+/** Returns the terms of an escalation with the reviewers of each demand, as the golden cases name them. */
+function withPanels({ demands, ...terms }: EscalationTerms): Record<string, unknown> {
+  return { ...terms, panels: demands.map(({ reviewers }) => reviewers) };
+}
+
 describe("deciding", () => {
   test.each(cases)("$name", (golden) => {
     const { content, ...rest } = decideCase(golden.policies, golden);
@@ -21,6 +27,7 @@ describe("deciding", () => {
     const actual: Record<string, unknown> = {
       ...content,
       ...rest,
+      escalation: rest.escalation === null ? null : withPanels(rest.escalation),
       risk: content.risk_score,
       fired: names(content.reasons),
       messages: content.reasons.map((reason) => reason.message),
