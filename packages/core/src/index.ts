@@ -76,10 +76,10 @@ export { formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";
 export { actionFingerprint, sha256Hex } from "./values/fingerprint.ts";
-export { redacted_text, withoutTexts } from "./values/redacted-texts.ts";
 export { applyPatch } from "./values/json-patch.ts";
 export { linesOf } from "./values/lines-of.ts";
 export { type JsonInParts, parseInParts, parseJson, pointerPart } from "./values/parse-json.ts";
+export { redacted_text, withoutTexts } from "./values/redacted-texts.ts";
 export { type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./webhooks/delivery.ts";
 export {
   type DeliveryFailure,

@@ -10,7 +10,7 @@ export interface ActionClass {
 }
 
 /** The submitted action in the terms that policies match. */
-export interface Action {
+interface Action {
   /** The catalogue and age limits of the membrane, prepared for the policy set. */
   readonly prepared: PreparedMembrane;
   readonly decided_as: ActionClass;

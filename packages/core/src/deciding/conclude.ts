@@ -15,7 +15,7 @@ export interface MembraneVote {
 }
 
 /** The verdict, without words. */
-export interface Conclusion {
+interface Conclusion {
   /** What the policies add to the risk of the submitted action. */
   readonly contributions: readonly RiskContribution[];
   readonly membrane_votes: readonly MembraneVote[];

@@ -7,7 +7,7 @@ import { type Plan, type Planned, planOf } from "./plan-changes.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 
 /** The action with the changes of the plan. */
-export interface ModifiedAction {
+interface ModifiedAction {
   /** The draft, with the redactions that objections add. */
   readonly plan: Plan;
   /** The evaluation of the modified action; null if nothing is modified. */
