@@ -6,6 +6,7 @@ import { testDatabase } from "../../packages/server/src/testing/database/databas
 import { rawRequest } from "../../packages/server/src/testing/network/raw-http.ts";
 import { testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { runs } from "../../scripts/property-runs.ts";
 
 interface Line {
   readonly request_id: string;
@@ -86,7 +87,7 @@ describe.each(operationRows)("%s", (_id, operation: Operation) => {
         const request_id = /^x-request-id: (\S+)/im.exec(text)?.[1];
         expect(lines.filter((line) => line.request_id === request_id)).toHaveLength(1);
       }),
-      { numRuns: 25, seed: 20_261_121 },
+      { numRuns: runs(25) },
     );
   });
 });

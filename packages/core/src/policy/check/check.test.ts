@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../../scripts/property-runs.ts";
 import { checkPolicy } from "./check.ts";
 
 const head = "apiVersion: countersign/v1\nkind: Policy\nmetadata: {name: p}\n";
@@ -317,7 +318,7 @@ describe("checking a policy", () => {
           expect(document === null).toBe(diagnostics.length > 0);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -362,9 +363,9 @@ describe("checking a policy", () => {
           expect(help).toMatch(/\w/);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
-    expect(broken).toBeGreaterThan(500);
+    expect(broken).toBeGreaterThan(runs(500));
   });
 
   test("wrong tests beside a policy are refused", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../../scripts/property-runs.ts";
 import { pointerToken } from "../../values/json-patch.ts";
 import { readSource } from "../source.ts";
 import { readObject } from "./object-places.ts";
@@ -41,7 +42,7 @@ test("every part of an object stands where it stands in its text of two spaces o
         for (const where of [undefined, "key", offset] as const)
           expect(counted.at(path, finding, where), `${path} ${where}`).toEqual(read.at(path, finding, where));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -2,6 +2,7 @@
 import { formatTimestampUs } from "@countersign/core";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
+import { runs } from "../../../../../scripts/property-runs.ts";
 import { type TestDatabase, testDatabase } from "../../testing/database/database.ts";
 import { type BinaryType, type BinaryValue, columnOf } from "./binary.ts";
 
@@ -39,7 +40,7 @@ test.each(Object.entries(values) as [BinaryType, fc.Arbitrary<BinaryValue>][])("
     fc.asyncProperty(fc.array(fc.option(value), { maxLength: 20 }), async (written) => {
       expect(await read(type, written)).toEqual(written.map((each) => (each === null ? null : String(each))));
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });
 
