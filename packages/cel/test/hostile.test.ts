@@ -11,7 +11,10 @@ const loop = environment({ variables: { a: DYN, b: DYN, c: DYN, d: DYN, e: DYN, 
 const evaluate = (source: string, bindings: Record<string, unknown> = {}, left = 100_000) =>
   env.compile(source).evaluate(bindings, { budget: { left } });
 
-/** Of the processor, the shortest of three runs: a busy machine must not fail the test, a slow input must. */
+/**
+ * Time of the processor, the shortest of three runs. The limits below are some twenty times what a usual machine takes: a busy
+ * or slow machine stays below them, and an input that takes quadratic time does not.
+ */
 function milliseconds(run: () => void): number {
   return Math.min(...[1, 2, 3].map(() => milliseconds1(run)));
 }
@@ -27,7 +30,7 @@ function refused(source: string): CelSyntaxError {
 }
 
 describe("the parser", () => {
-  it("throws nothing but CelSyntaxError, within 50 ms, for random inputs", () => {
+  it("throws nothing but CelSyntaxError, within a second, for random inputs", () => {
     const random = new Random(20_261_121);
     for (let i = 0; i < runs(20_000); i++) {
       const source = i % 2 === 0 ? garbage(random) : mutated(random);
@@ -41,7 +44,8 @@ describe("the parser", () => {
       });
       if (failure !== null && !(failure instanceof CelSyntaxError))
         throw new Error(`${JSON.stringify(source)}: ${String(failure)}`);
-      if (ms > 50 && milliseconds(() => tryParse(source)) > 50) throw new Error(`${ms} ms: ${JSON.stringify(source)}`);
+      if (ms > 1_000 && milliseconds(() => tryParse(source)) > 1_000)
+        throw new Error(`${ms} ms: ${JSON.stringify(source)}`);
     }
   });
 
@@ -59,7 +63,7 @@ describe("the parser", () => {
   ] as const) {
     it(`refuses 100,000 times \`${open}\` without running out of stack`, () => {
       const source = `${open.repeat(100_000)}1${close.repeat(100_000)}`;
-      expect(milliseconds(() => refused(source))).toBeLessThan(50);
+      expect(milliseconds(() => refused(source))).toBeLessThan(1_000);
       // Also below the limit of length, where only the limit of depth stands in the way.
       const short = open.repeat(Math.floor(8_000 / open.length));
       expect(refused(short).diagnostics[0]?.code).toMatch(/limit|syntax/);
@@ -90,7 +94,7 @@ describe("the parser", () => {
 describe("evaluation", () => {
   it("matches ^(a+)+$ in linear time", () => {
     const text = `${"a".repeat(50_000)}b`;
-    expect(milliseconds(() => evaluate('a.matches("^(a+)+$")', { a: text }))).toBeLessThan(200);
+    expect(milliseconds(() => evaluate('a.matches("^(a+)+$")', { a: text }))).toBeLessThan(2_000);
     expect(evaluate('a.matches("^(a+)+$")', { a: `${"a".repeat(28)}b` })).toEqual({ kind: "value", value: false });
   });
 
@@ -105,7 +109,7 @@ describe("evaluation", () => {
         unknowns: [{ path: "", reason: "cost" }],
       });
     });
-    expect(ms).toBeLessThan(200);
+    expect(ms).toBeLessThan(2_000);
   });
 
   it("stops growth of texts and lists at the budget", () => {
@@ -123,7 +127,7 @@ describe("evaluation", () => {
       expect(
         milliseconds(() => evaluate(source, { a: "x".repeat(10_000) })),
         source,
-      ).toBeLessThan(500);
+      ).toBeLessThan(5_000);
       expect(evaluate(source, { a: "x".repeat(10_000) }), source).toEqual({
         kind: "unknown",
         unknowns: [{ path: "", reason: "cost" }],

@@ -15,6 +15,7 @@ import {
   open,
   outcome as outcomeOn,
   pulling as pullingOn,
+  short_ms,
   sourceNode,
 } from "../../src/testing/network/context-source.ts";
 import { type AnswerWith, type Receiver, testReceiver } from "../../src/testing/network/receiver.ts";
@@ -67,7 +68,7 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     ["nothing in time", () => undefined, "source_timeout"],
     ["half an answer in time", (response) => response.writeHead(200).write("{"), "source_timeout"],
   ])("%s", async (_title, answer, reason) => {
-    await failing(await testReceiver(answer), reason, reason === "source_timeout" ? 200 : undefined);
+    await failing(await testReceiver(answer), reason, reason === "source_timeout" ? short_ms : undefined);
   });
 
   test("an answer of exactly the largest size is taken", async () => {
@@ -124,7 +125,7 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
       await new Promise((resolve) => server.close(resolve));
     });
     const { port } = server.address() as AddressInfo;
-    await failing(`https://receiver.test:${port}/`, "source_timeout", 200);
+    await failing(`https://receiver.test:${port}/`, "source_timeout", short_ms);
   });
 
   test("a name that leads inside since it was registered", async () => {
@@ -151,7 +152,7 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     let asked = 0;
     const node = await sourceNode(database, { resolve: async () => (asked++ === 0 ? ["127.0.0.1"] : never) });
     const org = await pulling(node.url);
-    await org.register(await testReceiver(json(facts({}))), 100);
+    await org.register(await testReceiver(json(facts({}))), short_ms);
     await expect
       .poll(async () => {
         const fresh = { ...intent, payload: { content: { n: Math.random() } } };
@@ -211,7 +212,7 @@ describe("a slow source", () => {
 
   test(`has at most ${limits.context_source_pulls_max} questions open; the others do not wait past their time`, async () => {
     const org = await pulling();
-    await org.register(await testReceiver(() => undefined), 300);
+    await org.register(await testReceiver(() => undefined), short_ms);
     open.most = 0;
     const made = await Promise.all(Array.from({ length: 60 }, (_, n) => org.submit(distinct(n))));
     expect(made.every((each) => each.status === 201)).toBe(true);
