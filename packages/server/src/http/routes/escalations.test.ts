@@ -321,16 +321,17 @@ describe("the time limit", () => {
     expect((await decide(path, org.reviewer, { outcome: "approve" })).status).toBe(409);
   });
 
-  test("200 votes race their deadline: each escalation has one end, and the answers agree with it", async () => {
+  test("60 votes race their deadline: each escalation has one end, and the answers agree with it", async () => {
     const racing = await reviewedOrganization(db, urls[0], quorum(1));
-    const items = await Promise.all(Array.from({ length: 200 }, () => held(racing)));
+    const items = await Promise.all(Array.from({ length: 60 }, () => held(racing)));
     const ids = items.map((each) => each.escalation_id);
     // Some have lost and some have won before the race begins, whatever the machine makes of the others.
     await deadlineIn(db, ids.slice(0, 10), "0 ms");
-    await deadlineIn(db, ids.slice(10, 190), "700 ms");
+    await deadlineIn(db, ids.slice(10, 50), "300 ms");
     const answers = await Promise.all(
       items.map((each, n) => decide(each.path, racing.reviewer, { outcome: "approve" }, n % 2)),
     );
+    for (const { status, text } of answers) expect([200, 409], text).toContain(status);
     const endsOf = () =>
       db.query<{ escalation_id: string; status: string; n: number }>(
         `select e.escalation_id, e.status, (select count(*)::int from audit a where a.org_id = e.org_id and a.intent_id = e.intent_id and a.type in ('reviewed', 'timed_out')) as n

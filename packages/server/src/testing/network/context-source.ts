@@ -94,9 +94,9 @@ export async function pulling({ db }: TestDatabase, base: string) {
       const body = { url: typeof to === "string" ? to : to.url, ...(timeout_ms === undefined ? {} : { timeout_ms }) };
       const put = await source("PUT", body);
       if (put.status !== 200) throw new Error(put.text);
-      const source: ContextSource = put.json.source;
-      if (timeout_ms === short_ms) cutOff.add(source.url);
-      return source;
+      const registered: ContextSource = put.json.source;
+      if (timeout_ms === short_ms) cutOff.add(registered.url);
+      return registered;
     },
     submit: (more: object = {}, at = base, headers = {}) =>
       call(at, "POST", "/v1/intents", { key: org.agent, headers, body: { intent, ...more } }),
