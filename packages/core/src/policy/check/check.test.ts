@@ -10,8 +10,7 @@ const places = (text: string) =>
 
 /** Line and column of `#` in a text, and the text without it. */
 function marked(text: string): { text: string; line: number; column: number } {
-  const before = text.slice(0, text.indexOf("#"));
-  const lines = before.split("\n");
+  const lines = text.slice(0, text.indexOf("#")).split("\n");
   return { text: text.replace("#", ""), line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
