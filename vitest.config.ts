@@ -1,20 +1,20 @@
 import { defineConfig } from "vitest/config";
-import { SimulationsFirst } from "./scripts/simulations-first.ts";
+import { SlowFirst } from "./scripts/slow-first.ts";
+import { testProjects } from "./scripts/test-projects.ts";
+
+const globalSetup = ["scripts/files-in-memory.ts", "packages/server/src/testing/global-setup.ts"];
 
 export default defineConfig({
   resolve: { conditions: ["@countersign/source"] },
   ssr: { resolve: { conditions: ["@countersign/source"] } },
   test: {
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "packages/*/test/**/*.test.ts",
-      "test/**/*.test.ts",
-      "sim/**/*.test.ts",
-      "scripts/**/*.test.ts",
+    projects: [
+      { extends: true, test: { name: "unit", ...testProjects.unit } },
+      { extends: true, test: { name: "db", ...testProjects.db, globalSetup } },
+      { extends: true, test: { name: "e2e", ...testProjects.e2e, globalSetup } },
     ],
-    globalSetup: ["scripts/files-in-memory.ts", "packages/server/src/testing/global-setup.ts"],
     setupFiles: ["scripts/property-seed.ts", "scripts/clean-up-after-file.ts"],
-    sequence: { sequencer: SimulationsFirst },
+    sequence: { sequencer: SlowFirst },
     pool: "forks",
     // Files of one worker share their modules: importing the service anew for each took as much time as half of the tests.
     isolate: false,

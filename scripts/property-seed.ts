@@ -1,12 +1,16 @@
 /**
- * Every property test runs on one known seed, so that a change is judged by what it changed. `FC_SEED=<integer>` runs them on
- * another, `FC_SEED=random` on one that nobody chose: the way to look for what the known seed does not find.
+ * Every property test runs on one known seed, so that a failure comes from a change of the code. `FC_SEED=<integer>` gives
+ * another seed, `FC_SEED=random` a random one. Tests without a count of their own try a share of fast-check's 100 cases.
  */
 import fc from "fast-check";
+import { runs } from "./property-runs.ts";
 
 const wanted = process.env["FC_SEED"] ?? "20261121";
-if (wanted !== "random") {
+const numRuns = runs(100);
+if (wanted === "random") {
+  fc.configureGlobal({ ...fc.readConfigureGlobal(), numRuns });
+} else {
   const seed = Number(wanted);
   if (!Number.isInteger(seed)) throw new Error(`FC_SEED is ${JSON.stringify(wanted)}: give an integer or "random"`);
-  fc.configureGlobal({ ...fc.readConfigureGlobal(), seed });
+  fc.configureGlobal({ ...fc.readConfigureGlobal(), numRuns, seed });
 }

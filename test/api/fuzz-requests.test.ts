@@ -1,6 +1,6 @@
 /**
  * Requests that nearly fit, over every operation, in every role: never a 500, never an answer that openapi.json does not
- * describe. Seeded, so that a run repeats; FUZZ_RUNS and FUZZ_SEED make it longer and other.
+ * describe. `RUNS_SHARE` sets the number of requests, `FC_SEED` the seed.
  */
 import { type IdKind, type Operation, operationRows, roleNames } from "@countersign/contract";
 import fc from "fast-check";
@@ -16,10 +16,10 @@ import { serviceNode } from "../../packages/server/src/testing/nodes/service-nod
 import { blockedBody, heldBody } from "../../packages/server/src/testing/people/review.ts";
 import { softwareAuthenticator } from "../../packages/server/src/testing/people/software-authenticator.ts";
 import { unreadableRecords } from "../../packages/server/src/testing/readable-records.ts";
+import { runs } from "../../scripts/property-runs.ts";
 import { fitting, jsonText, nearly, parameter, type Schema } from "./hostile-requests.ts";
 
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 40);
-const seed = Number(process.env["FUZZ_SEED"] ?? 20_261_121);
+const numRuns = runs(40);
 
 const failures: string[] = [];
 const note = (line: { readonly status?: number; readonly err?: unknown }, message: string) => {
@@ -184,7 +184,7 @@ describe.each(operationRows)("%s", (_id, operation: Operation) => {
         });
         expect(answer.status, failures.at(-1) ?? answer.text).toBeLessThan(500);
       }),
-      { numRuns, seed, endOnFailure: true },
+      { numRuns, endOnFailure: true },
     );
   });
 });
@@ -218,7 +218,7 @@ describe("passkeys of a challenge that stands, with places broken", () => {
         });
         expect(answer.status, failures.at(-1) ?? answer.text).toBeLessThan(500);
       }),
-      { numRuns, seed, endOnFailure: true },
+      { numRuns, endOnFailure: true },
     );
   });
 });

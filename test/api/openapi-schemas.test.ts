@@ -12,20 +12,17 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 
-function strictAjv(): Ajv2020 {
-  const ajv = new Ajv2020({
-    strict: true,
-    allErrors: true,
-    coerceTypes: false,
-    useDefaults: false,
-    removeAdditional: false,
-  });
-  addFormats.default(ajv);
-  return ajv;
-}
+const ajv = new Ajv2020({
+  strict: true,
+  allErrors: true,
+  coerceTypes: false,
+  useDefaults: false,
+  removeAdditional: false,
+});
+addFormats.default(ajv);
 
 const accepts = (schema: object) => {
-  const validate = strictAjv().compile(schema);
+  const validate = ajv.compile(schema);
   return (json: string) => validate(JSON.parse(json));
 };
 
@@ -53,7 +50,7 @@ describe("the operation table", () => {
       operation.body,
       ...Object.values(operation.answers).map((a) => a.schema),
     ];
-    for (const schema of schemas) if (schema) strictAjv().compile(schema);
+    for (const schema of schemas) if (schema) ajv.compile(schema);
   });
 
   it.each(operationRows)("%s: requests are closed, and every text in them is bounded", (_, operation) => {

@@ -66,9 +66,10 @@ describe("the OpenAPI document", () => {
     readonly security?: unknown;
     readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: object }>>;
   }
+  const { paths } = openapiDocument();
   const described = (id: keyof typeof operations) => {
     const { path, method } = operations[id];
-    return (openapiDocument().paths[path] as unknown as Record<string, Described>)[method.toLowerCase()] as Described;
+    return (paths[path] as unknown as Record<string, Described>)[method.toLowerCase()] as Described;
   };
 
   it("names the credential that an operation takes", () => {

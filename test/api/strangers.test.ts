@@ -54,20 +54,17 @@ describe.each(guarded)("%s", (id, operation) => {
     expect(bodies.size).toBe(1);
   });
 
-  const unable = roleNames.filter((role) => !roleMeets(role, operation.auth));
-  if (unable.length === 0) return;
+  // `auth-coverage.test.ts` holds the 403 of every role.
+  const unable = roleNames.findLast((role) => !roleMeets(role, operation.auth));
+  if (unable === undefined) return;
   test("with a role that may not, every request gets the same 403", async () => {
-    for (const role of unable) {
-      const bodies = new Set<string>();
-      // What exists, what does not, and the worst of the rest.
-      const asked = variants(operation);
-      for (const [path, sent] of [...asked.slice(0, 3), ...asked.slice(-1)]) {
-        const { status, text } = await call(url, operation.method, path, { key: keys[role] as string, ...sent });
-        expect(status, `${id} as ${role}`).toBe(403);
-        bodies.add(anonymous(text));
-      }
-      expect(bodies.size).toBe(1);
+    const bodies = new Set<string>();
+    for (const [path, sent] of variants(operation)) {
+      const { status, text } = await call(url, operation.method, path, { key: keys[unable] as string, ...sent });
+      expect(status, `${id} as ${unable}`).toBe(403);
+      bodies.add(anonymous(text));
     }
+    expect(bodies.size).toBe(1);
   });
 });
 

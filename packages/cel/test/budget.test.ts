@@ -1,5 +1,6 @@
 /** An evaluation that its budget ends says so: it never gives another answer than one that had enough. */
 import { expect, it } from "vitest";
+import { runs } from "../../../scripts/property-runs.ts";
 import { DYN, environment } from "../src/index.ts";
 import { Random } from "./random.ts";
 
@@ -48,7 +49,7 @@ function condition(r: Random, depth: number): string {
 it("is the same with every budget, or unknown for its cost", () => {
   const r = new Random(20_261_123);
   let ended = 0;
-  for (let i = 0; i < 4_000; i++) {
+  for (let i = 0; i < runs(4_000); i++) {
     const source = condition(r, 3);
     const program = env.compileUnchecked(source);
     const enough = { left: PLENTY };
@@ -60,7 +61,7 @@ it("is the same with every budget, or unknown for its cost", () => {
       else expect(result, `${left}: ${source}`).toEqual(whole);
     }
   }
-  expect(ended).toBeGreaterThan(4_000);
+  expect(ended).toBeGreaterThan(runs(4_000));
 });
 
 it("takes no list for another that there was no budget to compare with it", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../scripts/property-runs.ts";
 import { CelSyntaxError } from "../src/diagnostics.ts";
 import { DYN, environment, parse } from "../src/index.ts";
 import { BINDINGS, expression } from "./expressions.ts";
@@ -10,7 +11,10 @@ const loop = environment({ variables: { a: DYN, b: DYN, c: DYN, d: DYN, e: DYN, 
 const evaluate = (source: string, bindings: Record<string, unknown> = {}, left = 100_000) =>
   env.compile(source).evaluate(bindings, { budget: { left } });
 
-/** Of the processor, the shortest of three runs: a busy machine must not fail the test, a slow input must. */
+/**
+ * Time of the processor, the shortest of three runs. The limits below are some twenty times what a usual machine takes: a busy
+ * or slow machine stays below them, and an input that takes quadratic time does not.
+ */
 function milliseconds(run: () => void): number {
   return Math.min(...[1, 2, 3].map(() => milliseconds1(run)));
 }
@@ -26,9 +30,9 @@ function refused(source: string): CelSyntaxError {
 }
 
 describe("the parser", () => {
-  it("throws nothing but CelSyntaxError, within 50 ms, for 20,000 random inputs", () => {
+  it("throws nothing but CelSyntaxError, within a second, for random inputs", () => {
     const random = new Random(20_261_121);
-    for (let i = 0; i < 20_000; i++) {
+    for (let i = 0; i < runs(20_000); i++) {
       const source = i % 2 === 0 ? garbage(random) : mutated(random);
       let failure: unknown = null;
       const ms = milliseconds1(() => {
@@ -40,7 +44,8 @@ describe("the parser", () => {
       });
       if (failure !== null && !(failure instanceof CelSyntaxError))
         throw new Error(`${JSON.stringify(source)}: ${String(failure)}`);
-      if (ms > 50 && milliseconds(() => tryParse(source)) > 50) throw new Error(`${ms} ms: ${JSON.stringify(source)}`);
+      if (ms > 1_000 && milliseconds(() => tryParse(source)) > 1_000)
+        throw new Error(`${ms} ms: ${JSON.stringify(source)}`);
     }
   });
 
@@ -58,7 +63,7 @@ describe("the parser", () => {
   ] as const) {
     it(`refuses 100,000 times \`${open}\` without running out of stack`, () => {
       const source = `${open.repeat(100_000)}1${close.repeat(100_000)}`;
-      expect(milliseconds(() => refused(source))).toBeLessThan(50);
+      expect(milliseconds(() => refused(source))).toBeLessThan(1_000);
       // Also below the limit of length, where only the limit of depth stands in the way.
       const short = open.repeat(Math.floor(8_000 / open.length));
       expect(refused(short).diagnostics[0]?.code).toMatch(/limit|syntax/);
@@ -89,7 +94,7 @@ describe("the parser", () => {
 describe("evaluation", () => {
   it("matches ^(a+)+$ in linear time", () => {
     const text = `${"a".repeat(50_000)}b`;
-    expect(milliseconds(() => evaluate('a.matches("^(a+)+$")', { a: text }))).toBeLessThan(200);
+    expect(milliseconds(() => evaluate('a.matches("^(a+)+$")', { a: text }))).toBeLessThan(2_000);
     expect(evaluate('a.matches("^(a+)+$")', { a: `${"a".repeat(28)}b` })).toEqual({ kind: "value", value: false });
   });
 
@@ -104,7 +109,7 @@ describe("evaluation", () => {
         unknowns: [{ path: "", reason: "cost" }],
       });
     });
-    expect(ms).toBeLessThan(200);
+    expect(ms).toBeLessThan(2_000);
   });
 
   it("stops growth of texts and lists at the budget", () => {
@@ -122,7 +127,7 @@ describe("evaluation", () => {
       expect(
         milliseconds(() => evaluate(source, { a: "x".repeat(10_000) })),
         source,
-      ).toBeLessThan(500);
+      ).toBeLessThan(5_000);
       expect(evaluate(source, { a: "x".repeat(10_000) }), source).toEqual({
         kind: "unknown",
         unknowns: [{ path: "", reason: "cost" }],
@@ -147,7 +152,7 @@ describe("evaluation", () => {
     const random = new Random(17);
     const text = (parts: number, width: number) =>
       Array.from({ length: parts }, () => random.pick(["a", "b"]).repeat(width)).join("");
-    for (let i = 0; i < 500; i++) {
+    for (let i = 0; i < runs(500); i++) {
       const a = text(40, 20);
       const at = random.below(700);
       const b = random.chance(0.7) ? a.slice(at, at + 33 + random.below(60)) : text(2, 17 + random.below(20));
@@ -201,10 +206,10 @@ describe("evaluation", () => {
   ])("pays for a look at a long text each time: %s", (look) => {
     const long = () => JSON.parse(JSON.stringify("x".repeat(400_000))) as string;
     const maps = { c: {}, d: { [long()]: 1 }, e: { [long()]: 1 } };
-    const bindings = { a: long(), b: long(), ...maps, many: Array(10_000).fill(1) };
+    const bindings = { a: long(), b: long(), ...maps, many: Array(1_000).fill(1) };
     const budget = { left: 10_000_000 };
     loop.compile(`many.exists(i, ${look})`).evaluate(bindings, { budget });
-    expect(budget.left).toBeLessThan(10_000_000 - (10_000 * 400_000) / 4_096);
+    expect(budget.left).toBeLessThan(10_000_000 - (1_000 * 400_000) / 4_096);
   });
 
   it("formats no further once the budget is spent", () => {
@@ -333,12 +338,12 @@ describe("evaluation", () => {
               ["a", "b", "c", "d", "e", "k"].filter(() => random.chance(0.5)).map((k) => [k, json(depth - 1)]),
             );
     const kinds = { value: 0, unknown: 0, error: 0 };
-    for (let i = 0; i < 5_000; i++) {
+    for (let i = 0; i < runs(5_000); i++) {
       const source = expression(random, 3);
       const bindings = Object.fromEntries(names.filter(() => random.chance(0.9)).map((n) => [n, json(3)]));
       kinds[env.compileUnchecked(source).evaluate(bindings).kind]++;
     }
-    expect(Math.min(...Object.values(kinds))).toBeGreaterThan(50);
+    expect(Math.min(...Object.values(kinds))).toBeGreaterThan(runs(50) - 1);
   });
 
   it("never writes to the bindings: frozen ones do as well", () => {
@@ -355,7 +360,7 @@ describe("evaluation", () => {
       o: { a: 1, b: "x", c: { d: [1], e: true } },
     });
     const names = environment({ variables: Object.fromEntries(Object.keys(frozen as object).map((k) => [k, DYN])) });
-    for (let i = 0; i < 2_000; i++) {
+    for (let i = 0; i < runs(2_000); i++) {
       const source = expression(random, 3);
       expect(() => names.compileUnchecked(source).evaluate(frozen as Record<string, unknown>)).not.toThrow();
     }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../scripts/property-runs.ts";
 import { BOOL, DYN, environment, type Result, unknown } from "../src/index.ts";
 import { Random } from "./random.ts";
 
@@ -120,7 +121,7 @@ describe("unknown facts", () => {
           expect(evaluate(shuffled.join(` ${op} `), facts)).toEqual(evaluate(args.join(` ${op} `), facts));
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -133,9 +134,9 @@ describe("unknown facts", () => {
         if (hidden.length > 0) definite++;
         expect(evaluate(source, full), source).toEqual(before);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
-    expect(definite).toBeGreaterThan(500);
+    expect(definite).toBeGreaterThan(runs(500));
   });
 
   it("stay definite in part: filling in some of them does not change a definite answer either", () => {
@@ -154,7 +155,7 @@ describe("unknown facts", () => {
           source,
         ).toEqual(before);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 
@@ -166,7 +167,7 @@ describe("unknown facts", () => {
         const stale = result.unknowns.filter((c) => c.reason === "stale");
         for (const c of stale) expect(hidden).toContain(factOf(c.path));
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 
@@ -184,9 +185,9 @@ describe("unknown facts", () => {
         const filled = { ...hide(full, hidden), ...Object.fromEntries(unnamed.map((f) => [f, r.pick(VALUES[f])])) };
         expect(evaluate(source, filled), source).toEqual(before);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
-    expect(checked).toBeGreaterThan(300);
+    expect(checked).toBeGreaterThan(runs(300));
   });
 
   it("that are named are enough: with all of them filled in, none of them is a reason any more", () => {
@@ -206,7 +207,7 @@ describe("unknown facts", () => {
           after.kind === "unknown" ? after.unknowns.filter((c) => c.reason === "stale").map((c) => factOf(c.path)) : [];
         for (const f of left) expect(named.has(f), source).toBe(false);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 });
@@ -225,7 +226,7 @@ describe("the budget", () => {
           expect(short.unknowns).toEqual([{ path: "", reason: "cost" }]);
         } else expect(short).toEqual(whole);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 

@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { RateWindow } from "./rate-window.ts";
 
 setFlagsFromString("--expose-gc");
@@ -86,7 +87,7 @@ describe("RateWindow", () => {
           expect(answer).toMatchObject(expected);
         });
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

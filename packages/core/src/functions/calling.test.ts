@@ -1,6 +1,7 @@
 import { usStateCodes } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import {
   inCallingWindow,
   inFederalWindow,
@@ -93,7 +94,7 @@ describe("inCallingWindow", () => {
         if (inCallingWindow(now_ms, [], hour)) expect(inCallingWindow(now_ms, [known], hour)).toBe(true);
         if (inCallingWindow(now_ms, [known], hour)) expect(inFederalWindow(hour)).toBe(true);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 });
@@ -130,7 +131,7 @@ describe("nextCallingWindow", () => {
           expect(inCallingWindow(at(next), [state], there)).toBe(true);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });
@@ -170,6 +171,6 @@ test("no junk makes any of these functions throw", () => {
       expect(typeof localHourConsistent(WEDNESDAY_18_UTC, hour)).toBe("boolean");
       expect(Array.isArray(recipientStates(states))).toBe(true);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });

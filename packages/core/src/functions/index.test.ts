@@ -1,6 +1,7 @@
 import { DYN, environment, unknown } from "@countersign/cel";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { domainFunctions } from "./index.ts";
 import { ADEQUATE_COUNTRIES, EEA_COUNTRIES } from "./tables/adequacy.ts";
 
@@ -52,7 +53,7 @@ describe.each(CALLS)("%s in the expression language", (name, call) => {
       fc.property(json, json, (x, y) => {
         expect(["value", "unknown"]).toContain(evaluate(call, { x, y }).kind);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -89,7 +89,7 @@ describe("the action index", () => {
   });
 
   test("remembers no more than a bounded number of names, whatever they are", () => {
-    const index = new ActionIndex([...Array(500).fill({}), { verbs: ["v"], agents: ["a"] }]);
+    const index = new ActionIndex([...Array(50).fill({}), { verbs: ["v"], agents: ["a"] }]);
     const heap_bytes = () => {
       collectGarbage();
       return process.memoryUsage().heapUsed;
@@ -97,9 +97,10 @@ describe("the action index", () => {
     index.candidates(key);
     const before = heap_bytes();
     for (let i = 0; i < 10_000; i += 1) {
-      expect(index.candidates({ ...key, verb: `verb-${i % 100}`, agent_id: `agent-${i}` })).toHaveLength(500);
+      const found = index.candidates({ ...key, verb: `verb-${i % 100}`, agent_id: `agent-${i}` });
+      if (found.length !== 50) expect.unreachable(`agent-${i} has ${found.length} candidates`);
     }
     expect(heap_bytes() - before).toBeLessThan(1_000_000);
-    expect(index.candidates(key)).toHaveLength(500); // it was alive when it was measured
+    expect(index.candidates(key)).toHaveLength(50); // it was alive when it was measured
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { pointerToken } from "../values/json-patch.ts";
 import { locateObject } from "./locate-object.ts";
 import { locateText } from "./locate-text.ts";
@@ -39,7 +40,7 @@ test("every part of an object stands where it stands in its text of two spaces o
         for (const where of [undefined, "key", offset] as const)
           expect(counted.placeOf(path, where), `${path} ${where}`).toEqual(read.placeOf(path, where));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { strongComponents } from "./strong-components.ts";
 
 const graph = fc
@@ -20,7 +21,7 @@ test("nodes are in one component where each leads to the other, and only there",
         for (const b of edges.keys())
           expect(components[a] === components[b]).toBe(leadsTo(edges, a, b) && leadsTo(edges, b, a));
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import { hiddenTexts } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { holdsAnyText, withoutTexts } from "./redacted-texts.ts";
 
 test("what policies hide stands nowhere in a text, and what is still shown stays", () => {
@@ -80,7 +81,7 @@ test("hidden texts are found wherever one stands, and nothing else is struck out
       expect(withoutTexts(text, hidden).replaceAll("[redacted]", "")).toBe(left);
       expect(holdsAnyText([text], hidden)).toBe(struck.includes(true) && text.trim().length >= 4);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { consentState, optedOut, optOutKnown } from "../../src/functions/consent.ts";
 import { daysSince, instantOf, nowBefore, withinMonths } from "../../src/functions/dates.ts";
 
@@ -259,6 +260,6 @@ test("no junk makes any of these functions throw", () => {
       expect(typeof withinMonths(NOW, value, months)).toBe("boolean");
       expect(typeof nowBefore(NOW, value)).toBe("boolean");
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

@@ -1,6 +1,7 @@
 import { Unknown, unknown } from "@countersign/cel";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { documented } from "../../src/functions/documented.ts";
 import { flagged } from "../../src/functions/flagged.ts";
 import { entries, intersect, listed, subset } from "../../src/functions/subset.ts";
@@ -250,6 +251,6 @@ test("no junk makes any of these functions throw", () => {
       const found = listed(a, b);
       expect(typeof found === "boolean" || found instanceof Unknown).toBe(true);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

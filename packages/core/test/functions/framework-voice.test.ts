@@ -1,6 +1,7 @@
 import { Unknown, unknown } from "@countersign/cel";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { framework } from "../../src/functions/framework.ts";
 import { withTcpaFallback } from "../../src/functions/tcpa-fallback.ts";
 import { aiDisclosed, aiVoice } from "../../src/functions/voice.ts";
@@ -154,6 +155,6 @@ test("no junk makes any of these functions throw", () => {
       expect(typeof aiDisclosed({ regulatory: value, environmental: value })).toBe("boolean");
       withTcpaFallback(value);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

@@ -1,4 +1,4 @@
-/** Vitest's global set-up: offers test files a PostgreSQL server, started only when the first of them asks. */
+/** Vitest's global set-up: offers test files a PostgreSQL server, which starts when the first file asks for it. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
@@ -11,8 +11,16 @@ declare module "vitest" {
   }
 }
 
-/** Most runs concern no database; they pay for a listening socket instead of an initdb. */
+/** Two projects need the server; the first one starts the broker, and the second one finds its address here. */
+const address_variable = "TEST_DATABASE_BROKER";
+
+/** Many runs need no database; they pay for a listening socket instead of an initdb. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const running = process.env[address_variable];
+  if (running !== undefined) {
+    project.provide("test_database_broker", running);
+    return async () => undefined;
+  }
   let server: Promise<TestServer> | undefined;
   const broker = createServer(async (_request, response) => {
     server ??= startTestServer();
@@ -23,8 +31,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     }
   });
   await new Promise<void>((resolve) => broker.listen(0, "127.0.0.1", resolve));
-  project.provide("test_database_broker", `http://127.0.0.1:${(broker.address() as AddressInfo).port}/`);
+  const address = `http://127.0.0.1:${(broker.address() as AddressInfo).port}/`;
+  process.env[address_variable] = address;
+  project.provide("test_database_broker", address);
   return async () => {
+    delete process.env[address_variable];
     broker.closeAllConnections();
     await new Promise((resolve) => broker.close(resolve));
     await (await server?.catch(() => undefined))?.stop();

@@ -1,5 +1,6 @@
 /** Commits are executed before they are on disk, and answered after: what was answered outlives a server that is killed. */
 import { expect, onTestFinished, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
 import { timers } from "../../src/edge/timers.ts";
@@ -12,7 +13,8 @@ import { decisionRows } from "../../src/testing/database/decision-rows.ts";
 import { started, temporaryDir } from "../../src/testing/database/embedded.ts";
 import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 
-const kills = 4;
+/** Kills of a session and of the server take turns. */
+const kills = Math.max(2, runs(4));
 
 // One caller alone, or a quick disk: then each commit flushes the log itself.
 test.each([

@@ -16,7 +16,7 @@ await db.query("insert into usage_periods values ('org_a', '2026-11', 1)");
 
 test("a network that carries nothing any more keeps nobody waiting, and the next question goes by another session", async () => {
   const network = await openNetwork(connection);
-  const far = openDb(network.connection, silentLog, { tenant_sessions_max: 1, answer_timeout_ms: 1_000 });
+  const far = openDb(network.connection, silentLog, { tenant_sessions_max: 1, answer_timeout_ms: 2_000 });
   onTestFinished(() => network.close().then(() => far.close()));
   const ask = () => far.tenant("org_a", (query) => query(orgs));
   await ask();
@@ -31,7 +31,7 @@ test("a network that carries nothing any more keeps nobody waiting, and the next
 
 test("a machine that is gone without a word is asked once: for an answer, and then for another session", async () => {
   const network = await openNetwork(connection);
-  const far = openDb(network.connection, silentLog, { acquire_timeout_ms: 1_500, answer_timeout_ms: 1_500 });
+  const far = openDb(network.connection, silentLog, { acquire_timeout_ms: 2_000, answer_timeout_ms: 2_000 });
   onTestFinished(() => network.close().then(() => far.close()));
   const ask = () => far.tenant("org_a", (query) => query(orgs));
   await Promise.all([ask(), ask()]);

@@ -3,7 +3,6 @@ import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
-import { createPasswords } from "../../src/edge/sign-in/passwords.ts";
 import type { Db } from "../../src/ports.ts";
 import { CommitLost } from "../../src/store/database/connection.ts";
 import { insertPerson } from "../../src/store/people/people.ts";
@@ -11,6 +10,7 @@ import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 import { silentLog } from "../../src/testing/nodes/silent-log.ts";
+import { cheapPasswords } from "../../src/testing/people/passwords.ts";
 import { blockedBody, reviewedOrganization } from "../../src/testing/people/review.ts";
 
 const database = await testDatabase();
@@ -215,7 +215,7 @@ describe("POST /v1/intents/batch", () => {
     const { db } = database;
     const { org_id } = await testOrganization(db);
     const [email, password] = ["ann@example.com", "correct horse battery staple"];
-    const passwords = createPasswords();
+    const passwords = cheapPasswords();
     const person = {
       org_id,
       user_id: createIds(createClock()).next("user"),

@@ -45,7 +45,7 @@ async function hammer(api_key: string, during: () => Promise<void>): Promise<Ask
       seen.push({ began, ended: performance.now(), status: statusCode });
     }
   });
-  const settled = (from: number) => seen.filter((each) => each.began > from).length >= 1_000;
+  const settled = (from: number) => seen.filter((each) => each.began > from).length >= 400;
   while (!settled(0)) await new Promise(setImmediate);
   await during();
   const done = performance.now();
@@ -74,7 +74,7 @@ test.each(["rotate", "revoke"] as const)(
     const before = seen.filter((each) => each.ended < sent);
     const after = seen.filter((each) => each.began > answered);
     expect(new Set(before.map((each) => each.status))).toEqual(new Set([200, 201]));
-    expect(after.length).toBeGreaterThan(500);
+    expect(after.length).toBeGreaterThan(200);
     expect(new Set(after.map((each) => each.status))).toEqual(new Set([401]));
   },
 );

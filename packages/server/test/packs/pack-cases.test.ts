@@ -1,6 +1,7 @@
-/** The packs' own cases, sent over HTTP to a whole node whose clock stands where each case says. */
+/** A sample of the packs' own cases, sent over HTTP to a node with the clock of each case. All of them run in `packs.test.ts`. */
 import { parseTimestampUs } from "@countersign/core";
 import { describe, expect, test } from "vitest";
+import { sampleOf } from "../../../../scripts/property-runs.ts";
 import { createClock } from "../../src/edge/clock.ts";
 import { loadPacks } from "../../src/edge/start/pack-files.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -38,7 +39,9 @@ describe("the cases of a pack come out over HTTP as they do in core", () => {
     expect((await call(url, "POST", `${membrane}/go-live`, { key })).status).toBe(200);
     const wrong: string[] = [];
     const refused: string[] = [];
-    for (const { rule, name: title, now, intent, facts, as_of, expect: expected } of pack.cases) {
+    const impossible = pack.cases.filter(({ facts }) => isNoHour(facts["environmental"]?.["recipient_local_hour"]));
+    const chosen = [...new Set([...sampleOf(pack.cases), ...impossible.slice(0, 1)])];
+    for (const { rule, name: title, now, intent, facts, as_of, expect: expected } of chosen) {
       at_us = parseTimestampUs(now);
       const context = { contract_version: "1", facts, ...(as_of === undefined ? {} : { as_of }) };
       const answer = await call(url, "POST", "/v1/intents", { key, body: { intent, context } });
@@ -51,9 +54,8 @@ describe("the cases of a pack come out over HTTP as they do in core", () => {
     }
     at_us = null;
     expect(wrong).toEqual([]);
-    // Those whose facts never get as far as the rule.
-    const impossible = pack.cases.filter(({ facts }) => isNoHour(facts["environmental"]?.["recipient_local_hour"]));
+    // The service refuses these facts before any rule reads them.
     expect(impossible.length > 0).toBe(name === "tcpa");
-    expect(refused).toEqual(impossible.map((each) => each.name));
+    expect(refused).toEqual(chosen.filter((each) => impossible.includes(each)).map((each) => each.name));
   });
 });

@@ -2,11 +2,11 @@
 import { request } from "node:http";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createPasswords } from "../../src/edge/sign-in/passwords.ts";
 import type { Query } from "../../src/ports.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
+import { cheapPasswords } from "../../src/testing/people/passwords.ts";
 
 const database = await testDatabase();
 let nodes: Awaited<ReturnType<typeof peopleNodes>>;
@@ -18,7 +18,7 @@ const junk = "x".repeat(43);
 
 describe("work that a stranger can cause", () => {
   test("no password is hashed for a link that does not work", async () => {
-    const real = createPasswords();
+    const real = cheapPasswords();
     let hashed = 0;
     const passwords = {
       ...real,

@@ -3,13 +3,13 @@ import { networkList } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createIds } from "../../src/edge/ids.ts";
 import { createHttpOut } from "../../src/edge/outgoing/http-out.ts";
-import { createPasswords } from "../../src/edge/sign-in/passwords.ts";
 import type { Clock, Mail } from "../../src/ports.ts";
 import { insertPerson } from "../../src/store/people/people.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 import { client_id, client_secret, openIdProvider } from "../../src/testing/people/open-id-provider.ts";
+import { cheapPasswords } from "../../src/testing/people/passwords.ts";
 
 const database = await testDatabase();
 const public_url = "https://countersign.example";
@@ -22,7 +22,7 @@ const mails: Mail[] = [];
 let urls: string[];
 let password_hash: string;
 beforeAll(async () => {
-  const passwords = createPasswords();
+  const passwords = cheapPasswords();
   const mailer = { send: async (mail: Mail) => void mails.push(mail) };
   const parts = { clock, passwords, httpOut, mailer, config: { public_url } };
   urls = [(await serviceNode(database, parts)).url, (await serviceNode(database, parts)).url];

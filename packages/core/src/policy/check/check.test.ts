@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyCharacter, runs } from "../../../../../scripts/property-runs.ts";
 import { checkPolicy } from "./check.ts";
 
 const head = "apiVersion: countersign/v1\nkind: Policy\nmetadata: {name: p}\n";
@@ -9,8 +10,7 @@ const places = (text: string) =>
 
 /** Line and column of `#` in a text, and the text without it. */
 function marked(text: string): { text: string; line: number; column: number } {
-  const before = text.slice(0, text.indexOf("#"));
-  const lines = before.split("\n");
+  const lines = text.slice(0, text.indexOf("#")).split("\n");
   return { text: text.replace("#", ""), line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
@@ -309,7 +309,7 @@ describe("checking a policy", () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          fc.string({ unit: "binary", maxLength: 200 }),
+          fc.string({ unit: anyCharacter, maxLength: 200 }),
           fc.array(word, { maxLength: 40 }).map((words) => words.join("")),
         ),
         (text) => {
@@ -317,7 +317,7 @@ describe("checking a policy", () => {
           expect(document === null).toBe(diagnostics.length > 0);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -362,9 +362,9 @@ describe("checking a policy", () => {
           expect(help).toMatch(/\w/);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
-    expect(broken).toBeGreaterThan(500);
+    expect(broken).toBeGreaterThan(runs(500));
   });
 
   test("wrong tests beside a policy are refused", () => {

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { limits } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../../scripts/property-runs.ts";
 import { decide } from "../../deciding/decide.ts";
 import { decideCase, inputOf } from "../../testing/deciding.ts";
 import type { PolicyDocument } from "../document.ts";
@@ -136,7 +137,7 @@ test("deciding on values within the declared sizes never takes more than was cou
       decide({ ...inputOf([{ name: "p", spec }], { intent: { content: params }, facts, as_of }), budget });
       expect(1e9 - budget.left).toBeLessThanOrEqual(policyCost(checked as PolicyDocument).units);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../../scripts/property-runs.ts";
 import { misspelt, suggestName } from "./suggest-name.ts";
 
 /** Edits by definition, every cell of the table. */
@@ -24,7 +25,7 @@ test("suggests the first of the nearest names, where no more than every third ch
       const near = least <= Math.floor(Math.min(given.length, 24) / 3);
       expect(suggestName(given, known)).toBe(near && nearest !== undefined ? `Did you mean ${nearest}?` : null);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 

@@ -10,11 +10,17 @@ import type { Passwords } from "../../ports.ts";
 
 const at_once_max = 2;
 const waiting_max = 100;
-/** 2: Argon2id. */
-const options = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+/** How much a hash costs: kibibytes of memory and passes over them. */
+interface HashCost {
+  readonly memoryCost: number;
+  readonly timeCost: number;
+}
+const service_cost: HashCost = { memoryCost: 19_456, timeCost: 2 };
 
-/** The hashing of one process. */
-export function createPasswords(): Passwords {
+/** Creates the hashing of one process. Only tests give another cost. */
+export function createPasswords(cost = service_cost): Passwords {
+  /** 2: Argon2id. */
+  const options = { algorithm: 2, ...cost, parallelism: 1 };
   const limit = pLimit(at_once_max);
   /** What the password of an unknown address is compared with, so that it takes as long. Made when first needed. */
   let nobody: Promise<string> | undefined;

@@ -4,7 +4,6 @@ import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
-import { createPasswords } from "../../edge/sign-in/passwords.ts";
 import type { Mail } from "../../ports.ts";
 import { insertPerson } from "../../store/people/people.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -12,6 +11,7 @@ import { letPass } from "../../testing/database/passing-time.ts";
 import { meanwhile } from "../../testing/meanwhile.ts";
 import { call, testOrganization } from "../../testing/nodes/http-node.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
+import { cheapPasswords } from "../../testing/people/passwords.ts";
 import { type Lies, softwareAuthenticator } from "../../testing/people/software-authenticator.ts";
 
 const database = await testDatabase();
@@ -23,7 +23,7 @@ const password = "correct horse battery staple";
 let nodes: Awaited<ReturnType<typeof serviceNode>>[];
 let password_hash: string;
 beforeAll(async () => {
-  const passwords = createPasswords();
+  const passwords = cheapPasswords();
   const parts = { passwords, mailer, config: { public_url: origin } };
   nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
   password_hash = await passwords.hash(password);

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { createHttpOut } from "../../edge/outgoing/http-out.ts";
-import { createPasswords } from "../../edge/sign-in/passwords.ts";
 import { insertPerson } from "../../store/people/people.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { letPass } from "../../testing/database/passing-time.ts";
@@ -19,6 +18,7 @@ import {
   openIdProvider,
   type ProviderAccount,
 } from "../../testing/people/open-id-provider.ts";
+import { cheapPasswords } from "../../testing/people/passwords.ts";
 
 const database = await testDatabase();
 const public_url = "https://countersign.example";
@@ -30,7 +30,7 @@ afterAll(() => httpOut.close());
 let nodes: Awaited<ReturnType<typeof serviceNode>>[];
 let password_hash: string;
 beforeAll(async () => {
-  const passwords = createPasswords();
+  const passwords = cheapPasswords();
   const parts = { clock, passwords, httpOut, config: { public_url } };
   nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
   password_hash = await passwords.hash(password);

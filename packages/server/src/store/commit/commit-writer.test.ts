@@ -137,7 +137,7 @@ describe("a commit", () => {
     const intent = JSON.stringify("x".repeat(40_000));
     const subject = writer({ batch_bytes_max: 50_000, metrics: { statement: (n) => batches.push(n) } });
     await commitAll(subject, [rows(org_id, { intent }), rows(org_id, { intent }), rows(org_id), rows(org_id)]);
-    expect(batches).toEqual([1, 3]);
+    expect(batches.sort()).toEqual([1, 3]); // Two are in flight at once; either may end first.
     await subject.commit(rows(org_id, { intent: JSON.stringify("x".repeat(80_000)) }));
     expect(await count("intents", org_id)).toBe(5);
   });

@@ -15,11 +15,16 @@ import { type AnswerWith, type Receiver, resolveToLoopback } from "./receiver.ts
 /** Questions open at once on all nodes of the file, and the most there were. */
 export const open = { now: 0, most: 0 };
 
-/** The longest time is long here, so that a busy machine is not taken for a slow source; shorter ones are as given. */
+/**
+ * The time limit of a source that never answers. No other timer has this length, so a node of these tests waits patiently for a
+ * place to ask, and cuts off only the question.
+ */
+export const short_ms = 211;
+/** In place of the longest time limit, so that a busy machine does not look like a slow source. */
 const patient_ms = 30_000;
-/** What is left of the longest time where a busy machine begins to ask late; shorter ones of tests are below it. */
-const late_ms = 400;
-const patient = (wait_ms: number) => (wait_ms === limits.context_source_timeout_ms_max ? patient_ms : wait_ms);
+const timeLimits: ReadonlySet<number> = new Set([limits.context_source_timeout_ms_max, short_ms]);
+/** The URLs of sources that were registered with `short_ms`. */
+const cutOff = new Set<string>();
 
 /** A node that reaches sources on this machine: names lead to loopback, the test's authority is trusted. */
 export async function sourceNode(
@@ -34,13 +39,13 @@ export async function sourceNode(
     ...guarded,
     async ask(to, headers, body, terms) {
       open.most = Math.max(open.most, ++open.now);
-      const timeout_ms = terms.timeout_ms > late_ms ? patient_ms : terms.timeout_ms;
+      const timeout_ms = cutOff.has(to) ? short_ms : patient_ms;
       return guarded.ask(to, headers, body, { ...terms, timeout_ms }).finally(() => (open.now -= 1));
     },
   };
   return serviceNode(database, {
     httpOut,
-    timers: { after: (wait_ms, run) => timers.after(patient(wait_ms), run) },
+    timers: { after: (wait_ms, run) => timers.after(timeLimits.has(wait_ms) ? patient_ms : wait_ms, run) },
     ...parts,
   });
 }
@@ -89,7 +94,9 @@ export async function pulling({ db }: TestDatabase, base: string) {
       const body = { url: typeof to === "string" ? to : to.url, ...(timeout_ms === undefined ? {} : { timeout_ms }) };
       const put = await source("PUT", body);
       if (put.status !== 200) throw new Error(put.text);
-      return put.json.source;
+      const registered: ContextSource = put.json.source;
+      if (timeout_ms === short_ms) cutOff.add(registered.url);
+      return registered;
     },
     submit: (more: object = {}, at = base, headers = {}) =>
       call(at, "POST", "/v1/intents", { key: org.agent, headers, body: { intent, ...more } }),

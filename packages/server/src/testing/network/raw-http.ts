@@ -9,13 +9,13 @@ export interface RawAnswer {
 }
 
 /**
- * Sends bytes and collects what comes back until the server closes, or has answered and then said nothing for `quiet_ms`.
- * Rejects when there is neither an answer nor an end within `wait_ms`: that would be a hang.
+ * Sends bytes and collects what comes back until the server closes the connection, or until it has said nothing for `quiet_ms`
+ * after a whole response. Rejects if there is neither within `wait_ms`: that would be a hang.
  */
 export function rawRequest(
   port: number,
   bytes: string | Buffer,
-  { end = false, quiet_ms = 60, wait_ms = 10_000 }: { end?: boolean; quiet_ms?: number; wait_ms?: number } = {},
+  { end = false, quiet_ms = 60, wait_ms = 60_000 }: { end?: boolean; quiet_ms?: number; wait_ms?: number } = {},
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, "127.0.0.1");
@@ -30,17 +30,34 @@ export function rawRequest(
       clearTimeout(quiet);
       socket.destroy();
       if (error !== undefined) reject(error);
-      else resolve({ statuses: [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1])), text });
+      else
+        resolve({
+          statuses: [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1])),
+          text: Buffer.from(text, "latin1").toString(),
+        });
     }
-    socket.setEncoding("utf8");
+    // One character for each byte, so that lengths of bodies can be compared.
+    socket.setEncoding("latin1");
     socket.on("data", (chunk) => {
       text += chunk;
       clearTimeout(quiet);
-      quiet = setTimeout(() => finish(), quiet_ms);
+      if (isWhole(text)) quiet = setTimeout(() => finish(), quiet_ms);
     });
     socket.on("close", () => finish());
     socket.on("error", () => undefined);
     socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
     if (end) socket.end();
   });
+}
+
+/** Returns whether the last response has all of its body. A body of unknown length ends with its last chunk. */
+function isWhole(text: string): boolean {
+  const last = text.slice(text.lastIndexOf("HTTP/1.1 "));
+  const head_chars = last.indexOf("\r\n\r\n");
+  if (head_chars < 0) return false;
+  const head = last.slice(0, head_chars);
+  const body = last.slice(head_chars + 4);
+  if (/^transfer-encoding: chunked/im.test(head)) return body.endsWith("0\r\n\r\n");
+  const length = /^content-length: (\d+)/im.exec(head)?.[1];
+  return length === undefined || body.length >= Number(length);
 }

@@ -4,11 +4,11 @@ import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { assembleNode, type NodeParts, type ServiceNode } from "../../edge/node.ts";
 import { createHttpOut } from "../../edge/outgoing/http-out.ts";
-import { createPasswords } from "../../edge/sign-in/passwords.ts";
 import { loadPacks } from "../../edge/start/pack-files.ts";
 import { createSealer } from "../../edge/start/sealer.ts";
 import { timers } from "../../edge/timers.ts";
 import type { TestDatabase } from "../database/database.ts";
+import { cheapPasswords } from "../people/passwords.ts";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 import { silentLog } from "./silent-log.ts";
 
@@ -51,7 +51,7 @@ export async function serviceNode(
     sealer: createSealer(Buffer.alloc(32, 7)),
     packs: await packs,
     httpOut: createHttpOut({ rules: publicHttpsOnly }),
-    passwords: createPasswords(),
+    passwords: cheapPasswords(),
     mailer: { send: async () => undefined },
     ...built_backtest_thread,
     ...parts,

