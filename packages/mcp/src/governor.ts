@@ -1,22 +1,23 @@
 /**
- * Stands between a client of the Model Context Protocol and a server, and has every `tools/call` decided before the server
- * hears of it:
+ * Stands between a client and a server of the Model Context Protocol. Every `tools/call` is decided before the server gets it:
  *
- *   approve             the call goes on as it is, and its answer comes back as it is
- *   approve_modified    the call goes on with the arguments that policies or a reviewer made of it, and the answer says so
- *   block               the client gets a result that is an error and says why (where it asked for a task: an error); the
- *                       server hears nothing
- *   escalate            the client waits, and hears of it by progress; after `wait_ms` it gets a result that says to call
- *                       again, and the same call goes on waiting for the same review
- *   no decision         the client gets a result that is an error; the server hears nothing
+ *   approve             the server gets the call unchanged, and the client gets the answer unchanged
+ *   approve_modified    the server gets the arguments that policies or a reviewer set, and the answer says so
+ *   block               the client gets an error result with the reasons (an error, if it asked for a task); the server
+ *                       gets nothing
+ *   escalate            the client waits and gets progress notifications; after `wait_ms` it gets a result that says to call
+ *                       again, and the same call then waits for the same review
+ *   no decision         the client gets an error result; the server gets nothing
  *
- * All other messages pass. What comes from the client is written anew from what was read, its numbers as they stood, so that
- * the server cannot read another call in it than the one that was decided.
+ * All other messages pass. The governor serializes each client message again from what it parsed, and keeps the digits of
+ * numbers. So the server cannot read another call than the one that was decided.
+ *
+ * State: calls that have no answer yet, by id. A call is first `deciding` (the server has not got it), then `made` (the server
+ * works on it). The decision service, the server's answer, a cancellation by the client, and `end` move it on. Other requests
+ * are remembered only while they wait for their answer.
  */
-import type { ContextDocument, IntentSubmission } from "@countersign/contract";
 import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
-import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
 import {
   answerIn,
   error_codes,
@@ -33,275 +34,274 @@ import {
   type RequestId,
   refusal,
 } from "./messages.ts";
+import { reportProgress } from "./progress.ts";
+import { type SubmissionOptions, Submissions } from "./submissions.ts";
 
 /** What a governor works with. */
-export interface GovernorOptions {
+export interface GovernorOptions extends SubmissionOptions {
   readonly client: CallDeps["client"];
-  /** Null: what the client calls itself. */
-  readonly agent_id: string | null;
-  readonly session_id: string;
-  readonly membrane_id?: string | undefined;
   readonly mode?: "shadow" | undefined;
-  /** Facts that go along with every call. */
-  readonly context?: ContextDocument | undefined;
-  /** The server's word counts for which of its tools only read and which may destroy. */
-  readonly trust_annotations: boolean;
-  /** For so long the client is kept waiting for people. */
+  /** How long the client waits for a person's decision. */
   readonly wait_ms: number;
-  /** Between two signs of life to a client that waits. */
+  /** Time between two progress notifications to a client that waits. */
   readonly progress_ms: number;
   /** Each takes one message as a line of JSON. */
   readonly toServer: (line: string) => void;
   readonly toClient: (line: string) => void;
-  /** Hears what whoever runs it should know. */
+  /** Takes notes for the operator of the governor. */
   readonly note: (text: string) => void;
 }
 
-/** Takes what was read from either side. */
+/** Takes the lines that were read from either side. */
 export interface Governor {
   fromClient(line: string): void;
   fromServer(line: string): void;
-  /** The client is not heard any more: calls that wait end, and those that the server has end as failed. Resolves when all is recorded. */
+  /**
+   * The client is gone: calls that wait end, and calls that the server works on end as failed. Resolves when everything is
+   * recorded.
+   */
   end(): Promise<void>;
 }
 
-/** A message of the client: as it was read, and to be written, when its numbers are as they stood. */
+/** A message of the client: parsed, and with the digits of its numbers kept for writing. */
 interface Heard {
   readonly message: Message;
   readonly exact: Message;
   readonly write: (value: JsonObject) => string;
-  /** Tells the client something with parts of `exact`. */
+  /** Sends the client a message that contains parts of `exact`. */
   readonly answer: (said: JsonObject) => void;
 }
 
-/** A call that is not answered yet. */
+/** A call without an answer yet. */
 interface Call {
   readonly deciding: AbortController;
-  /** Null: the server has not heard of it. */
+  /** Null: the server has not got the call. */
   answered: ((answer: Answered) => void) | null;
 }
 
-/** Another request that is not answered yet: what is learned from its result, and what is told with it. */
+/** Another request without an answer yet: what to learn from its result, and what to add to it. */
 interface OtherRequest {
   readonly learn: ((result: JsonObject) => void) | undefined;
   readonly tell: ((line: string) => string) | undefined;
 }
 
-/** So many are decided on or made at once. */
+/** A call's name and arguments, after the checks. `key` is the key of its id. */
+interface AskedTool {
+  readonly key: string;
+  readonly id: RequestId;
+  readonly name: string;
+  readonly given: JsonObject;
+}
+
+/** Calls that are decided on or made at once. */
 const calls_max = 256;
-/** In one array of the client: of each, as little as it says, it is told more. */
+/** Messages in one array of the client, because each gets an answer that may be longer than the message. */
 const messages_max = 1_000;
-/** Of reviews, of tasks, and of requests. */
+/** Reviews, tasks, and other requests: this many of each are remembered. */
 const remembered_max = 1_000;
-/** `limits.agent_id_chars_max` */
-const agent_id_chars_max = 128;
 
-/** Makes one for one client and one server. */
+/** Creates the governor for one client and one server. */
 export function createGovernor(options: GovernorOptions): Governor {
-  const { toServer, toClient, note } = options;
-  /** Calls and recordings. */
-  const under_way = new Set<Promise<unknown>>();
-  const client: CallDeps["client"] = {
-    ...options.client,
-    recordObservation: (...given) => hold(options.client.recordObservation(...given)),
+  const governor = new ConnectionGovernor(options);
+  return {
+    fromClient: (line) => governor.fromClient(line),
+    fromServer: (line) => governor.fromServer(line),
+    end: () => governor.end(),
   };
-  const calls = new Map<string, Call>();
-  const requests = new Map<string, OtherRequest>();
-  /** What is told with the results of tasks, by their ids. */
-  const additions = new Map<string, (line: string) => string>();
-  /** Reviews under way that nobody waits for, by what was asked. */
-  const reviews = new Map<string, string>();
-  let tools = new Map<string, KnownTool>();
-  let agent_id = options.agent_id;
-  let server_name: string | null = null;
-  let is_over = false;
+}
 
-  const send = (message: JsonObject): void => toClient(JSON.stringify(message));
+class ConnectionGovernor implements Governor {
+  readonly #options: GovernorOptions;
+  readonly #client: CallDeps["client"];
+  readonly #submissions: Submissions;
+  /** Calls and recordings that `end` waits for. */
+  readonly #under_way = new Set<Promise<unknown>>();
+  readonly #calls = new Map<string, Call>();
+  readonly #requests = new Map<string, OtherRequest>();
+  /** What to add to the results of tasks, by task id. */
+  readonly #additions = new Map<string, (line: string) => string>();
+  /** Open reviews that no call waits for, by the tool's name and arguments. */
+  readonly #reviews = new Map<string, string>();
+  #is_over = false;
 
-  function hold<Held>(promise: Promise<Held>): Promise<Held> {
-    const over = () => void under_way.delete(promise);
-    under_way.add(promise);
+  constructor(options: GovernorOptions) {
+    this.#options = options;
+    this.#submissions = new Submissions(options);
+    this.#client = {
+      ...options.client,
+      recordObservation: (...given) => this.#hold(options.client.recordObservation(...given)),
+    };
+  }
+
+  fromClient(line: string): void {
+    if (this.#is_over) return;
+    const elements = elementsIn(line);
+    if (elements.length > messages_max) return void this.#send(refusal(null, error_codes.invalid_request, too_long));
+    for (const each of elements.length === 0 ? [line] : elements) this.#parse(each);
+  }
+
+  fromServer(line: string): void {
+    const elements = elementsIn(line);
+    // An array inside an array is no answer; a client would read it as one if it came alone.
+    for (const each of elements.length === 0 ? [line] : elements)
+      if (each.startsWith("[") && elements.length > 0) this.#options.toClient(`[${each}]`);
+      else this.#takeAnswer(each);
+  }
+
+  async end(): Promise<void> {
+    this.#is_over = true;
+    for (const { deciding, answered } of this.#calls.values()) {
+      deciding.abort(new Cancelled());
+      answered?.(ended("The connection ended while it ran."));
+    }
+    while (this.#under_way.size > 0) await Promise.allSettled(this.#under_way);
+  }
+
+  #send(message: JsonObject): void {
+    this.#options.toClient(JSON.stringify(message));
+  }
+
+  #hold<Held>(promise: Promise<Held>): Promise<Held> {
+    const over = () => void this.#under_way.delete(promise);
+    this.#under_way.add(promise);
     promise.then(over, over);
     return promise;
   }
 
-  function take(heard: Heard): void {
+  #parse(text: string): void {
+    let read: unknown;
+    try {
+      read = JSON.parse(text);
+    } catch {
+      return void this.#send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
+    }
+    const refuse = (id: RequestId | null, why: string) => this.#send(refusal(id, error_codes.invalid_request, why));
+    if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
+    try {
+      const { value, write } = readExactly(text);
+      const answer = (said: JsonObject) => this.#options.toClient(write(said));
+      this.#take({ message: read, exact: value as Message, write, answer });
+    } catch (error) {
+      // A text that can be parsed may be too deep or too large to be written.
+      if (!(error instanceof RangeError)) throw error;
+      refuse(read.id ?? null, "This is nested too deep, or too large.");
+    }
+  }
+
+  #take(heard: Heard): void {
     const { message, exact, write, answer } = heard;
     const { id, method, params = {} } = message;
     const is_call = method === "tools/call";
-    if (id !== undefined && method !== undefined && (calls.has(idKey(id)) || (is_call && requests.has(idKey(id)))))
+    const is_taken = (key: string) => this.#calls.has(key) || (is_call && this.#requests.has(key));
+    if (id !== undefined && method !== undefined && is_taken(idKey(id)))
       return void answer(
         refusal(exact.id ?? null, error_codes.invalid_request, "A request with this id is under way."),
       );
-    if (is_call) return void call(heard);
-    if (method === "notifications/cancelled" && cancel(params["requestId"])) return;
-    if (method === "initialize") agent_id ??= nameIn(params["clientInfo"]);
-    toServer(write(exact));
+    if (is_call) return void this.#takeCall(heard);
+    if (method === "notifications/cancelled" && this.#cancel(params["requestId"])) return;
+    if (method === "initialize") this.#submissions.clientIs(params["clientInfo"]);
+    this.#options.toServer(write(exact));
     if (id === undefined || method === undefined) return;
-    const tell = method === "tasks/result" ? additions.get(String(params["taskId"])) : undefined;
-    remember(requests, idKey(id), { learn: lessonOf(method, params), tell });
+    const tell = method === "tasks/result" ? this.#additions.get(String(params["taskId"])) : undefined;
+    remember(this.#requests, idKey(id), { learn: this.#submissions.lessonOf(method, params), tell });
   }
 
-  function lessonOf(method: string, { cursor }: JsonObject): OtherRequest["learn"] {
-    if (method === "initialize")
-      return ({ serverInfo }) => {
-        server_name ??= nameIn(serverInfo);
-      };
-    if (method !== "tools/list") return undefined;
-    return (result) => {
-      tools = new Map([...(cursor === undefined ? [] : tools), ...toolsIn(result)]);
-    };
-  }
-
-  /** Whether that was all: of a call that the server has it hears itself. */
-  function cancel(id: unknown): boolean {
-    const cancelled = isId(id) ? calls.get(idKey(id)) : undefined;
+  /** Cancels a call. Returns false if the server must get the notification too. */
+  #cancel(id: unknown): boolean {
+    const cancelled = isId(id) ? this.#calls.get(idKey(id)) : undefined;
     if (cancelled === undefined) return false;
     cancelled.deciding.abort(new Cancelled());
     cancelled.answered?.(ended("The client cancelled it while it ran."));
     return cancelled.answered === null;
   }
 
-  function call({ message, exact, write, answer }: Heard): void {
-    const { method, params = {} } = message;
+  #takeCall(heard: Heard): void {
+    const asked = this.#checked(heard);
+    if (asked === null) return;
+    heard.write(heard.exact); // Throws before anything is decided if the call cannot be written.
+    const { params = {} } = heard.message;
+    const { key, name, given } = asked;
+    const call: Call = { deciding: new AbortController(), answered: null };
+    this.#calls.set(key, call);
+    const question = JSON.stringify([name, given]);
+    const review = this.#reviews.get(question) ?? null;
+    this.#reviews.delete(question);
+    const submission = this.#submissions.of(name, given);
+    const as = { id: asked.id, as_task: isObject(params["task"]) };
+    const { signal } = call.deciding;
+    const governed = governCall(this.#callDeps(heard, call, question), { ...as, submission, review, signal });
+    this.#hold(governed.finally(() => this.#calls.delete(key)));
+  }
+
+  /** Answers a call that cannot be decided, and returns null for it. */
+  #checked({ message, exact, answer }: Heard): AskedTool | null {
+    const { params = {} } = message;
     const { name, arguments: given = {} } = params;
-    const { id, params: handed_on = {} } = exact;
-    if (message.id === undefined || id === undefined)
-      return void note("a call of a tool without an id was dropped: nobody hears what comes of it");
-    const key = idKey(message.id);
-    const refuse = (code: number, text: string) => answer(refusal(id, code, text));
-    if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments", "task"]))
-      return void refuse(error_codes.invalid_params, "Give the tool's name, and its arguments as an object.");
+    const { id } = exact;
+    const refuse = (said: JsonObject): null => {
+      answer(said);
+      return null;
+    };
+    if (message.id === undefined || id === undefined) {
+      this.#options.note("a call of a tool without an id was dropped: nobody would get its result");
+      return null;
+    }
+    if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments", "task"])) {
+      const text = "Give the tool's name, and its arguments as an object.";
+      return refuse(refusal(id, error_codes.invalid_params, text));
+    }
     const as = { id, as_task: isObject(params["task"]) };
-    if (losesDigits(given)) return void answer(noResult(as, too_large));
-    if (hasTwins(given)) return void answer(noResult(as, twins));
-    if (calls.size >= calls_max) return void refuse(error_codes.no_result, too_many);
-    write(exact); // or it throws before anything was decided
-    const asked = JSON.stringify([name, given]);
-    const made: Call = { deciding: new AbortController(), answered: null };
-    calls.set(key, made);
-    const review = reviews.get(asked) ?? null;
-    reviews.delete(asked);
-    const deps: CallDeps = {
-      ...{ client, toClient, answer, note },
-      mode: options.mode,
+    if (losesDigits(given)) return refuse(noResult(as, too_large));
+    if (hasTwins(given)) return refuse(noResult(as, twins));
+    if (this.#calls.size >= calls_max) return refuse(refusal(id, error_codes.no_result, too_many));
+    return { key: idKey(message.id), id, name, given };
+  }
+
+  #callDeps({ message, exact, write, answer }: Heard, call: Call, question: string): CallDeps {
+    const { mode, toClient, toServer, note, progress_ms, wait_ms } = this.#options;
+    const { method, params: asked = {} } = message;
+    const { id, params = {} } = exact;
+    return {
+      ...{ client: this.#client, toClient, answer, note, mode },
       forward: (content) =>
         new Promise((resolve) => {
-          made.answered = resolve;
-          const none = params["arguments"] === undefined && Object.keys(content).length === 0;
-          const made_with = none ? handed_on : { ...handed_on, arguments: content };
+          call.answered = resolve;
+          const none = asked["arguments"] === undefined && Object.keys(content).length === 0;
+          const made_with = none ? params : { ...params, arguments: content };
           toServer(write({ jsonrpc: "2.0", id, method, params: made_with }));
         }),
-      wait: () => keepWaiting(made, handed_on, answer),
-      tellLater: (task_id, tell) => remember(additions, task_id, tell),
-      leave: (intent_id) => remember(reviews, asked, intent_id),
-    };
-    const submission = submissionOf(name, given);
-    const governed = governCall(deps, { ...as, submission, review, signal: made.deciding.signal });
-    hold(governed.finally(() => calls.delete(key)));
-  }
-
-  function submissionOf(name: string, content: JsonObject): IntentSubmission {
-    const { trust_annotations, membrane_id, session_id } = options;
-    const { title, reads_only, destroys } = tools.get(name) ?? unknown_tool;
-    const context = trust_annotations ? withSideEffect(options.context, !reads_only) : options.context;
-    const target = server_name === null ? {} : { target: { type: "mcp_server", identifier: server_name } };
-    return {
-      intent: {
-        agent: { id: agent_id ?? "mcp-client", framework: "mcp", session_id },
-        action: { verb: name, ...target },
-        payload: { content, ...(title !== null && { summary: title }) },
-        ...(trust_annotations && { estimated_impact: { reversible: !destroys } }),
+      wait: () => {
+        const endProgress = reportProgress(params, progress_ms, answer);
+        const limit = setTimeout(() => call.deciding.abort(new StillPending(wait_ms)), wait_ms);
+        return () => {
+          endProgress();
+          clearTimeout(limit);
+        };
       },
-      ...(context !== undefined && { context }),
-      ...(membrane_id !== undefined && { membrane_id }),
+      tellLater: (task_id, tell) => remember(this.#additions, task_id, tell),
+      leave: (intent_id) => remember(this.#reviews, question, intent_id),
     };
   }
 
-  /** Tells the client now and then that people look at it, and ends that in time. Gives what stops both. */
-  function keepWaiting({ deciding }: Call, params: JsonObject, answer: Heard["answer"]): () => void {
-    const { progressToken } = isObject(params["_meta"]) ? params["_meta"] : {};
-    let told = 0;
-    const tell = (): void => {
-      if (progressToken === undefined) return;
-      told += 1;
-      // In thousandths: what the server tells later with the same token has to be more.
-      const progress = { progressToken, progress: told / 1000, message: "Waiting for a person to decide." };
-      answer({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
-    };
-    tell();
-    const telling = setInterval(tell, options.progress_ms);
-    const limit = setTimeout(() => deciding.abort(new StillPending(options.wait_ms)), options.wait_ms);
-    return () => {
-      clearInterval(telling);
-      clearTimeout(limit);
-    };
-  }
-
-  function hear(line: string): void {
+  #takeAnswer(line: string): void {
+    const { toClient, note } = this.#options;
     const message = answerIn(line);
     if (message === null) return void toClient(line);
     const key = idKey(message.id);
-    // The protocol's own client makes a number of an id that is a text: then it takes "1" for the answer to 1, unless
-    // it asked by that text.
-    const other = requests.get(key);
-    const made = calls.get(key) ?? (other === undefined ? calls.get(idKey(Number(message.id))) : undefined);
-    if (made?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
-    if (made !== undefined) return void made.answered({ message, line });
-    requests.delete(key);
+    const other = this.#requests.get(key);
+    // The protocol's own client reads "1" as the answer to 1, unless it has a request with the id "1".
+    const call = this.#calls.get(key) ?? (other === undefined ? this.#calls.get(idKey(Number(message.id))) : undefined);
+    if (call?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
+    if (call !== undefined) return void call.answered({ message, line });
+    this.#requests.delete(key);
     if (isObject(message["result"])) other?.learn?.(message["result"]);
     try {
       toClient(other?.tell?.(line) ?? line);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      send(refusal(message.id, error_codes.no_result, not_written));
+      this.#send(refusal(message.id, error_codes.no_result, not_written));
     }
   }
-
-  function listen(text: string): void {
-    let read: unknown;
-    try {
-      read = JSON.parse(text);
-    } catch {
-      return void send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
-    }
-    const refuse = (id: RequestId | null, why: string) => send(refusal(id, error_codes.invalid_request, why));
-    if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
-    try {
-      const { value, write } = readExactly(text);
-      take({ message: read, exact: value as Message, write, answer: (said) => toClient(write(said)) });
-    } catch (error) {
-      // What can be read cannot always be written.
-      if (!(error instanceof RangeError)) throw error;
-      refuse(read.id ?? null, "This is nested too deep, or too large.");
-    }
-  }
-
-  return {
-    fromClient(line) {
-      if (is_over) return;
-      const elements = elementsIn(line);
-      if (elements.length > messages_max) return void send(refusal(null, error_codes.invalid_request, too_long));
-      for (const each of elements.length === 0 ? [line] : elements) listen(each);
-    },
-
-    fromServer(line) {
-      const elements = elementsIn(line);
-      // An array in an array is no answer, and taken out of it, it would be one to a client.
-      for (const each of elements.length === 0 ? [line] : elements)
-        if (each.startsWith("[") && elements.length > 0) toClient(`[${each}]`);
-        else hear(each);
-    },
-
-    async end() {
-      is_over = true;
-      for (const { deciding, answered } of calls.values()) {
-        deciding.abort(new Cancelled());
-        answered?.(ended("The connection ended while it ran."));
-      }
-      while (under_way.size > 0) await Promise.allSettled(under_way);
-    },
-  };
 }
 
 const too_large =
@@ -317,27 +317,14 @@ const too_long = `Nothing was done: this array has more than ${messages_max} mes
 
 const too_many = `Nothing was done: ${calls_max} calls are under way. Call again when some of them have ended.`;
 
-/** The oldest goes where there are too many. */
+/** Sets the entry, and deletes the oldest one if there are too many. */
 function remember<Value>(memory: Map<string, Value>, key: string, value: Value): void {
   memory.set(key, value);
   const [oldest = key] = memory.keys();
   if (memory.size > remembered_max) memory.delete(oldest);
 }
 
-/** In place of an answer that does not come, for the record. */
+/** Stands for an answer that will not come, for the record. */
 function ended(message: string): Answered {
   return { message: { error: { message } }, line: "" };
-}
-
-/** What somebody calls itself. */
-function nameIn(about: JsonObject[string] | undefined): string | null {
-  const name = isObject(about) ? about["name"] : null;
-  return typeof name === "string" && name !== ""
-    ? name.slice(0, agent_id_chars_max).replace(/[\ud800-\udbff]$/, "")
-    : null;
-}
-
-function withSideEffect(context: ContextDocument | undefined, side_effect: boolean): ContextDocument {
-  const { facts = {}, ...others } = context ?? {};
-  return { contract_version: "1", ...others, facts: { ...facts, security: { ...facts.security, side_effect } } };
 }

@@ -1,0 +1,25 @@
+/** Progress notifications to a client that waits for a person's decision. */
+import { isObject, type JsonObject } from "./messages.ts";
+
+/**
+ * Sends one notification now and one every `every_ms`, until the returned function is called. Sends nothing if the client
+ * gave no progress token with its call.
+ */
+export function reportProgress(
+  params: JsonObject,
+  every_ms: number,
+  answer: (message: JsonObject) => void,
+): () => void {
+  const { progressToken } = isObject(params["_meta"]) ? params["_meta"] : {};
+  if (progressToken === undefined) return () => undefined;
+  let sent = 0;
+  const send = (): void => {
+    sent += 1;
+    // In thousandths, because progress must grow and the server may report its own from 1 on with the same token.
+    const progress = { progressToken, progress: sent / 1000, message: "Waiting for a person to decide." };
+    answer({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
+  };
+  send();
+  const timer = setInterval(send, every_ms);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,81 @@
+/** Describes tool calls as intents, with what the client and the server said about themselves. */
+import type { ContextDocument, IntentSubmission } from "@countersign/contract";
+import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
+import { isObject, type JsonObject } from "./messages.ts";
+
+/** What the operator of the governor sets about submissions. */
+export interface SubmissionOptions {
+  /** Null: the name that the client gives itself. */
+  readonly agent_id: string | null;
+  readonly session_id: string;
+  readonly membrane_id?: string | undefined;
+  /** Facts that are sent with every call. */
+  readonly context?: ContextDocument | undefined;
+  /** Whether to trust what the server says about its tools: which only read, and which may destroy. */
+  readonly trust_annotations: boolean;
+}
+
+/** `limits.agent_id_chars_max` */
+const agent_id_chars_max = 128;
+
+/** Builds submissions. It knows the first name that each side gave, and the tools of the newest list. */
+export class Submissions {
+  readonly #options: SubmissionOptions;
+  #agent_id: string | null;
+  #server_name: string | null = null;
+  #tools = new Map<string, KnownTool>();
+
+  constructor(options: SubmissionOptions) {
+    this.#options = options;
+    this.#agent_id = options.agent_id;
+  }
+
+  /** Takes the client's name from an `initialize` request. */
+  clientIs(clientInfo: JsonObject[string] | undefined): void {
+    this.#agent_id ??= nameIn(clientInfo);
+  }
+
+  /** Returns what to learn from the result of the client's request; undefined if there is nothing to learn. */
+  lessonOf(method: string, { cursor }: JsonObject): ((result: JsonObject) => void) | undefined {
+    if (method === "initialize")
+      return ({ serverInfo }) => {
+        this.#server_name ??= nameIn(serverInfo);
+      };
+    if (method !== "tools/list") return undefined;
+    return (result) => {
+      // A request with a cursor asks for a further page; one without begins the list again.
+      this.#tools = new Map([...(cursor === undefined ? [] : this.#tools), ...toolsIn(result)]);
+    };
+  }
+
+  /** Returns the submission for one call of the tool `name`. */
+  of(name: string, content: JsonObject): IntentSubmission {
+    const { trust_annotations, membrane_id, session_id, context: given } = this.#options;
+    const { title, reads_only, destroys } = this.#tools.get(name) ?? unknown_tool;
+    const context = trust_annotations ? withSideEffect(given, !reads_only) : given;
+    const target = this.#server_name === null ? {} : { target: { type: "mcp_server", identifier: this.#server_name } };
+    return {
+      intent: {
+        agent: { id: this.#agent_id ?? "mcp-client", framework: "mcp", session_id },
+        action: { verb: name, ...target },
+        payload: { content, ...(title !== null && { summary: title }) },
+        ...(trust_annotations && { estimated_impact: { reversible: !destroys } }),
+      },
+      ...(context !== undefined && { context }),
+      ...(membrane_id !== undefined && { membrane_id }),
+    };
+  }
+}
+
+/** Returns the name in `clientInfo` or `serverInfo`, cut to the length of an agent's id without splitting a character. */
+function nameIn(about: JsonObject[string] | undefined): string | null {
+  const name = isObject(about) ? about["name"] : null;
+  return typeof name === "string" && name !== ""
+    ? name.slice(0, agent_id_chars_max).replace(/[\ud800-\udbff]$/, "")
+    : null;
+}
+
+function withSideEffect(context: ContextDocument | undefined, side_effect: boolean): ContextDocument {
+  const { facts = {}, ...others } = context ?? {};
+  return { contract_version: "1", ...others, facts: { ...facts, security: { ...facts.security, side_effect } } };
+}
