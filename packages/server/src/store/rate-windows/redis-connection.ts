@@ -1,0 +1,48 @@
+/** The connection to Redis, with the scripts of the shared rate windows as commands. */
+import { Redis } from "ioredis";
+import type { Log } from "../../ports.ts";
+import { lookScript, refundScript, takeScript } from "./rate-windows-redis-scripts.ts";
+
+/** What every script returns. */
+export type Reply = [allowed: number, counted: number, freeing_ms: number, at_ms: number, now_ms: number];
+
+type Scripts = Redis & {
+  rateTake(times: string, counts: string, limit: number, now: string, until: string): Promise<Reply>;
+  rateLook(times: string, counts: string, limit: number, now: string): Promise<Reply>;
+  rateRefund(times: string, counts: string, limit: number, now: string, at: string): Promise<Reply>;
+};
+
+/** The client, which reconnects by itself. */
+export interface RedisConnection {
+  readonly redis: Scripts;
+  /** Why there is no connection, as far as it is known: a wrong password, a certificate, an address. */
+  reason(): string;
+}
+
+/** Starts to connect, and returns at once. */
+export function connectRedis(url: string, log: Log): RedisConnection {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    connectTimeout: 1_000,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(attempt * 50, 1_000),
+    // A failover made this server a replica without ending connections. The address now leads to the new primary.
+    reconnectOnError: ({ message }) => message.includes("READONLY"),
+  }) as Scripts;
+  redis.defineCommand("rateTake", { numberOfKeys: 2, lua: takeScript });
+  redis.defineCommand("rateLook", { numberOfKeys: 2, lua: lookScript });
+  redis.defineCommand("rateRefund", { numberOfKeys: 2, lua: refundScript });
+  let reason = "not connected";
+  redis.on("error", ({ message, command }: Error & { readonly command?: { readonly name: string } }) => {
+    // Log only the message: the error also contains the failed command, which may contain the password.
+    if (command?.name === "select") {
+      // NOAUTH follows from a wrong password, which is reported already. After any other error the client uses database 0.
+      if (!message.startsWith("NOAUTH"))
+        log.error({ reason: message }, "rate limits are counted in redis' database 0: it refuses the one of REDIS_URL");
+      return;
+    }
+    reason = `not connected: ${message}`;
+    log.debug({ reason }, "redis connection failed");
+  });
+  return { redis, reason: () => reason };
+}
