@@ -5,7 +5,7 @@ import { replayRecorded, type Turn } from "../../operations/backtests/replay-rec
 import { isConnectionLost } from "../../store/database/connection.ts";
 import { openDb } from "../../store/database/db.ts";
 import { standBack } from "../stand-back.ts";
-import type { ThreadData, ThreadSays } from "./backtest-threads.ts";
+import type { ThreadData, ThreadSays } from "./backtest-run.ts";
 import { createGiveWay } from "./give-way.ts";
 
 const progress_ms = 200;

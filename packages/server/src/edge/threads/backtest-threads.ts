@@ -1,82 +1,50 @@
 /**
- * Backtests in threads of their own: a bounded number runs, a bounded number waits, the others are told to come again. A
- * thread that dies takes its backtest with it and nothing else.
+ * The backtests of one node: a bounded number runs, a bounded number waits, and further ones get the fault `overloaded`.
+ *
+ *   waiting    in the order of arrival; begins when a place is free
+ *   running    holds a place until all its threads have exited
+ *   overdue    has run for its turn, and still runs; it is cancelled when another organization's backtest needs the place
+ *
+ * Arrivals, exits and the ends of turns wake the queue. A caller that aborts cancels its backtest in every state.
  */
 import { availableParallelism } from "node:os";
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { limits } from "@countersign/contract";
-import { type BacktestFigures, Fault, type PackRules, type PolicyDocument } from "@countersign/core";
+import { type BacktestFigures, Fault, type PackRules } from "@countersign/core";
 import type { Backtests } from "../../operations/backtests/backtest.ts";
-import {
-  type BacktestJob,
-  firstTurn,
-  joinParts,
-  type ReplayedPart,
-  type Turn,
-} from "../../operations/backtests/replay-recorded.ts";
+import type { BacktestJob } from "../../operations/backtests/replay-recorded.ts";
 import type { Log } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
+import { type BacktestParts, type BacktestResult, BacktestRun } from "./backtest-run.ts";
 import type { RequestCount } from "./give-way.ts";
-import { type ThreadProgram, threadOptions, threadProgram } from "./thread-program.ts";
+import { type ThreadProgram, threadProgram } from "./thread-program.ts";
 
-/** What a thread is given. */
-export interface ThreadData {
-  readonly job: BacktestJob;
-  readonly connection: ConnectionOptions;
-  readonly packs: readonly (readonly [string, { readonly rules: readonly PolicyDocument[] }])[];
-  /** What the node is asked meanwhile: that goes first. */
-  readonly requests: RequestCount;
-  /** Where turns to read come from, and where they go. */
-  readonly inbox: MessagePort;
-  readonly outbox: MessagePort;
-  /** The first turn, for the thread that begins; null for the others. */
-  readonly first: Turn | null;
-}
-
-/** What a thread says. `lost`: the database could not be reached. */
-export type ThreadSays =
-  | { readonly kind: "progress"; readonly evaluated: number; readonly done: number }
-  | { readonly kind: "part"; readonly part: ReplayedPart }
-  | { readonly kind: "failed"; readonly lost: boolean; readonly text: string };
-
-/** The threads of a node. */
+/** The backtests of a node. */
 export interface BacktestThreads extends Backtests {
-  /** Ends all that run or wait, and takes no more. Faults of those: unavailable. */
+  /** Cancels everything that runs or waits, and takes no more. Their callers get the fault `unavailable`. */
   stop(): Promise<void>;
 }
 
-const heap_mb_max = 512;
-/**
- * A row makes 12 KB of short-lived objects, and what is alive at a collection (two pages of text) is copied: with the 48 MB
- * that V8 allows by itself a row took a tenth more; 192 MB gained nothing over this.
- */
-const young_mb_max = 96;
-const retry_after_seconds = 10;
+type Hooks = Parameters<Backtests["run"]>[1];
 
-const own_program = threadProgram(new URL("./backtest-thread.js", import.meta.url));
-
-/** A backtest whose turn has not come. */
-interface Waiting {
-  readonly org_id: string;
-  readonly begin: () => void;
-  readonly cancel: (fault: Fault) => void;
+/** A backtest that was asked for. `run` is null while it waits. */
+interface Asked {
+  readonly job: BacktestJob;
+  readonly onProgress: Hooks["onProgress"];
+  readonly settle: (result: BacktestResult) => void;
+  run: BacktestRun | null;
 }
 
-type Result = BacktestFigures | Fault;
-
-/** A backtest that runs; its place is free when all its threads have ended. */
+/** A place that is taken. */
 interface Running {
-  readonly org_id: string;
-  readonly workers: ReadonlySet<Worker>;
-  /** Figures or a fault: for its organization it is over, whose next one may come before the threads have ended. */
-  answered: boolean;
-  readonly cancel: (fault: Fault) => void;
+  readonly run: BacktestRun;
+  readonly turn: NodeJS.Timeout;
   /** It has run for as long as it may while others wait. */
   overdue: boolean;
 }
 
-/** Threads of one backtest: deciding takes twice as long as reading does, so a third would wait for the database. */
-const threads_max = 2;
+const retry_after_seconds = 10;
+
+const own_program = threadProgram(new URL("./backtest-thread.js", import.meta.url));
 
 /** One backtest runs at once for every four cores, at least one. `running_max`: tests only. */
 export function createBacktestThreads(
@@ -88,168 +56,120 @@ export function createBacktestThreads(
   turn_ms = limits.backtest_turn_minutes * 60_000,
   running_max = Math.max(1, Math.floor(availableParallelism() / 4)),
 ): BacktestThreads {
-  const threads = Math.min(threads_max, availableParallelism());
-  const running = new Set<Running>();
-  const waiting: Waiting[] = [];
-  let stopped = false;
+  return new BacktestQueue({ connection, packs, log, requests, program }, turn_ms, running_max);
+}
+
+class BacktestQueue implements BacktestThreads {
+  readonly #parts: BacktestParts;
+  readonly #turn_ms: number;
+  readonly #running_max: number;
+  readonly #running = new Set<Running>();
+  readonly #waiting: Asked[] = [];
+  #stopped = false;
+
+  constructor(parts: BacktestParts, turn_ms: number, running_max: number) {
+    this.#parts = parts;
+    this.#turn_ms = turn_ms;
+    this.#running_max = running_max;
+  }
+
+  run(job: BacktestJob, { signal, onProgress }: Hooks): Promise<BacktestFigures> {
+    return new Promise((resolve, reject) => {
+      this.#demandRoom(job.org_id);
+      let settled = false;
+      const settle = (result: BacktestResult) => {
+        if (settled) return;
+        settled = true;
+        signal.removeEventListener("abort", onAbort);
+        if (result instanceof Fault) reject(result);
+        else resolve(result);
+      };
+      const asked: Asked = { job, onProgress, settle, run: null };
+      const onAbort = () => this.#cancel(asked, new Fault("unavailable", { internal: "the caller has left" }));
+      this.#waiting.push(asked);
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) return onAbort();
+      onProgress("waiting", 0, 0);
+      this.#wake();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    const fault = () => new Fault("unavailable", { internal: "the service is stopping" });
+    for (const asked of [...this.#waiting]) this.#cancel(asked, fault());
+    const runs = [...this.#running].map(({ run }) => run);
+    const ended = runs.map((run) => run.ended());
+    for (const run of runs) run.cancel(fault());
+    await Promise.all(ended);
+  }
 
   /** Faults: unavailable, overloaded. */
-  function demandRoom(org_id: string): void {
-    if (stopped) throw new Fault("unavailable");
-    const under_way = [...[...running].filter(({ answered }) => !answered), ...waiting];
-    const own = under_way.filter((each) => each.org_id === org_id).length;
-    const full = running.size >= running_max && waiting.length >= limits.backtests_waiting_max;
+  #demandRoom(org_id: string): void {
+    if (this.#stopped) throw new Fault("unavailable");
+    const unanswered = [...this.#running].map(({ run }) => run).filter(({ answered }) => !answered);
+    const owners = [...unanswered.map((run) => run.org_id), ...this.#waiting.map(({ job }) => job.org_id)];
+    const own = owners.filter((owner) => owner === org_id).length;
+    const full = this.#running.size >= this.#running_max && this.#waiting.length >= limits.backtests_waiting_max;
     if (full || own >= limits.backtests_per_organization_max)
       throw new Fault("overloaded", { headers: { "retry-after": String(retry_after_seconds) } });
   }
 
-  function beginNext(): void {
-    while (running.size < running_max) {
-      const next = waiting.shift();
-      if (next === undefined) return;
-      next.begin();
+  #cancel(asked: Asked, fault: Fault): void {
+    if (asked.run !== null) return void asked.run.cancel(fault);
+    this.#waiting.splice(this.#waiting.indexOf(asked), 1);
+    asked.settle(fault);
+  }
+
+  /** Fills the free places, then makes room for those that still wait. */
+  #wake(): void {
+    while (this.#running.size < this.#running_max) {
+      const next = this.#waiting.shift();
+      if (next === undefined) break;
+      this.#begin(next);
     }
+    this.#makeRoom();
+  }
+
+  #begin(asked: Asked): void {
+    const { job, onProgress, settle } = asked;
+    const leave = () => {
+      clearTimeout(running.turn);
+      this.#running.delete(running);
+    };
+    const run = new BacktestRun(job, this.#parts, {
+      onProgress: (evaluated, done) => onProgress("running", evaluated, done),
+      settle,
+      onEnded: () => {
+        leave();
+        this.#wake();
+      },
+    });
+    asked.run = run;
+    onProgress("running", 0, 0);
+    const turn = setTimeout(() => {
+      running.overdue = true;
+      this.#makeRoom();
+    }, this.#turn_ms);
+    const running: Running = { run, turn, overdue: false };
+    this.#running.add(running);
+    if (!run.start()) leave();
   }
 
   /**
-   * One organization's backtest of many intents with dear policies could keep all others waiting for a day. Whoever began first
-   * goes first, and no more of them than wait: a place that is being left is one already.
+   * Cancels overdue backtests for those that wait, the oldest first. Without this, one organization's backtest of many intents
+   * with expensive policies could block all others for a day. Places that are about to be free count as free, so no more
+   * backtests are cancelled than wait.
    */
-  function makeRoom(): void {
-    let wanted = waiting.length - [...running].filter(({ answered }) => answered).length;
-    for (const { overdue, answered, org_id, cancel } of [...running]) {
+  #makeRoom(): void {
+    let wanted = this.#waiting.length - [...this.#running].filter(({ run }) => run.answered).length;
+    for (const { overdue, run } of [...this.#running]) {
       if (wanted <= 0) return;
-      if (!overdue || answered || !waiting.some((each) => each.org_id !== org_id)) continue;
-      cancel(turnOver());
+      if (!overdue || run.answered || !this.#waiting.some(({ job }) => job.org_id !== run.org_id)) continue;
+      run.cancel(turnOver());
       wanted -= 1;
     }
   }
-
-  /** Starts the threads of a job; the function that is given back ends them. */
-  function start(
-    job: BacktestJob,
-    onProgress: (evaluated: number, done: number) => void,
-    settle: (result: Result) => void,
-  ): (fault: Fault) => void {
-    const rules = [...packs].map(([name, pack]) => [name, { rules: pack.rules }] as const);
-    const parts: ReplayedPart[] = [];
-    const evaluated = new Map<Worker, number>();
-    // Told at once; the place is free only when the threads have ended.
-    const cancel = (fault: Fault) => {
-      run.answered = true;
-      settle(fault);
-      for (const worker of workers) void worker.terminate();
-    };
-    const begin = (inbox: MessagePort, outbox: MessagePort, first: Turn | null): Worker => {
-      const data: ThreadData = { job, connection, packs: rules, requests, inbox, outbox, first };
-      const worker = new Worker(program.url, {
-        workerData: data,
-        transferList: [inbox, outbox],
-        ...threadOptions(program),
-        resourceLimits: { maxOldGenerationSizeMb: heap_mb_max, maxYoungGenerationSizeMb: young_mb_max },
-      });
-      let delivered = false;
-      worker.on("message", (message: ThreadSays) => {
-        if (message.kind === "progress") {
-          evaluated.set(worker, message.evaluated);
-          onProgress(
-            [...evaluated.values()].reduce((sum, each) => sum + each, 0),
-            message.done,
-          );
-        } else if (message.kind === "failed")
-          cancel(new Fault(message.lost ? "unavailable" : "internal_error", { internal: message.text }));
-        else {
-          delivered = true;
-          if (parts.push(message.part) < threads) return;
-          run.answered = true;
-          settle(joinParts(job, parts));
-        }
-      });
-      worker.on("error", (error) => {
-        log.error({ err: error }, "a thread of a backtest failed");
-        cancel(new Fault("internal_error", { internal: "a thread of the backtest failed", cause: error }));
-      });
-      worker.on("exit", (code) => {
-        workers.delete(worker);
-        if (!delivered)
-          cancel(new Fault("internal_error", { internal: `a thread of the backtest ended early with code ${code}` }));
-        if (workers.size > 0) return;
-        leave();
-        beginNext();
-        makeRoom();
-      });
-      return worker;
-    };
-    const leave = () => {
-      clearTimeout(turn);
-      running.delete(run);
-    };
-    const channels = Array.from({ length: threads }, () => new MessageChannel());
-    const workers = new Set<Worker>();
-    const run: Running = { org_id: job.org_id, workers, answered: false, cancel, overdue: false };
-    running.add(run);
-    const turn = setTimeout(() => {
-      run.overdue = true;
-      makeRoom();
-    }, turn_ms);
-    try {
-      for (const [index, { port1: inbox }] of channels.entries()) {
-        const { port2: outbox } = channels[(index + 1) % threads] as MessageChannel;
-        workers.add(begin(inbox, outbox, index === 0 ? firstTurn(job.limit) : null));
-      }
-    } catch (error) {
-      // The machine has no thread to give (EAGAIN, a limit of the container): thrown at once, and nothing exits then.
-      log.error({ err: error }, "a thread of a backtest could not be started");
-      cancel(new Fault("unavailable", { internal: "a thread of the backtest could not be started", cause: error }));
-      if (workers.size === 0) leave();
-    }
-    return cancel;
-  }
-
-  return {
-    run(job, { signal, onProgress }) {
-      return new Promise((resolve, reject) => {
-        demandRoom(job.org_id);
-        let settled = false;
-        const settle = (result: Result) => {
-          if (settled) return;
-          settled = true;
-          signal.removeEventListener("abort", onAbort);
-          if (result instanceof Fault) reject(result);
-          else resolve(result);
-        };
-        const entry: Waiting = {
-          org_id: job.org_id,
-          begin() {
-            onProgress("running", 0, 0);
-            cancel = start(job, (evaluated, done) => onProgress("running", evaluated, done), settle);
-          },
-          cancel(fault) {
-            waiting.splice(waiting.indexOf(entry), 1);
-            settle(fault);
-          },
-        };
-        let { cancel } = entry;
-        const onAbort = () => cancel(new Fault("unavailable", { internal: "the caller has left" }));
-        waiting.push(entry);
-        signal.addEventListener("abort", onAbort, { once: true });
-        if (signal.aborted) return onAbort();
-        onProgress("waiting", 0, 0);
-        beginNext();
-        makeRoom();
-      });
-    },
-    async stop() {
-      stopped = true;
-      const fault = () => new Fault("unavailable", { internal: "the service is stopping" });
-      for (const each of [...waiting]) each.cancel(fault());
-      const ended = [...running].flatMap(({ workers }) =>
-        [...workers].map((worker) => new Promise((resolve) => worker.once("exit", resolve))),
-      );
-      for (const each of [...running]) each.cancel(fault());
-      await Promise.all(ended);
-    },
-  };
 }
 
 function turnOver(): Fault {
