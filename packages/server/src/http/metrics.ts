@@ -1,6 +1,6 @@
 /**
- * What GET /metrics shows. Counting is a map access on the hot path; the series of prom-client are filled in when
- * somebody looks (its own `inc` with labels costs a microsecond each).
+ * The counts that GET /metrics shows. On the hot path counting is one map access. The series of prom-client are filled at each
+ * scrape, because its own `inc` with labels costs a microsecond.
  */
 import { errorCodes, pullFailures } from "@countersign/contract";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
@@ -18,15 +18,15 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, 
   statement(rows: number, statement_ms: number, queue_rows: number): void;
   /** Rows of this kind were deleted for their age. */
   deleted(what: string, rows: number): void;
-  /** Whether this node counts rate limits alone although it should share them. */
+  /** Whether this node counts rate limits alone because Redis does not answer. */
   rateLimitsDegraded(degraded: boolean): void;
-  /** One request was decided on by this node's own rate windows although it should share them. */
+  /** One request was counted in this node's own rate windows because Redis did not answer. */
   rateTakenAlone(): void;
-  /** How many row sets wait for the commit writer, asked at each scrape. */
+  /** Sets what returns the number of row sets that wait for the commit writer. Called at each scrape. */
   watchQueue(depth: () => number): void;
-  /** The node's sessions with the database and who waits for one, asked at each scrape. */
+  /** Sets what returns the node's database sessions and the callers that wait for one. Called at each scrape. */
   watchSessions(stats: () => { readonly total: number; readonly idle: number; readonly waiting: number }): void;
-  /** What waits in all organizations, asked at each scrape; null: not known, the series are left out. */
+  /** Sets what returns the backlog of all organizations. Called at each scrape; null: not known, no series. */
   watchBacklog(count: () => Promise<Backlog | null>): void;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
@@ -35,125 +35,147 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, 
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates the counts of one node. Each node has its own registry, so that several can live in one process. */
+/** Creates the counts of one node. Each node has its own registry, so that several can run in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-
-  // `known`: what will be counted, where that is a short list. A series that appears with its first count is no increase to
-  // Prometheus, and an alarm for the first mail given up would not sound.
-  const tally = (name: string, help: string, labelNames: readonly string[], known: readonly string[] = []) => {
-    const counts = new Map<string, number>(known.map((labels) => [labels, 0]));
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const [labels, count] of counts) {
-          const values = labels.split(" ");
-          this.inc(Object.fromEntries(labelNames.map((label, at) => [label, values[at] as string])), count);
-        }
-      },
-    });
-    return (labels: string, by = 1): void => void counts.set(labels, (counts.get(labels) ?? 0) + by);
+  return {
+    ...requestMetrics(registry),
+    ...decisionMetrics(registry),
+    ...outgoingMetrics(registry),
+    ...storeMetrics(registry),
+    ...rateMetrics(registry),
+    ...watchedMetrics(registry),
+    text: () => registry.metrics(),
+    content_type: registry.contentType,
   };
-  const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name, help, buckets, registers });
+}
 
-  const requests = tally("countersign_http_requests_total", "Requests answered.", ["operation", "status"]);
-  const refusals = tally(
-    "countersign_refusals_total",
-    "Requests refused, by error code.",
-    ["code"],
-    Object.keys(errorCodes),
-  );
-  const verdicts = tally(
-    "countersign_decisions_total",
-    "Decisions committed.",
-    ["verdict", "mode"],
-    ["approve", "approve_modified", "escalate", "block"].flatMap((verdict) =>
-      ["live", "shadow", "test"].map((mode) => `${verdict} ${mode}`),
-    ),
-  );
-  const again = tally(
-    "countersign_decisions_again_total",
-    "Decisions made again because what they assumed had changed.",
-    [],
-  );
-  const attempts = tally(
-    "countersign_delivery_attempts_total",
-    "Attempts to deliver, by what became of the delivery.",
-    ["status"],
-    ["delivered", "failed", "cancelled", "pending"],
-  );
-  const mails = tally(
-    "countersign_mail_attempts_total",
-    "Attempts to send a mail, by what became of it.",
-    ["outcome"],
-    ["dealt_with", "put_off", "given_up"],
-  );
-  const pulls = tally(
-    "countersign_context_pulls_total",
-    "Questions to context sources, by outcome.",
-    ["outcome"],
-    ["pulled", "kept", ...Object.keys(pullFailures)],
-  );
-  const deletions = tally("countersign_rows_deleted_total", "Rows deleted for their age, by what they were.", ["what"]);
-  const attempt = histogram(
-    "countersign_delivery_attempt_seconds",
-    "From the lookup to the head of the answer.",
-    seconds,
-  );
-  const latency = histogram("countersign_decision_seconds", "From the start of a submission to its commit.", seconds);
-  const request = histogram(
+function requestMetrics(registry: Registry): Pick<Metrics, "requested" | "refused"> {
+  const requests = counter(registry, {
+    name: "countersign_http_requests_total",
+    help: "Requests answered.",
+    labels: ["operation", "status"],
+  });
+  const refusals = counter(registry, {
+    name: "countersign_refusals_total",
+    help: "Requests refused, by error code.",
+    labels: ["code"],
+    known: Object.keys(errorCodes),
+  });
+  const latency = histogram(
+    registry,
     "countersign_http_request_seconds",
     "From the first look at a request to its answer.",
-    seconds,
   );
-  const statement = histogram("countersign_commit_statement_seconds", "Statements of the commit writer.", seconds);
-  const rows = histogram(
-    "countersign_commit_batch_rows",
-    "Row sets in one statement.",
-    [1, 2, 4, 8, 16, 32, 64, 128, 256],
-  );
-  const alone = tally(
-    "countersign_rate_takes_alone_total",
-    "Requests counted by this node alone because Redis did not answer in time.",
-    [],
-  );
-  const degraded = new Gauge({
-    name: "countersign_rate_limits_degraded",
-    help: "1 while Redis does not answer and rate limits are counted per node.",
-    registers,
-  });
-
   return {
     requested(route, status, elapsed_us) {
       requests(`${route} ${status}`);
-      request.observe(elapsed_us / 1_000_000);
+      latency.observe(elapsed_us / 1_000_000);
     },
     refused: (code) => refusals(code),
+  };
+}
+
+function decisionMetrics(registry: Registry): DecisionMetrics {
+  const verdicts = counter(registry, {
+    name: "countersign_decisions_total",
+    help: "Decisions committed.",
+    labels: ["verdict", "mode"],
+    known: ["approve", "approve_modified", "escalate", "block"].flatMap((verdict) =>
+      ["live", "shadow", "test"].map((mode) => `${verdict} ${mode}`),
+    ),
+  });
+  const again = counter(registry, {
+    name: "countersign_decisions_again_total",
+    help: "Decisions made again because what they assumed had changed.",
+  });
+  const latency = histogram(registry, "countersign_decision_seconds", "From the start of a submission to its commit.");
+  return {
     decided(verdict, mode, elapsed_us) {
       verdicts(`${verdict} ${mode}`);
       latency.observe(elapsed_us / 1_000_000);
     },
+    decidedAgain: () => again(""),
+  };
+}
+
+function outgoingMetrics(registry: Registry): DeliveryMetrics & MailMetrics & PullMetrics {
+  const attempts = counter(registry, {
+    name: "countersign_delivery_attempts_total",
+    help: "Attempts to deliver, by what became of the delivery.",
+    labels: ["status"],
+    known: ["delivered", "failed", "cancelled", "pending"],
+  });
+  const attempt = histogram(
+    registry,
+    "countersign_delivery_attempt_seconds",
+    "From the lookup to the head of the answer.",
+  );
+  const mails = counter(registry, {
+    name: "countersign_mail_attempts_total",
+    help: "Attempts to send a mail, by what became of it.",
+    labels: ["outcome"],
+    known: ["dealt_with", "put_off", "given_up"],
+  });
+  const pulls = counter(registry, {
+    name: "countersign_context_pulls_total",
+    help: "Questions to context sources, by outcome.",
+    labels: ["outcome"],
+    known: ["pulled", "kept", ...Object.keys(pullFailures)],
+  });
+  return {
     attempted(status, duration_ms) {
       attempts(status);
       attempt.observe(duration_ms / 1000);
     },
     mailed: (outcome) => mails(outcome),
     pulled: (outcome) => pulls(outcome),
-    deleted: deletions,
-    decidedAgain: () => again(""),
+  };
+}
+
+function storeMetrics(registry: Registry): Pick<Metrics, "statement" | "deleted"> {
+  const deletions = counter(registry, {
+    name: "countersign_rows_deleted_total",
+    help: "Rows deleted for their age, by what they were.",
+    labels: ["what"],
+  });
+  const statement = histogram(registry, "countersign_commit_statement_seconds", "Statements of the commit writer.");
+  const rows = histogram(
+    registry,
+    "countersign_commit_batch_rows",
+    "Row sets in one statement.",
+    [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  );
+  return {
     statement(batch_rows, statement_ms) {
       rows.observe(batch_rows);
       statement.observe(statement_ms / 1000);
     },
+    deleted: deletions,
+  };
+}
+
+function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "rateTakenAlone"> {
+  const alone = counter(registry, {
+    name: "countersign_rate_takes_alone_total",
+    help: "Requests counted by this node alone because Redis did not answer in time.",
+  });
+  const degraded = new Gauge({
+    name: "countersign_rate_limits_degraded",
+    help: "1 while Redis does not answer and rate limits are counted per node.",
+    registers: [registry],
+  });
+  return {
     rateLimitsDegraded: (now) => degraded.set(now ? 1 : 0),
     rateTakenAlone: () => alone(""),
+  };
+}
+
+/** The gauges that are read at each scrape. */
+function watchedMetrics(registry: Registry): Pick<Metrics, "watchQueue" | "watchSessions" | "watchBacklog"> {
+  const registers = [registry];
+  return {
     watchQueue(depth) {
       new Gauge({
         name: "countersign_commit_queue_rows",
@@ -189,7 +211,40 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    text: () => registry.metrics(),
-    content_type: registry.contentType,
   };
+}
+
+/** A counter whose values are kept in a map until a scrape. */
+interface CounterTerms {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /**
+   * Label values that start at 0, if the possible ones are a short list. To Prometheus a series that appears with its first count
+   * is no increase, so an alarm for the first failed mail would not fire.
+   */
+  readonly known?: readonly string[];
+}
+
+/** Creates a counter. The returned function takes the label values, separated by a space. */
+function counter(registry: Registry, { name, help, labels = [], known = [] }: CounterTerms) {
+  const counts = new Map<string, number>(known.map((values) => [values, 0]));
+  new Counter({
+    name,
+    help,
+    labelNames: labels,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [key, count] of counts) {
+        const values = key.split(" ");
+        this.inc(Object.fromEntries(labels.map((label, at) => [label, values[at] as string])), count);
+      }
+    },
+  });
+  return (values: string, by = 1): void => void counts.set(values, (counts.get(values) ?? 0) + by);
+}
+
+function histogram(registry: Registry, name: string, help: string, buckets = seconds): Histogram {
+  return new Histogram({ name, help, buckets, registers: [registry] });
 }
