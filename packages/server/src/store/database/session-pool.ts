@@ -1,0 +1,173 @@
+/**
+ * One pool of database sessions, and how work on a session is retried.
+ *
+ *   acquire       waits for a free session, and for a server that restarts; nothing was sent yet, so this is always safe
+ *   transaction   runs again after a lost conflict, or after a lost session unless COMMIT may have arrived
+ *   statement     runs again after a lost session only if the caller allows it
+ *
+ * A session that did not answer in time is never tried again: the next one may be as silent.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import type { Log, Query } from "../../ports.ts";
+import {
+  CommitLost,
+  type ConnectionOptions,
+  isConflict,
+  isConnectionLost,
+  isOutOfService,
+  isSessionUseless,
+  isUnanswered,
+  isUncommitted,
+  NoSession,
+  sessionConfig,
+} from "./connection.ts";
+
+/** Size and times of a pool. */
+export interface SessionPoolTerms {
+  readonly sessions_max: number;
+  /** Sent to every new session before its first statement. */
+  readonly set_up: string;
+  readonly answer_timeout_ms: number;
+  readonly acquire_timeout_ms: number;
+  readonly restart_wait_ms: number;
+}
+
+/** Runs of one transaction, and of a statement that only reads, before the caller gets the error. */
+export const runs_max = 5;
+const retry_pause_ms = 50;
+
+/** Sessions with the same settings. No session is made before the first work. */
+export class SessionPool {
+  readonly #pool: pg.Pool;
+  readonly #log: Log;
+  readonly #restart_wait_ms: number;
+  /** One for each open session; resolves when it ends. */
+  readonly #ends = new Set<Promise<void>>();
+
+  constructor(connection: ConnectionOptions, log: Log, terms: SessionPoolTerms) {
+    const { acquire_timeout_ms, answer_timeout_ms, set_up, sessions_max } = terms;
+    this.#log = log;
+    this.#restart_wait_ms = terms.restart_wait_ms;
+    this.#pool = new pg.Pool({
+      ...sessionConfig(connection, "countersign"),
+      max: sessions_max,
+      query_timeout: answer_timeout_ms,
+      connectionTimeoutMillis: acquire_timeout_ms,
+      idleTimeoutMillis: 30_000,
+      onConnect: async (client: pg.ClientBase) => {
+        this.#watch(client);
+        await client.query({ text: set_up, query_timeout: acquire_timeout_ms } as pg.QueryConfig);
+      },
+    } as pg.PoolConfig);
+    // The pool drops an idle session that dies (server restart, network). Without a listener the event would end the process.
+    this.#pool.on("error", (error) => log.warn({ err: error }, "idle database session lost"));
+  }
+
+  /** Runs the transaction that `begin` opens. `work` may run several times, so it must have no effect outside the database. */
+  async transaction<T>(begin: string, work: (query: Query) => Promise<T>): Promise<T> {
+    for (let runs = 1; ; runs += 1) {
+      // Outside the try: a caller that got no session has waited long enough.
+      const client = await this.#acquire();
+      try {
+        return await runOnce(client, begin, work);
+      } catch (error) {
+        const again = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
+        if (!again || runs >= runs_max) throw error;
+        this.#log.debug({ err: error, runs }, "transaction is run again");
+        await pause(runs * 2);
+      }
+    }
+  }
+
+  /** Runs one autocommitted statement, at most `tries` times. */
+  async statement<Row extends object>(config: pg.QueryConfig, tries = 1): Promise<Row[]> {
+    for (let runs = 1; ; runs += 1) {
+      const client = await this.#acquire();
+      try {
+        const result = await client.query<Row>(config);
+        client.release();
+        return result.rows ?? [];
+      } catch (error) {
+        client.release(isSessionUseless(error));
+        if (!isSessionLost(error) || runs >= tries) throw error;
+        this.#log.debug({ err: error, runs }, "statement is run again");
+      }
+    }
+  }
+
+  counts(): { readonly total: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { total, idle, waiting };
+  }
+
+  /** Sends goodbye on every session once its work is done. */
+  end(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  /** Resolves when the server has closed every session. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#ends);
+  }
+
+  #watch(client: pg.ClientBase): void {
+    // A borrowed session can die between two statements. Without a listener the event would end the process; the next
+    // statement reports the loss.
+    client.on("error", () => undefined);
+    const ended = new Promise<void>((resolve) => client.once("end", resolve));
+    this.#ends.add(ended);
+    void ended.then(() => this.#ends.delete(ended));
+  }
+
+  async #acquire(): Promise<pg.PoolClient> {
+    for (let patience: AbortSignal | null = null; ; ) {
+      try {
+        return await this.#pool.connect();
+      } catch (error) {
+        // Limited by time, not by tries, because one try to reach a machine that is gone can take seconds.
+        patience ??= AbortSignal.timeout(this.#restart_wait_ms);
+        if (!isConnectionLost(error) && !isOutOfService(error))
+          throw new NoSession(`no session: ${(error as Error).message}`, { cause: error });
+        if (!isConnectionLost(error) || isUnanswered(error) || patience.aborted) throw error;
+        await pause(retry_pause_ms);
+      }
+    }
+  }
+}
+
+async function runOnce<T>(client: pg.PoolClient, begin: string, work: (query: Query) => Promise<T>): Promise<T> {
+  let committing = false;
+  try {
+    await client.query(begin);
+    const result = await work(queryOn(client));
+    committing = true;
+    await client.query("commit");
+    client.release();
+    return result;
+  } catch (error) {
+    const lost = isConnectionLost(error);
+    const rolled_back =
+      !lost &&
+      (await client.query("rollback").then(
+        () => true,
+        () => false,
+      ));
+    client.release(!rolled_back || isSessionUseless(error));
+    if (lost && committing && !isUncommitted(error))
+      throw new CommitLost("the outcome of a commit is unknown", { cause: error });
+    throw error;
+  }
+}
+
+/** Whether the session was lost other than by its silence. A caller without an answer has waited long enough. */
+function isSessionLost(error: unknown): boolean {
+  return isConnectionLost(error) && !isUnanswered(error);
+}
+
+function queryOn(client: pg.PoolClient): Query {
+  return async <Row extends object>(text: string, params?: readonly unknown[]) => {
+    const result = await client.query<Row & pg.QueryResultRow>(text, params as unknown[] | undefined);
+    return (result.rows ?? []) as Row[];
+  };
+}
