@@ -1,13 +1,13 @@
 /**
- * Asking organizations' own endpoints for facts, so that nobody else notices how they fare.
+ * Asks organizations' own endpoints for facts, without effect on other organizations.
  *
- * Nothing is held while a source is waited for: no lock, no session of the database, no place in the commit writer. Each
- * organization has `context_source_pulls_max` questions open at once and no more; after several failures in a row it is
- * left alone for some seconds, then one question tries whether it is back. Everything a question can come to is a value.
+ * While a question waits for its answer it holds no lock, no database session and no place in the commit writer. Each organization
+ * has at most `context_source_pulls_max` open questions; `source-standing.ts` pauses sources that fail. Every outcome of a
+ * question is a value.
  *
- * The same question is not asked twice at once, and its answer is kept while none of its facts is stale, a minute at
- * most. The question is the whole intent: what an answer rests on (a telephone number in the payload, say) is the
- * source's business, so an answer to another intent is never used. docs/decisions/0015.
+ * Two equal questions at the same time share one request. The answer is kept while none of its facts is stale, for a minute at
+ * most. The whole intent is part of the question, because the source may use anything in it (a telephone number in the payload,
+ * for example). So an answer to another intent is never used. See docs/decisions/0015.
  */
 import { type ContextDocument, contextContractVersion, limits, type PullFailure } from "@countersign/contract";
 import {
@@ -25,6 +25,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { Answered, Clock, HttpOut, Ids, Log, Timers } from "../../ports.ts";
 import { type ContextSourceRow, sourceSecretContext } from "../../store/context/context-source.ts";
 import type { Sealer } from "../shared/sealer.ts";
+import { SourceStanding } from "./source-standing.ts";
 
 /** Facts from a source, or why there are none. */
 export type Pulled =
@@ -78,16 +79,13 @@ interface Kept {
   readonly bytes: number;
 }
 
-/** How one organization's source fares, under the registration it was asked under. */
-interface Standing {
-  readonly revision: string;
-  readonly open: LimitFunction;
-  /** In a row. */
-  failures: number;
-  /** Not asked before then; 0: it is well. */
-  paused_until_us: number;
-  /** After a pause somebody is trying whether it is back. */
-  trying: boolean;
+/** One question to a source. */
+interface Question {
+  readonly org_id: string;
+  readonly source: ContextSourceRow;
+  readonly body: string;
+  /** The same for the same question of the same organization to the same registration. */
+  readonly key: string;
 }
 
 const organizationsMax = 2_000;
@@ -95,74 +93,105 @@ const keptBytesMax = 64 * 1_048_576;
 /** As many items of an organization's batches are on their way at once. */
 const placesMax = 100;
 const kept_us = limits.context_source_kept_seconds_max * us_per_second;
-const pause_us = limits.context_source_pause_seconds * us_per_second;
 
 /** Creates the questions of one node. */
 export function createContextPulls(parts: PullParts): ContextPulls {
-  const { clock, ids, timers, log, sealer, httpOut, metrics } = parts;
-  const kept = new LRUCache<string, Kept>({
+  const questions = new ContextQuestions(parts);
+  const places = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(placesMax) });
+  return {
+    async pull(org_id, source, intent, ages) {
+      const { metrics } = parts;
+      const body = JSON.stringify({ contract_version: contextContractVersion, intent });
+      const key = sha256Hex(`${org_id}\n${source.secret_sealed}\n${body}`);
+      const kept = questions.keptAnswer(key, ages);
+      if (kept !== null) {
+        metrics.pulled("kept");
+        return kept;
+      }
+      const pulled = await questions.ask({ org_id, source, body, key });
+      if (pulled !== null) metrics.pulled("failed" in pulled ? pulled.failed : "pulled");
+      return pulled;
+    },
+    places: (org_id) => places.memo(org_id),
+  };
+}
+
+/**
+ * The questions under way and the answers that are kept. A question takes these steps: wait for one of the organization's places;
+ * check the source's standing and its registration; ask; take the answer into the standing and the kept answers.
+ */
+class ContextQuestions {
+  readonly #parts: PullParts;
+  readonly #kept = new LRUCache<string, Kept>({
     maxSize: keptBytesMax,
     sizeCalculation: ({ bytes }) => bytes + 500,
   });
-  const asking = new Map<string, Promise<Pulled | null>>();
-  const standings = new LRUCache<string, Standing>({ max: organizationsMax });
-  const places = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(placesMax) });
+  readonly #asking = new Map<string, Promise<Pulled | null>>();
+  readonly #standings = new LRUCache<string, SourceStanding>({ max: organizationsMax });
 
-  function standingOf(org_id: string, revision: string): Standing {
-    const known = standings.get(org_id);
-    if (known?.revision === revision) return known;
-    // A new registration starts well, but questions to the old one still count as open.
-    const open = known?.open ?? pLimit(limits.context_source_pulls_max);
-    const standing = { revision, open, failures: 0, paused_until_us: 0, trying: false };
-    standings.set(org_id, standing);
-    return standing;
+  constructor(parts: PullParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns an earlier answer to the same question, while none of its facts is stale. */
+  keptAnswer(key: string, ages: PreparedMembrane["limits"]): Kept | null {
+    const now_us = this.#parts.clock.now_us();
+    const known = this.#kept.get(key);
+    if (known === undefined || known.received_us > now_us || now_us - known.received_us > kept_us) return null;
+    return isFresh(known.document, known.received_us, ages, now_us) ? known : null;
+  }
+
+  /** Asks, or joins the same question that is under way. */
+  ask(question: Question): Promise<Pulled | null> {
+    const under_way = this.#asking.get(question.key);
+    if (under_way !== undefined) return under_way;
+    const answering = this.#inPlace(question).finally(() => this.#asking.delete(question.key));
+    this.#asking.set(question.key, answering);
+    return answering;
   }
 
   /** Waits for one of the organization's places, no longer than the question may take. */
-  function ask(org_id: string, source: ContextSourceRow, body: string, key: string): Promise<Pulled | null> {
-    const standing = standingOf(org_id, source.secret_sealed);
+  #inPlace(question: Question): Promise<Pulled | null> {
+    const { clock, timers } = this.#parts;
+    const { org_id, source } = question;
+    const standing = this.#standingOf(org_id, source.secret_sealed);
     const due_us = clock.now_us() + source.timeout_ms * 1000;
+    // Limited to the whole timeout, because the clock may go backwards.
+    const leftMs = () => Math.min(Math.ceil((due_us - clock.now_us()) / 1000), source.timeout_ms);
     return new Promise((resolve, reject) => {
       const stopWaiting = timers.after(source.timeout_ms, () => resolve({ failed: "source_busy" }));
       const asked = standing.open(async () => {
-        // Of a clock that is followed back there would be hours left.
-        const leftMs = () => Math.min(Math.ceil((due_us - clock.now_us()) / 1000), source.timeout_ms);
         if (leftMs() <= 0) return resolve({ failed: "source_busy" });
-        if (!mayAsk(standing)) {
+        if (!standing.mayAsk(clock.now_us())) {
           stopWaiting();
           return resolve({ failed: "source_paused" });
         }
         try {
-          const registered = await parts.isRegistered(org_id, source);
+          const registered = await this.#parts.isRegistered(org_id, source);
           stopWaiting();
           const left_ms = leftMs();
           if (!registered) resolve(null);
           else if (left_ms <= 0) resolve({ failed: "source_busy" });
-          else resolve(await question(org_id, source, body, key, left_ms, standing));
+          else resolve(await this.#send(question, left_ms, standing));
         } finally {
-          standing.trying = false;
+          standing.asked();
         }
       });
       asked.catch(reject);
     });
   }
 
-  function mayAsk(standing: Standing): boolean {
-    if (standing.paused_until_us === 0) return true;
-    const paused_us = standing.paused_until_us - clock.now_us();
-    if (standing.trying || (paused_us > 0 && paused_us <= pause_us)) return false;
-    standing.trying = true;
-    return true;
+  #standingOf(org_id: string, revision: string): SourceStanding {
+    const known = this.#standings.get(org_id);
+    if (known?.revision === revision) return known;
+    // A new registration starts well, but questions to the old one still count as open.
+    const standing = new SourceStanding(revision, known?.open ?? pLimit(limits.context_source_pulls_max));
+    this.#standings.set(org_id, standing);
+    return standing;
   }
 
-  async function question(
-    org_id: string,
-    source: ContextSourceRow,
-    body: string,
-    key: string,
-    timeout_ms: number,
-    standing: Standing,
-  ): Promise<Pulled> {
+  async #send({ org_id, source, body, key }: Question, timeout_ms: number, standing: SourceStanding): Promise<Pulled> {
+    const { clock, ids, log, sealer, httpOut } = this.#parts;
     let secret: string;
     try {
       secret = sealer.open(source.secret_sealed, sourceSecretContext(org_id));
@@ -170,61 +199,18 @@ export function createContextPulls(parts: PullParts): ContextPulls {
       return { failed: "source_secret" };
     }
     const headers = contextRequestHeaders(ids.next("request"), body, secret, clock.now_us());
-    const answer = await httpOut.ask(source.url, headers, body, {
-      timeout_ms,
-      answer_bytes_max: limits.context_source_answer_bytes_max,
-    });
+    const answer_bytes_max = limits.context_source_answer_bytes_max;
+    const answer = await httpOut.ask(source.url, headers, body, { timeout_ms, answer_bytes_max });
     const received_us = clock.now_us();
-    note(org_id, standing, answer, received_us);
+    const why = standing.note(answer, received_us);
+    if (why !== null)
+      log.warn({ org_id, why }, "a context source failed repeatedly and is left alone for some seconds at a time");
     const read = readAnswer(answer, received_us);
     if ("failed" in read) return read;
     if (!("failed" in answer) && !/\bno-(?:store|cache)\b/i.test(answer.cache_control ?? ""))
-      kept.set(key, { document: read.document, received_us, bytes: answer.body.length });
+      this.#kept.set(key, { document: read.document, received_us, bytes: answer.body.length });
     return read;
   }
-
-  /** Only what costs time or says that the source is down counts against it: a bad answer to one question is no reason. */
-  function note(org_id: string, standing: Standing, answer: Answered, now_us: number): void {
-    const down = "failed" in answer ? answer.failed !== "too_large" : answer.status >= 500 || answer.status === 429;
-    if (!down) {
-      standing.failures = 0;
-      standing.paused_until_us = 0;
-      return;
-    }
-    standing.failures += 1;
-    if (standing.failures < limits.context_source_failures_max) return;
-    if (standing.paused_until_us === 0) {
-      const why = "failed" in answer ? answer.text : `status ${answer.status}`;
-      log.warn({ org_id, why }, "a context source failed repeatedly and is left alone for some seconds at a time");
-    }
-    standing.paused_until_us = now_us + pause_us;
-  }
-
-  return {
-    async pull(org_id, source, intent, ages) {
-      const body = JSON.stringify({ contract_version: contextContractVersion, intent });
-      const key = sha256Hex(`${org_id}\n${source.secret_sealed}\n${body}`);
-      const now_us = clock.now_us();
-      const known = kept.get(key);
-      if (known !== undefined && known.received_us <= now_us && now_us - known.received_us <= kept_us) {
-        if (isFresh(known.document, known.received_us, ages, now_us)) {
-          metrics.pulled("kept");
-          return known;
-        }
-      }
-      let answering = asking.get(key);
-      if (answering === undefined) {
-        answering = ask(org_id, source, body, key).finally(() => asking.delete(key));
-        asking.set(key, answering);
-      }
-      const pulled = await answering;
-      if (pulled === null) return null;
-      metrics.pulled("failed" in pulled ? pulled.failed : "pulled");
-      return pulled;
-    },
-
-    places: (org_id) => places.memo(org_id),
-  };
 }
 
 const failedAs = {
@@ -234,7 +220,7 @@ const failedAs = {
   too_large: "source_too_large",
 } as const satisfies Record<string, PullFailure>;
 
-/** The document of an answer, checked like any other that is sent here; 204 says that there are no facts. */
+/** Returns the document of an answer, checked like any pushed document; 204 means that there are no facts. */
 function readAnswer(answer: Answered, received_us: number): Pulled {
   if ("failed" in answer) return { failed: failedAs[answer.failed] };
   if (answer.status === 204) return { document: { contract_version: contextContractVersion, facts: {} }, received_us };
