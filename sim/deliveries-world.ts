@@ -1,52 +1,44 @@
 /**
- * A small world around deliveries: two nodes on one real database, one organization, webhooks that are registered,
- * switched off and deleted, receivers that take, refuse, hang, or take without an answer, manual retries, and nodes that
- * die between any two steps: before a statement, after its commit, with attempts leased, sent, or ended and not settled. One
- * seed draws everything. The database's clock cannot be set: time passes by moving due times, and a second of this world is
- * a thousand of the database's, so that no pause of the machine changes what is due.
+ * A small world around deliveries: two nodes on one real database, one organization and its webhooks, which are registered,
+ * switched off and deleted. Receivers take, refuse, hang, or take without an answer. Deliveries are also retried by hand. Nodes
+ * die between any two steps: before a statement, after its commit, and while they hold attempts that are leased, sent, or ended
+ * and not settled.
+ *
+ * One seed draws everything. The database's clock cannot be set, so time passes by moving due times. A second of this world is a
+ * thousand seconds of the database, so a pause of the machine does not change what is due.
  */
 
-import { eventDraftText, Fault, formatTimestampUs, sha256Hex } from "@countersign/core";
+import { eventDraftText, Fault, formatTimestampUs } from "@countersign/core";
 import { contractSignature } from "../packages/core/src/webhooks/signature.ts";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import { createSealer } from "../packages/server/src/edge/start/sealer.ts";
 import { createOrganization } from "../packages/server/src/operations/organizations/create-organization.ts";
-import { type Attempt, attemptDelivery } from "../packages/server/src/operations/webhooks/attempt-delivery.ts";
+import { attemptDelivery } from "../packages/server/src/operations/webhooks/attempt-delivery.ts";
 import { changeWebhook } from "../packages/server/src/operations/webhooks/change-webhook.ts";
 import { deleteWebhook } from "../packages/server/src/operations/webhooks/delete-webhook.ts";
 import { registerWebhook } from "../packages/server/src/operations/webhooks/register-webhook.ts";
 import { retryDelivery } from "../packages/server/src/operations/webhooks/retry-delivery.ts";
 import { retryFailedDeliveries } from "../packages/server/src/operations/webhooks/retry-failed-deliveries.ts";
 import { settleAttempts } from "../packages/server/src/operations/webhooks/settle-attempts.ts";
-import type { Clock, Db, HttpOut, Query } from "../packages/server/src/ports.ts";
+import type { Clock, Db, HttpOut } from "../packages/server/src/ports.ts";
 import { withHead } from "../packages/server/src/store/organizations/heads.ts";
 import { type LeasedDelivery, leaseDue, type Room } from "../packages/server/src/store/webhooks/delivery-queue.ts";
 import { dispatchEvents } from "../packages/server/src/store/webhooks/dispatch-events.ts";
 import { checkAtTheEnd, checkDeliveries, type DeliveryMemory, type Sent } from "./deliveries-invariants.ts";
+import { Crash, type Node, startNode } from "./deliveries-node.ts";
 import { InvariantBroken } from "./invariants.ts";
-import { createRandom } from "./random.ts";
+import { createRandom, type Random } from "./random.ts";
 
-/** What a world stands on; `alter` misspells statements on purpose. */
+/** What a world runs on; `alter` changes statements on purpose. */
 export interface DeliverySetting {
   readonly db: Db;
   readonly alter?: (text: string) => string;
 }
 
-/** How a run ended: sound, or the first broken promise with what led to it. */
+/** How a run ended: sound, or with the first broken promise and the steps before it. */
 export type DeliveryResult =
   | { readonly sound: true; readonly trace: readonly string[] }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
-
-class Crash extends Error {}
-
-/** A process: what it has in hand is lost when it dies. */
-interface Node {
-  readonly db: Db;
-  /** Statements until it dies; null: it lives. `after`: its last statement is committed, and it never hears of it. */
-  fate: { left: number; readonly after: boolean } | null;
-  leased: { readonly delivery: LeasedDelivery; readonly since_s: number }[];
-  ended: Attempt[];
-}
 
 const attempt_s = 10;
 const second_ms = 1_000_000;
@@ -57,89 +49,118 @@ const room: Room = {
   ...{ receivers: {}, organizations: {} },
 };
 
-/** The node's way to the database. */
-function startNode(setting: DeliverySetting): Node {
-  const node: Node = { db: undefined as never, fate: null, leased: [], ended: [] };
-  const alter = setting.alter ?? ((text: string) => text);
-  async function run<T>(statement: () => Promise<T>): Promise<T> {
-    if (node.fate === null || node.fate.left-- > 0) return statement();
-    if (node.fate.after) await statement();
-    throw new Crash();
-  }
-  const wrap = (query: Query): Query => ((text, params) => run(() => query(alter(text), params))) as Query;
-  const db: Db = {
-    tenant: (org_id, work) => setting.db.tenant(org_id, (query) => work(wrap(query))),
-    system: (work) => setting.db.system((query) => work(wrap(query))),
-    queued: ({ name, text }, params) => {
-      const altered = alter(text);
-      // A session knows one text by each name.
-      const own = altered === text ? name : `${name} ${sha256Hex(altered).slice(0, 16)}`;
-      return run(() => setting.db.queued({ name: own, text: altered }, params));
-    },
-  };
-  return Object.assign(node, { db });
-}
-
 /** Runs one world. */
 export async function runDeliveries(seed: number, setting: DeliverySetting, steps = 32): Promise<DeliveryResult> {
-  const random = createRandom(seed);
-  const { db } = setting;
-  let now_s = Math.floor(Date.now() / 1_000);
-  let ticks = 0;
-  const clock: Clock = { now_us: () => now_s * 1_000_000 + ++ticks };
-  const ids = createIds(clock);
-  const sealer = createSealer(Buffer.alloc(32, 1));
-  const nodes = [startNode(setting), startNode(setting)];
-  const trace: string[] = [];
-  const memory: DeliveryMemory = {
-    org_id: ids.next("organization"),
+  const world = new DeliveriesWorld(createRandom(seed), setting);
+  const { trace } = world;
+  let step = 0;
+  try {
+    await world.prepare();
+    for (; step < steps; step++) await world.step();
+    await world.heal();
+    return { sound: true, trace };
+  } catch (error) {
+    if (!(error instanceof InvariantBroken)) throw error;
+    return { sound: false, step, problem: error.message, trace };
+  }
+}
+
+class DeliveriesWorld {
+  readonly trace: string[] = [];
+  readonly #random: Random;
+  readonly #db: Db;
+  readonly #nodes: readonly [Node, Node];
+  #now_s = Math.floor(Date.now() / 1_000);
+  /** Microseconds since then: one for each look at the clock. */
+  #ticks = 0;
+  readonly #clock: Clock = { now_us: () => this.#now_s * 1_000_000 + ++this.#ticks };
+  readonly #ids = createIds(this.#clock);
+  readonly #sealer = createSealer(Buffer.alloc(32, 1));
+  readonly #secrets = new Map<string, string>();
+  readonly #memory: DeliveryMemory = {
+    org_id: this.#ids.next("organization"),
     events: [],
     sent: [],
     disruptions: new Map(),
     retried: [],
   };
-  const { org_id } = memory;
-  const caller = { org_id, key_id: null, session_id: null, lineage_id: null, actor: "system" };
-  const secrets = new Map<string, string>();
-  let kindly = false;
-  /** In half of the worlds receivers are out of order so often that much fails for good and is sent again. */
-  const answers = random.chance(0.5)
-    ? (["takes", "takes", "takes", "refuses", "hangs", "takes and hangs"] as const)
-    : (["takes", "refuses", "refuses", "refuses", "hangs", "takes and hangs"] as const);
+  readonly #caller = {
+    org_id: this.#memory.org_id,
+    key_id: null,
+    session_id: null,
+    lineage_id: null,
+    actor: "system",
+  };
+  /** What receivers answer. In half of the worlds they fail so often that many deliveries fail for good and are sent again. */
+  readonly #answers: readonly ("takes" | "refuses" | "hangs" | "takes and hangs")[];
+  /** Everything works: receivers take, and no node dies. */
+  #kindly = false;
 
-  /** A receiver: counts what it takes, and answers as the seed says. */
-  function httpOut(delivery: LeasedDelivery): HttpOut {
-    return {
-      check: async (href) => ({ href }),
-      ask: () => Promise.reject(new Error("nobody asks here")),
-      async post(_url, headers, body) {
-        const draw = kindly ? "takes" : random.pick(answers);
-        const sent: Sent = {
-          delivery_id: headers["X-Service-Delivery"] ?? "",
-          webhook_id: delivery.webhook_id,
-          number: delivery.number,
-          body,
-          genuine: headers["X-Service-Signature"] === contractSignature(secrets.get(delivery.webhook_id) ?? "", body),
-          retry: headers["X-Service-Retry"] === "true",
-          taken: draw.startsWith("takes"),
-        };
-        memory.sent.push(sent);
-        trace.push(`the receiver ${draw}`);
-        if (draw === "takes") return { response_status: 204, error: null, duration_ms: 1 };
-        if (draw === "refuses") return { response_status: 500, error: "The receiver answered 500.", duration_ms: 1 };
-        return { response_status: null, error: "The receiver did not answer.", duration_ms: 10_000 };
-      },
-    };
+  constructor(random: Random, { db, alter }: DeliverySetting) {
+    this.#random = random;
+    this.#db = db;
+    this.#nodes = [startNode(db, alter), startNode(db, alter)];
+    this.#answers = random.chance(0.5)
+      ? ["takes", "takes", "takes", "refuses", "hangs", "takes and hangs"]
+      : ["takes", "refuses", "refuses", "refuses", "hangs", "takes and hangs"];
   }
 
-  const runtimeOf = (node: Node) => ({
-    ...{ db: node.db, clock, ids, sealer, httpOut: { check: async (href: string) => ({ href }) } as HttpOut },
-    deliveries: { poke: () => undefined },
-  });
+  /** Makes the organization and its first two webhooks. */
+  async prepare(): Promise<void> {
+    const { org_id } = this.#memory;
+    await this.#db.system(async (query) => {
+      // A broken world may have left these behind.
+      await query("update deliveries set status = 'cancelled' where status = 'pending'");
+      await query("delete from events");
+      const about = { org_id, name: "sim", email: null, description: "sim", actor: "system" };
+      await createOrganization({ clock: this.#clock, ids: this.#ids }, query, about);
+    });
+    for (let n = 0; n < 2; n++) await this.#register(this.#nodes[0]);
+  }
 
-  /** The outcome of a step in a word; a crash loses everything that the node has in hand. */
-  async function told(node: Node, work: () => Promise<string>): Promise<string> {
-    node.fate = !kindly && random.chance(0.2) ? { left: random.below(5), after: random.chance(0.5) } : null;
+  /** Does one to four things, then checks the invariants. */
+  async step(): Promise<void> {
+    for (let n = this.#random.below(4); n >= 0; n--) this.trace.push(await this.#act());
+    await checkDeliveries(this.#db, this.#memory);
+  }
+
+  /** Makes everything work, lets time pass until nothing is left to do, and checks the invariants of the end. */
+  async heal(): Promise<void> {
+    this.#kindly = true;
+    for (let round = 0; round < 12; round++) {
+      for (const node of this.#nodes) {
+        await this.#dispatch(node);
+        await this.#lease(node);
+        while (node.leased.length > 0) await this.#send(node);
+        await this.#settle(node);
+      }
+      await this.#pass(60);
+    }
+    await checkDeliveries(this.#db, this.#memory);
+    await checkAtTheEnd(this.#db, this.#memory);
+  }
+
+  async #act(): Promise<string> {
+    const random = this.#random;
+    const node = random.pick(this.#nodes);
+    const draw = random.below(100);
+    if (draw < 16) return `event: ${await this.#addEvent()}`;
+    if (draw < 30) return `dispatch: ${await this.#dispatch(node)}`;
+    if (draw < 44 || (draw < 64 && node.leased.length === 0)) return `lease: ${await this.#lease(node)}`;
+    if (draw < 64) return `send: ${await this.#sendSome(node)}`;
+    if (draw < 70 && node.ended.length > 0) return `settle: ${await this.#settle(node)}`;
+    if (draw < 86) return this.#pass(random.pick([2, 6, 26, 60]));
+    if (draw < 89) return `register: ${await this.#register(node)}`;
+    if (draw < 92 && this.#memory.disruptions.size > 0) return `webhook: ${await this.#disrupt(node)}`;
+    if (random.chance(0.25))
+      return `retry all: ${await this.#retryAll(node)}, ${await this.#retryAll(random.pick(this.#nodes))}`;
+    return this.#retryOne(node);
+  }
+
+  /** Returns the outcome of a step in a word. A crash loses everything that the node has in memory. */
+  async #outcome(node: Node, work: () => Promise<string>): Promise<string> {
+    const random = this.#random;
+    node.fate = !this.#kindly && random.chance(0.2) ? { left: random.below(5), after: random.chance(0.5) } : null;
     try {
       return await work();
     } catch (error) {
@@ -153,65 +174,24 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
     }
   }
 
-  function begin(node: Node, delivery: LeasedDelivery): void {
-    const elsewhere = nodes
-      .flatMap(({ leased }) => leased)
-      .find((each) => each.delivery.delivery_id === delivery.delivery_id && now_s - each.since_s < attempt_s);
-    if (elsewhere !== undefined)
-      throw new InvariantBroken(`${delivery.delivery_id} is leased while an attempt of it runs`);
-    node.leased.push({ delivery, since_s: now_s });
+  #runtimeOf(node: Node) {
+    return {
+      ...{ db: node.db, clock: this.#clock, ids: this.#ids, sealer: this.#sealer },
+      httpOut: { check: async (href: string) => ({ href }) } as HttpOut,
+      deliveries: { poke: () => undefined },
+    };
   }
 
-  const dispatch = (node: Node) =>
-    told(node, async () => {
-      const made = { next_id: () => ids.next("delivery"), created_at: formatTimestampUs(clock.now_us()) };
-      const dispatched = await dispatchEvents(node.db, made);
-      return `${dispatched.made} made`;
-    });
-
-  const lease = (node: Node) =>
-    told(node, async () => {
-      const { deliveries } = await leaseDue(node.db, { ...room, free: 1 + random.below(room.free) });
-      for (const each of deliveries) begin(node, each);
-      return deliveries.map(({ number }) => number).join(" ");
-    });
-
-  /** The attempt itself: from here on the receiver has it, and the node holds what came of it. */
-  async function send(node: Node): Promise<string> {
-    const [{ delivery }] = node.leased.splice(random.below(node.leased.length), 1) as [Node["leased"][number]];
-    node.ended.push(await attemptDelivery({ clock, sealer, httpOut: httpOut(delivery) }, delivery));
-    return `attempt ${delivery.number}`;
-  }
-
-  const settle = (node: Node) =>
-    told(node, async () => {
-      if (node.ended.length === 0) return "nothing to settle";
-      const settled = await settleAttempts({ db: node.db, clock, ids }, org_id, node.ended, waits_ms);
-      const statuses = settled.map(({ status }) => status).join(" ");
-      node.ended = [];
-      return statuses;
-    });
-
-  async function addEvent(): Promise<string> {
-    const event_type = random.pick(types);
-    const event_id = ids.next("event");
-    const at = formatTimestampUs(clock.now_us());
-    const body = eventDraftText({
-      event_type,
-      organization_id: org_id,
-      at_us: clock.now_us(),
-      data: { z: 1, a: [event_id] },
-    });
-    const told_ids = await db.tenant(org_id, async (query) => {
-      const event = {
-        event_id,
-        event_type,
-        intent_id: null,
-        decision_id: null,
-        escalation_id: null,
-        body,
-        created_at: at,
-      };
+  async #addEvent(): Promise<string> {
+    const { org_id } = this.#memory;
+    const event_type = this.#random.pick(types);
+    const event_id = this.#ids.next("event");
+    const created_at = formatTimestampUs(this.#clock.now_us());
+    const at_us = this.#clock.now_us();
+    const body = eventDraftText({ event_type, organization_id: org_id, at_us, data: { z: 1, a: [event_id] } });
+    const watching = await this.#db.tenant(org_id, async (query) => {
+      const about = { intent_id: null, decision_id: null, escalation_id: null };
+      const event = { event_id, event_type, ...about, body, created_at };
       await withHead(query, org_id, { audit: [], events: [event] });
       return query<{ webhook_id: string }>(
         `select webhook_id from webhooks where org_id = $1 and active and event_types::jsonb ? $2
@@ -219,137 +199,164 @@ export async function runDeliveries(seed: number, setting: DeliverySetting, step
         [org_id, event_type, event_id],
       );
     });
-    const audience = new Map(told_ids.map(({ webhook_id }) => [webhook_id, memory.disruptions.get(webhook_id) ?? 0]));
-    memory.events.push({ event_id, body, audience });
+    const { disruptions } = this.#memory;
+    const audience = new Map(watching.map(({ webhook_id }) => [webhook_id, disruptions.get(webhook_id) ?? 0]));
+    this.#memory.events.push({ event_id, body, audience });
     return `${event_type} for ${audience.size}`;
   }
 
-  const register = (node: Node) =>
-    told(node, async () => {
-      const event_types = random.chance(0.5) ? [...types] : [random.pick(types)];
-      const { response } = await registerWebhook(runtimeOf(node), caller, {
-        url: "https://receiver.test/",
-        event_types,
-      });
-      secrets.set(response.id, response.secret);
-      memory.disruptions.set(response.id, 0);
+  #dispatch(node: Node): Promise<string> {
+    return this.#outcome(node, async () => {
+      const created_at = formatTimestampUs(this.#clock.now_us());
+      const { made } = await dispatchEvents(node.db, { next_id: () => this.#ids.next("delivery"), created_at });
+      return `${made} made`;
+    });
+  }
+
+  #lease(node: Node): Promise<string> {
+    return this.#outcome(node, async () => {
+      const { deliveries } = await leaseDue(node.db, { ...room, free: 1 + this.#random.below(room.free) });
+      for (const each of deliveries) this.#begin(node, each);
+      return deliveries.map(({ number }) => number).join(" ");
+    });
+  }
+
+  /** The node holds the lease. No other attempt of the delivery may run now. */
+  #begin(node: Node, delivery: LeasedDelivery): void {
+    const { delivery_id } = delivery;
+    const running = this.#nodes
+      .flatMap(({ leased }) => leased)
+      .some((each) => each.delivery.delivery_id === delivery_id && this.#now_s - each.since_s < attempt_s);
+    if (running) throw new InvariantBroken(`${delivery_id} is leased while an attempt of it runs`);
+    node.leased.push({ delivery, since_s: this.#now_s });
+  }
+
+  async #sendSome(node: Node): Promise<string> {
+    const sends = [await this.#send(node)];
+    while (node.leased.length > 0 && this.#random.chance(0.7)) sends.push(await this.#send(node));
+    return sends.join(", ");
+  }
+
+  /** Makes one attempt. The receiver has it from here on, and the node holds the result in memory. */
+  async #send(node: Node): Promise<string> {
+    const at = this.#random.below(node.leased.length);
+    const [{ delivery }] = node.leased.splice(at, 1) as [Node["leased"][number]];
+    const parts = { clock: this.#clock, sealer: this.#sealer, httpOut: this.#receiverOf(delivery) };
+    node.ended.push(await attemptDelivery(parts, delivery));
+    return `attempt ${delivery.number}`;
+  }
+
+  /** Returns a receiver that remembers each request and answers as the seed says. */
+  #receiverOf({ webhook_id, number }: LeasedDelivery): HttpOut {
+    return {
+      check: async (href) => ({ href }),
+      ask: () => Promise.reject(new Error("this world asks nothing")),
+      post: async (_url, headers, body) => {
+        const answer = this.#kindly ? "takes" : this.#random.pick(this.#answers);
+        const signature = contractSignature(this.#secrets.get(webhook_id) ?? "", body);
+        const sent: Sent = {
+          delivery_id: headers["X-Service-Delivery"] ?? "",
+          ...{ webhook_id, number, body },
+          genuine: headers["X-Service-Signature"] === signature,
+          retry: headers["X-Service-Retry"] === "true",
+          taken: answer.startsWith("takes"),
+        };
+        this.#memory.sent.push(sent);
+        this.trace.push(`the receiver ${answer}`);
+        if (answer === "takes") return { response_status: 204, error: null, duration_ms: 1 };
+        if (answer === "refuses") return { response_status: 500, error: "The receiver answered 500.", duration_ms: 1 };
+        return { response_status: null, error: "The receiver did not answer.", duration_ms: 10_000 };
+      },
+    };
+  }
+
+  #settle(node: Node): Promise<string> {
+    return this.#outcome(node, async () => {
+      if (node.ended.length === 0) return "nothing to settle";
+      const parts = { db: node.db, clock: this.#clock, ids: this.#ids };
+      const settled = await settleAttempts(parts, this.#memory.org_id, node.ended, waits_ms);
+      node.ended = [];
+      return settled.map(({ status }) => status).join(" ");
+    });
+  }
+
+  #register(node: Node): Promise<string> {
+    return this.#outcome(node, async () => {
+      const event_types = this.#random.chance(0.5) ? [...types] : [this.#random.pick(types)];
+      const asked = { url: "https://receiver.test/", event_types };
+      const { response } = await registerWebhook(this.#runtimeOf(node), this.#caller, asked);
+      this.#secrets.set(response.id, response.secret);
+      this.#memory.disruptions.set(response.id, 0);
       return "registered";
     });
+  }
 
-  async function disrupt(node: Node): Promise<string> {
-    const webhook_id = random.pick([...memory.disruptions.keys()]);
-    // Counted before: when the node dies it may have happened.
-    memory.disruptions.set(webhook_id, (memory.disruptions.get(webhook_id) ?? 0) + 1);
-    const change = random.pick(["delete", "off", "on"] as const);
-    const answer = await told(node, async () => {
-      if (change === "delete") await deleteWebhook(runtimeOf(node), caller, webhook_id);
-      else await changeWebhook(runtimeOf(node), caller, webhook_id, { active: change === "on" });
-      if (change !== "on") await checkDeliveries(db, memory, webhook_id);
+  /** Deletes a webhook, or switches it off or on. */
+  async #disrupt(node: Node): Promise<string> {
+    const { disruptions } = this.#memory;
+    const webhook_id = this.#random.pick([...disruptions.keys()]);
+    // Counted first, because the change may be committed even if the node dies.
+    disruptions.set(webhook_id, (disruptions.get(webhook_id) ?? 0) + 1);
+    const change = this.#random.pick(["delete", "off", "on"] as const);
+    return this.#outcome(node, async () => {
+      const runtime = this.#runtimeOf(node);
+      if (change === "delete") await deleteWebhook(runtime, this.#caller, webhook_id);
+      else await changeWebhook(runtime, this.#caller, webhook_id, { active: change === "on" });
+      if (change !== "on") await checkDeliveries(this.#db, this.#memory, webhook_id);
       return change;
     });
-    return answer;
   }
 
-  const retry = (node: Node, delivery_id: string) =>
-    told(node, async () => {
-      const { response } = await retryDelivery(runtimeOf(node), caller, delivery_id, undefined);
-      const { delivery_id: id, original_delivery_id } = response;
-      memory.retried.push({ delivery_id: id, of: delivery_id, original_delivery_id });
-      return "retried";
-    });
-
-  const retryAll = (node: Node) =>
-    told(node, async () => {
-      let count = 0;
-      for (let cursor: string | null | undefined; cursor !== null; ) {
-        const query = { limit: 2, ...(cursor === undefined ? {} : { cursor }) };
-        const page = await retryFailedDeliveries(runtimeOf(node), caller, query);
-        for (const { delivery_id, original_delivery_id } of page.deliveries)
-          memory.retried.push({ delivery_id, of: "a page", original_delivery_id });
-        count += page.deliveries.length;
-        cursor = page.next_cursor;
-      }
-      return `${count} retried`;
-    });
-
-  /** Attempts end after 10 s whatever happens; a process that was stopped for longer may still send late, once. */
-  async function pass(seconds: number): Promise<string> {
-    now_s += seconds;
-    await db.system((query) =>
-      query(
-        "update deliveries set due_at = due_at - $1::integer * interval '1 millisecond' where org_id = $2 and status = 'pending'",
-        [seconds * second_ms, org_id],
-      ),
-    );
-    return `${seconds} s pass`;
-  }
-
-  async function act(): Promise<string> {
-    const node = random.pick(nodes);
-    const draw = random.below(100);
-    if (draw < 16) return `event: ${await addEvent()}`;
-    if (draw < 30) return `dispatch: ${await dispatch(node)}`;
-    if (draw < 44 || (draw < 64 && node.leased.length === 0)) return `lease: ${await lease(node)}`;
-    if (draw < 64) {
-      const sends = [await send(node)];
-      while (node.leased.length > 0 && random.chance(0.7)) sends.push(await send(node));
-      return `send: ${sends.join(", ")}`;
-    }
-    if (draw < 70 && node.ended.length > 0) return `settle: ${await settle(node)}`;
-    if (draw < 86) return pass(random.pick([2, 6, 26, 60]));
-    if (draw < 89) return `register: ${await register(node)}`;
-    if (draw < 92 && memory.disruptions.size > 0) return `webhook: ${await disrupt(node)}`;
-    if (random.chance(0.25)) return `retry all: ${await retryAll(node)}, ${await retryAll(random.pick(nodes))}`;
-    const known = await db.tenant(org_id, (query) =>
+  /** Retries one ended delivery on two nodes. */
+  async #retryOne(node: Node): Promise<string> {
+    const { org_id } = this.#memory;
+    const known = await this.#db.tenant(org_id, (query) =>
       query<{ delivery_id: string }>(
         "select delivery_id from deliveries where org_id = $1 and status in ('failed', 'delivered') order by status desc, delivery_id",
         [org_id],
       ),
     );
-    if (known.length === 0) return "nothing to retry";
-    const { delivery_id } = random.chance(0.8) ? (known[0] as { delivery_id: string }) : random.pick(known);
-    return `retry: ${await retry(node, delivery_id)} ${await retry(random.pick(nodes), delivery_id)}`;
+    const [first] = known;
+    if (first === undefined) return "nothing to retry";
+    const { delivery_id } = this.#random.chance(0.8) ? first : this.#random.pick(known);
+    const one = await this.#retry(node, delivery_id);
+    return `retry: ${one} ${await this.#retry(this.#random.pick(this.#nodes), delivery_id)}`;
   }
 
-  /** Everything heals: receivers take everything, and time passes until nothing is left to do. */
-  async function heal(): Promise<void> {
-    kindly = true;
-    for (let round = 0; round < 12; round++) {
-      for (const node of nodes) {
-        await dispatch(node);
-        await lease(node);
-        while (node.leased.length > 0) await send(node);
-        await settle(node);
-      }
-      await pass(60);
-    }
-  }
-
-  let step = 0;
-  try {
-    await db.system(async (query) => {
-      // What a broken world left behind is not this one's.
-      await query("update deliveries set status = 'cancelled' where status = 'pending'");
-      await query("delete from events");
-      await createOrganization({ clock, ids }, query, {
-        org_id,
-        name: "sim",
-        email: null,
-        description: "sim",
-        actor: "system",
-      });
+  #retry(node: Node, delivery_id: string): Promise<string> {
+    return this.#outcome(node, async () => {
+      const { response } = await retryDelivery(this.#runtimeOf(node), this.#caller, delivery_id, undefined);
+      const { delivery_id: id, original_delivery_id } = response;
+      this.#memory.retried.push({ delivery_id: id, of: delivery_id, original_delivery_id });
+      return "retried";
     });
-    for (let n = 0; n < 2; n++) await register(nodes[0] as Node);
-    for (; step < steps; step++) {
-      for (let n = random.below(4); n >= 0; n--) trace.push(await act());
-      await checkDeliveries(db, memory);
-    }
-    await heal();
-    await checkDeliveries(db, memory);
-    await checkAtTheEnd(db, memory);
-    return { sound: true, trace };
-  } catch (error) {
-    if (!(error instanceof InvariantBroken)) throw error;
-    return { sound: false, step, problem: error.message, trace };
+  }
+
+  /** Retries all failed deliveries, page by page. */
+  #retryAll(node: Node): Promise<string> {
+    return this.#outcome(node, async () => {
+      let count = 0;
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const query = { limit: 2, ...(cursor === undefined ? {} : { cursor }) };
+        const page = await retryFailedDeliveries(this.#runtimeOf(node), this.#caller, query);
+        for (const { delivery_id, original_delivery_id } of page.deliveries)
+          this.#memory.retried.push({ delivery_id, of: "a page", original_delivery_id });
+        count += page.deliveries.length;
+        cursor = page.next_cursor;
+      }
+      return `${count} retried`;
+    });
+  }
+
+  /** Lets time pass. An attempt ends after 10 s in any case; a process that was stopped for longer may still send late, once. */
+  async #pass(seconds: number): Promise<string> {
+    this.#now_s += seconds;
+    await this.#db.system((query) =>
+      query(
+        "update deliveries set due_at = due_at - $1::integer * interval '1 millisecond' where org_id = $2 and status = 'pending'",
+        [seconds * second_ms, this.#memory.org_id],
+      ),
+    );
+    return `${seconds} s pass`;
   }
 }
