@@ -1,19 +1,21 @@
 /**
- * A small world around the commit writer: three nodes on one real database, organizations, and a scheduler that draws
- * everything that happens from one seed.
+ * A small world around the commit writer: three nodes on one real database, organizations, and a scheduler. One seed draws
+ * everything that happens.
  *
- * Every statement of a node stops at a gate before it is sent. A step starts a few actions, opens some of the gates in
- * a drawn order with a drawn fate, and then checks the invariants; statements left at their gates go on in later steps,
- * after epochs were raised and keys were taken under them. Gates are opened one by one, which makes a run repeatable, except in the steps
- * that race on purpose: there the head row is locked first, the statements are seen to wait for it, and only then the
- * change under which they waited is committed. That is the case in which a statement's snapshot is older than its locks.
+ * Every statement of a node stops at a gate before it is sent. A step starts a few actions, opens some of the gates in a drawn
+ * order with a drawn fate, and then checks the invariants. Statements that are left at their gates go on in later steps, after
+ * epochs were raised and idempotency keys were taken in between.
+ *
+ * Gates are opened one by one, which makes a run repeatable, except in steps that race on purpose. Such a step locks the head
+ * row, sees the statements wait for it, and then commits the change before them. So a statement's snapshot is older than its
+ * locks.
  */
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { formatTimestampUs } from "@countersign/core";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import type { Clock, Db, Log, Timers } from "../packages/server/src/ports.ts";
 import { auditRow } from "../packages/server/src/store/audit/audit.ts";
-import type { ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
+import type { CommitOutcome, ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 import {
   createHead,
   type Epochs,
@@ -24,41 +26,54 @@ import { decisionRows } from "../packages/server/src/testing/database/decision-r
 import { checkInvariants, InvariantBroken } from "./invariants.ts";
 import type { Journal, Submission } from "./journal.ts";
 import { type Fate, type Gate, type SimNode, startNode } from "./node.ts";
-import { createRandom } from "./random.ts";
+import { createRandom, type Random } from "./random.ts";
 
-/** What a world stands on. */
+/** What a world runs on. */
 export interface WorldSetting {
   readonly db: Db;
   readonly connect: ConnectCommit;
   readonly log: Log;
 }
 
-/** How a run ended: sound, or the first broken promise with what led to it. */
+/** How a run ended: sound, or with the first broken promise and the steps before it. */
 export type RunResult =
   | { readonly sound: true; readonly submissions: number; readonly told: Readonly<Record<string, number>> }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
 
-/** A node that neither answers nor sends for so long has lost somebody's request. */
+/** A node that neither answers nor sends for this long has lost a request. */
 const stuck_ms = 60_000;
 const none: Epochs = { auth: 0, policy: 0, context: 0 };
 const start_us = Date.UTC(2026, 10, 30, 23, 50) * 1000;
 
 /** Runs one world. */
 export async function runWorld(seed: number, setting: WorldSetting, steps = 10): Promise<RunResult> {
-  const random = createRandom(seed);
-  const { db } = setting;
-  let now_us = start_us;
-  const clock: Clock = { now_us: () => (now_us += 1) };
-  // Waiting takes no time here, it only moves the clock; so a lost database is given up after a dozen turns.
-  const timers: Timers = {
-    after(wait_ms, run) {
-      now_us += wait_ms * 1000;
-      const immediate = setImmediate(run);
-      return () => clearImmediate(immediate);
-    },
-  };
-  const ids = createIds({ now_us: () => Date.now() * 1000 });
-  const journal: Journal = {
+  const world = new CommitWorld(createRandom(seed), setting);
+  const { journal } = world;
+  await world.prepare();
+  let step = 0;
+  try {
+    for (; step < steps; step++) await world.step();
+    await world.heal();
+    return { sound: true, submissions: journal.submissions.size, told: tally(journal) };
+  } catch (error) {
+    if (!(error instanceof InvariantBroken)) throw error;
+    return { sound: false, step, problem: error.message, trace: journal.trace };
+  } finally {
+    await world.end();
+  }
+}
+
+/** One request to a node. */
+interface Request {
+  readonly org_id: string;
+  readonly idempotency_key: string | undefined;
+  readonly request: string;
+  /** How often it may be submitted again after a stale commit. */
+  readonly retries: number;
+}
+
+class CommitWorld {
+  readonly journal: Journal = {
     organizations: [],
     submissions: new Map(),
     headChanges: new Map(),
@@ -66,33 +81,98 @@ export async function runWorld(seed: number, setting: WorldSetting, steps = 10):
     broken: [],
     trace: [],
   };
-  const nodes: SimNode[] = [];
-  const pending = new Set<Promise<unknown>>();
-  let born = 0;
+  readonly #random: Random;
+  readonly #setting: WorldSetting;
+  #now_us = start_us;
+  readonly #clock: Clock = { now_us: () => (this.#now_us += 1) };
+  /** Waiting takes no time here, it only moves the clock. So a lost database is given up after a dozen turns. */
+  readonly #timers: Timers = {
+    after: (wait_ms, run) => {
+      this.#now_us += wait_ms * 1000;
+      const immediate = setImmediate(run);
+      return () => clearImmediate(immediate);
+    },
+  };
+  readonly #ids = createIds({ now_us: () => Date.now() * 1000 });
+  readonly #nodes: SimNode[] = [];
+  /** Nodes that were ever started. */
+  #born = 0;
+  /** Answers that did not come yet. */
+  readonly #pending = new Set<Promise<unknown>>();
 
-  const note = (text: string) => void journal.trace.push(text);
-  const killSessions = () =>
-    db.system(async (query) => {
-      // The sessions log in as whoever the tests run as; the role that a superuser steps down to may not end them.
-      await query("set local role none");
-      await query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign commit writer' and datname = current_database()",
-      );
-    });
-  const addNode = () => nodes.push(startNode(`node${++born}`, random, { ...setting, clock, timers, killSessions }));
+  constructor(random: Random, setting: WorldSetting) {
+    this.#random = random;
+    this.#setting = setting;
+  }
 
-  function submit(
-    node: SimNode,
-    org_id: string,
-    idempotency_key: string | undefined,
-    request: string,
-    retries: number,
-  ): void {
+  /** Makes two organizations, one of them with a quota, and three nodes. */
+  async prepare(): Promise<void> {
+    for (const hard_limit of [null, 3 + this.#random.below(6)]) {
+      const org_id = this.#ids.next("organization");
+      await this.#setting.db.tenant(org_id, (query) => createHead(query, org_id, "2026-11", hard_limit));
+      this.journal.organizations.push(org_id);
+    }
+    for (let n = 0; n < 3; n++) this.#addNode();
+  }
+
+  async step(): Promise<void> {
+    const random = this.#random;
+    for (let n = random.below(3); n >= 0; n--) await this.#act();
+    for (let n = random.below(4); n > 0 && this.#gates().length > 0; n--)
+      await this.#open(random.pick(this.#gates()), this.#drawFate());
+    await checkInvariants(this.#setting.db, this.journal);
+  }
+
+  /** Makes everything work, and waits until every request has its answer. */
+  async heal(): Promise<void> {
+    for (const node of this.#nodes) node.refusals = 0;
+    await this.#quiet();
+    while (this.#gates().length > 0) await this.#open(this.#gates()[0] as Gate, "run");
+    await Promise.all(this.#nodes.map((node) => node.writer.close()));
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    await checkInvariants(this.#setting.db, this.journal);
+  }
+
+  /** Ends every node, and lets go of the statements at the gates. So no session outlives a failed run. */
+  async end(): Promise<void> {
+    for (const node of this.#nodes) node.dead = true;
+    for (let gate = this.#gates()[0]; gate !== undefined; gate = this.#gates()[0]) await gate.release("lost_before");
+    await Promise.all(this.#nodes.map((node) => node.writer.close()));
+  }
+
+  async #act(): Promise<void> {
+    const random = this.#random;
+    const node = random.pick(this.#nodes);
+    const org_id = random.pick(this.journal.organizations);
+    const draw = random.below(100);
+    if (draw < 62) this.#submitSome(node, org_id);
+    else if (draw < 68) await this.#raise(org_id);
+    else if (draw < 80) await this.#race(org_id);
+    else if (draw < 84) await this.#loseDatabase(node);
+    else if (draw < 88) this.#passMonth();
+    else if (draw < 95) await this.#raiseLimit(org_id);
+    else await this.#die(node);
+    await this.#quiet();
+  }
+
+  #submitSome(node: SimNode, org_id: string): void {
+    const random = this.#random;
+    const many = random.chance(0.1) ? 12 : 1 + random.below(4);
+    this.#note(`${node.name} submits ${many} for ${org_id}`);
+    for (let n = 0; n < many; n++) {
+      const idempotency_key = random.chance(0.5) ? `key${random.below(6)}` : undefined;
+      this.#submit(node, { org_id, idempotency_key, request: `request${random.below(2)}`, retries: 2 });
+    }
+  }
+
+  #submit(node: SimNode, asked: Request): void {
+    const random = this.#random;
+    const { org_id, idempotency_key, request } = asked;
     const poison = random.chance(0.04);
-    const rows = decisionRows(ids, org_id, {
+    const rows = decisionRows(this.#ids, org_id, {
       epochs: node.beliefs.get(org_id) ?? none,
       mode: random.chance(0.75) ? "live" : "shadow",
-      created_at: formatTimestampUs(clock.now_us()),
+      created_at: formatTimestampUs(this.#clock.now_us()),
       escalate: random.chance(0.1),
       event: random.chance(0.5),
       request,
@@ -100,184 +180,170 @@ export async function runWorld(seed: number, setting: WorldSetting, steps = 10):
       ...(poison ? { intent: '{"not json' } : {}),
     });
     const submission: Submission = { rows, poison, told: { outcome: "waiting" } };
-    journal.submissions.set(rows.intent.intent_id, submission);
+    this.journal.submissions.set(rows.intent.intent_id, submission);
     const answered = node.writer.commit(rows).then(
-      (outcome) => {
-        if (node.dead) submission.told = { outcome: "unknown" };
-        else submission.told = outcome;
-        const held = journal.epochs.get(org_id) ?? none;
-        const { auth, policy, context } = rows.epochs;
-        if (
-          outcome.outcome === "duplicate" &&
-          (auth !== held.auth || policy !== held.policy || context !== held.context)
-        ) {
-          journal.broken.push(`${rows.intent.intent_id} was replayed under epochs that were raised before`);
-        }
-        if (outcome.outcome !== "stale" || node.dead) return;
-        node.beliefs.set(org_id, outcome.epochs);
-        if (retries > 0) submit(node, org_id, idempotency_key, request, retries - 1);
-      },
-      (error: { code?: string }) => {
-        submission.told = { outcome: node.dead || error.code === "unavailable" ? "unknown" : "refused" };
-        if (submission.told.outcome === "refused" && error.code !== "overloaded" && !poison) {
-          journal.broken.push(`${rows.intent.intent_id} is in order and was refused: ${error}`);
-        }
-      },
+      (outcome) => this.#takeOutcome(node, asked, submission, outcome),
+      (error: { code?: string }) => this.#takeError(node, submission, error),
     );
-    track(answered);
+    this.#track(answered);
   }
 
-  function track(promise: Promise<unknown>): void {
-    pending.add(promise);
-    void promise.finally(() => pending.delete(promise));
+  #takeOutcome(node: SimNode, asked: Request, submission: Submission, outcome: CommitOutcome): void {
+    submission.told = node.dead ? { outcome: "unknown" } : outcome;
+    const { org_id, epochs, intent } = submission.rows;
+    const held = this.journal.epochs.get(org_id) ?? none;
+    const changed = epochs.auth !== held.auth || epochs.policy !== held.policy || epochs.context !== held.context;
+    if (outcome.outcome === "duplicate" && changed)
+      this.journal.broken.push(`${intent.intent_id} was replayed under epochs that were raised before`);
+    if (outcome.outcome !== "stale" || node.dead) return;
+    node.beliefs.set(org_id, outcome.epochs);
+    if (asked.retries > 0) this.#submit(node, { ...asked, retries: asked.retries - 1 });
   }
 
-  function drawChange(): HeadChanges {
-    const audit = [
-      auditRow(ids, {
-        intent_id: null,
-        type: "membrane_changed",
-        actor: "system",
-        at: formatTimestampUs(now_us),
-        data: { n: random.below(9) },
-      }),
-    ];
+  #takeError(node: SimNode, submission: Submission, error: { readonly code?: string }): void {
+    submission.told = { outcome: node.dead || error.code === "unavailable" ? "unknown" : "refused" };
+    if (submission.told.outcome !== "refused" || error.code === "overloaded" || submission.poison) return;
+    this.journal.broken.push(`${submission.rows.intent.intent_id} is in order and was refused: ${error}`);
+  }
+
+  async #raise(org_id: string): Promise<void> {
+    const changes = this.#drawChange();
+    this.#note(`${org_id} raises ${changes.raise}`);
+    await this.#changeHead(org_id, changes);
+  }
+
+  /** Opens every gate while the head is locked, sees the statements wait, and commits the change before them. */
+  async #race(org_id: string): Promise<void> {
+    const changes = this.#drawChange();
+    this.#note(`race on ${org_id}: raise ${changes.raise}`);
+    const waiting = new Set(this.#gates());
+    const released: Promise<unknown>[] = [];
+    await this.#changeHead(org_id, changes, async () => {
+      for (const gate of waiting) released.push(gate.release("run").finally(() => waiting.delete(gate)));
+      await this.#seeThemWait(waiting);
+    });
+    await Promise.all(released);
+    await this.#quiet();
+  }
+
+  /** Waits until the statements of all these gates have ended or wait for a lock. */
+  async #seeThemWait(waiting: ReadonlySet<Gate>): Promise<void> {
+    const until_ms = performance.now() + stuck_ms;
+    while (performance.now() < until_ms) {
+      const [locks] = await this.#setting.db.system((query) =>
+        query<{ n: number }>(
+          // pg_locks, because wait_event is hidden from a session that switched to another role.
+          `select count(distinct l.pid)::integer as n from pg_locks l join pg_stat_activity a on a.pid = l.pid
+           where not l.granted and a.datname = current_database()`,
+        ),
+      );
+      // A node's statements share a session: the ones behind the one that waits for the lock wait for it.
+      if ((locks?.n ?? 0) >= new Set([...waiting].map((gate) => gate.node)).size) return;
+    }
+    throw new Error("the statements neither end nor wait");
+  }
+
+  async #loseDatabase(node: SimNode): Promise<void> {
+    this.#note(`${node.name} loses the way to the database`);
+    node.refusals = this.#random.pick([1, 3, 30]);
+    await this.#killSessions();
+  }
+
+  #passMonth(): void {
+    this.#note("the clock moves on into the next month");
+    this.#now_us += 11 * 60_000_000;
+  }
+
+  async #raiseLimit(org_id: string): Promise<void> {
+    const head = await this.#setting.db.tenant(org_id, (query) => withHead(query, org_id, () => null));
+    if (head.hard_limit === null) return;
+    const hard_limit = head.hard_limit + 1;
+    const changes = this.#drawChange();
+    await this.#changeHead(org_id, { ...changes, hard_limit: hard_limit + this.#random.below(4) });
+  }
+
+  /** The node dies with its statements, and another one takes its place. */
+  async #die(node: SimNode): Promise<void> {
+    this.#note(`${node.name} dies`);
+    node.dead = true;
+    this.#nodes.splice(this.#nodes.indexOf(node), 1);
+    for (const gate of [...node.gates]) await gate.release(this.#random.pick(["lost_before", "lost_after"] as const));
+    this.#track(node.writer.settle());
+    this.#addNode();
+  }
+
+  #drawChange(): HeadChanges {
+    const random = this.#random;
+    const about = { intent_id: null, type: "membrane_changed", actor: "system" } as const;
+    const at = formatTimestampUs(this.#now_us);
+    const audit = [auditRow(this.#ids, { ...about, at, data: { n: random.below(9) } })];
     const raise = random.pick([["auth"], ["policy"], ["context"], ["auth", "policy"], [], []] as const);
     return { audit, raise, ...(random.chance(0.2) ? { webhooks_delta: 1, raise: ["policy"] as const } : {}) };
   }
 
   /** Changes a head; `meanwhile` runs while it is locked and the change is not committed. */
-  async function changeHead(org_id: string, changes: HeadChanges, meanwhile?: () => Promise<void>): Promise<void> {
+  async #changeHead(org_id: string, changes: HeadChanges, meanwhile?: () => Promise<void>): Promise<void> {
     const audit_id = changes.audit[0]?.audit_id ?? "";
-    const epochs = await db.tenant(org_id, async (query) => {
+    const epochs = await this.#setting.db.tenant(org_id, async (query) => {
       const head = await withHead(query, org_id, changes);
       const after = { auth: head.auth_epoch, policy: head.policy_epoch, context: head.context_epoch };
-      journal.headChanges.set(audit_id, { org_id, audit_id, changes, epochs: after });
+      this.journal.headChanges.set(audit_id, { org_id, audit_id, changes, epochs: after });
       await meanwhile?.();
       return after;
     });
-    journal.epochs.set(org_id, epochs);
+    this.journal.epochs.set(org_id, epochs);
   }
 
-  const gates = (): Gate[] => nodes.flatMap((node) => node.gates);
+  #drawFate(): Fate {
+    if (this.#random.chance(0.8)) return "run";
+    return this.#random.pick(["lost_before", "lost_after", "deadlock", "killed"] as const);
+  }
 
-  /** Waits until every node is idle or stands at a gate. */
-  async function quiet(): Promise<void> {
+  async #open(gate: Gate, fate: Fate): Promise<void> {
+    this.#note(`${gate.node.name} ${fate}`);
+    await gate.release(fate);
+    await this.#quiet();
+  }
+
+  /** Waits until every node is idle or has a statement at a gate. */
+  async #quiet(): Promise<void> {
     const until_ms = performance.now() + stuck_ms;
     for (let looks = 0; performance.now() < until_ms; looks++) {
-      // Usually a few turns are enough; opening a session takes a while, and the server needs the processor for it.
+      // Usually a few turns are enough. To open a session takes longer, and the server needs the processor for it.
       await (looks < 20 ? turn() : pause(1));
-      if (nodes.every((node) => node.writer.depth() === 0 || node.gates.length > 0)) return;
+      if (this.#nodes.every((node) => node.writer.depth() === 0 || node.gates.length > 0)) return;
     }
-    throw new InvariantBroken(
-      `${nodes.map((node) => `${node.name}: ${node.writer.depth()}`).join(", ")} and nobody at a gate`,
-    );
+    const depths = this.#nodes.map((node) => `${node.name}: ${node.writer.depth()}`).join(", ");
+    throw new InvariantBroken(`${depths} and nobody at a gate`);
   }
 
-  async function open(gate: Gate, fate: Fate): Promise<void> {
-    note(`${gate.node.name} ${fate}`);
-    await gate.release(fate);
-    await quiet();
+  #gates(): Gate[] {
+    return this.#nodes.flatMap((node) => node.gates);
   }
 
-  const drawFate = (): Fate =>
-    random.chance(0.8) ? "run" : random.pick(["lost_before", "lost_after", "deadlock", "killed"] as const);
+  #note(text: string): void {
+    this.journal.trace.push(text);
+  }
 
-  /** Opens every gate while the head is locked, sees the statements wait, and commits the change before them. */
-  async function race(org_id: string): Promise<void> {
-    const changes = drawChange();
-    note(`race on ${org_id}: raise ${changes.raise}`);
-    const waiting = new Set(gates());
-    const released: Promise<unknown>[] = [];
-    await changeHead(org_id, changes, async () => {
-      for (const gate of waiting) released.push(gate.release("run").finally(() => waiting.delete(gate)));
-      const until_ms = performance.now() + stuck_ms;
-      while (performance.now() < until_ms) {
-        const [locks] = await db.system((query) =>
-          query<{ n: number }>(
-            // Not wait_event: it is hidden from a session that has stepped down to another role.
-            `select count(distinct l.pid)::integer as n from pg_locks l join pg_stat_activity a on a.pid = l.pid
-             where not l.granted and a.datname = current_database()`,
-          ),
-        );
-        // A node's statements share a session: behind the one that waits for the lock the others wait for it.
-        if ((locks?.n ?? 0) >= new Set([...waiting].map((gate) => gate.node)).size) return;
-      }
-      throw new Error("the statements neither end nor wait");
+  #track(promise: Promise<unknown>): void {
+    this.#pending.add(promise);
+    void promise.finally(() => this.#pending.delete(promise));
+  }
+
+  #addNode(): void {
+    this.#born += 1;
+    const parts = { clock: this.#clock, timers: this.#timers, killSessions: () => this.#killSessions() };
+    this.#nodes.push(startNode(`node${this.#born}`, this.#random, { ...this.#setting, ...parts }));
+  }
+
+  #killSessions(): Promise<void> {
+    return this.#setting.db.system(async (query) => {
+      // The sessions log in as the tests' own role. The role that a superuser switches to may not end them.
+      await query("set local role none");
+      await query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign commit writer' and datname = current_database()",
+      );
     });
-    await Promise.all(released);
-    await quiet();
-  }
-
-  async function act(): Promise<void> {
-    const node = random.pick(nodes);
-    const org_id = random.pick(journal.organizations);
-    const draw = random.below(100);
-    if (draw < 62) {
-      const many = random.chance(0.1) ? 12 : 1 + random.below(4);
-      note(`${node.name} submits ${many} for ${org_id}`);
-      for (let n = 0; n < many; n++) {
-        const key = random.chance(0.5) ? `key${random.below(6)}` : undefined;
-        submit(node, org_id, key, `request${random.below(2)}`, 2);
-      }
-    } else if (draw < 68) {
-      const changes = drawChange();
-      note(`${org_id} raises ${changes.raise}`);
-      await changeHead(org_id, changes);
-    } else if (draw < 80) {
-      await race(org_id);
-    } else if (draw < 84) {
-      note(`${node.name} loses the way to the database`);
-      node.refusals = random.pick([1, 3, 30]);
-      await killSessions();
-    } else if (draw < 88) {
-      note("the clock moves on into the next month");
-      now_us += 11 * 60_000_000;
-    } else if (draw < 95) {
-      const head = await db.tenant(org_id, (query) => withHead(query, org_id, () => null));
-      if (head.hard_limit !== null)
-        await changeHead(org_id, { ...drawChange(), hard_limit: head.hard_limit + 1 + random.below(4) });
-    } else {
-      note(`${node.name} dies`);
-      node.dead = true;
-      nodes.splice(nodes.indexOf(node), 1);
-      for (const gate of [...node.gates]) await gate.release(random.pick(["lost_before", "lost_after"] as const));
-      track(node.writer.settle());
-      addNode();
-    }
-    await quiet();
-  }
-
-  for (const hard_limit of [null, 3 + random.below(6)]) {
-    const org_id = ids.next("organization");
-    await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11", hard_limit));
-    journal.organizations.push(org_id);
-  }
-  for (let n = 0; n < 3; n++) addNode();
-
-  let step = 0;
-  try {
-    for (; step < steps; step++) {
-      for (let n = random.below(3); n >= 0; n--) await act();
-      for (let n = random.below(4); n > 0 && gates().length > 0; n--) await open(random.pick(gates()), drawFate());
-      await checkInvariants(db, journal);
-    }
-    // In the end everything heals and everybody gets an answer.
-    for (const node of nodes) node.refusals = 0;
-    await quiet();
-    while (gates().length > 0) await open(gates()[0] as Gate, "run");
-    await Promise.all(nodes.map((node) => node.writer.close()));
-    while (pending.size > 0) await Promise.all(pending);
-    await checkInvariants(db, journal);
-    return { sound: true, submissions: journal.submissions.size, told: tally(journal) };
-  } catch (error) {
-    if (!(error instanceof InvariantBroken)) throw error;
-    return { sound: false, step, problem: error.message, trace: journal.trace };
-  } finally {
-    // Whoever still stands at a gate is let go, so that no session outlives a failed run.
-    for (const node of nodes) node.dead = true;
-    for (let gate = gates()[0]; gate !== undefined; gate = gates()[0]) await gate.release("lost_before");
-    await Promise.all(nodes.map((node) => node.writer.close()));
   }
 }
 
