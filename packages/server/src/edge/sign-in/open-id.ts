@@ -1,6 +1,6 @@
 /**
- * OpenID Connect by openid-client, loaded when somebody first signs in with it. Everything that it asks of a provider goes
- * through the guarded client: issuers are addresses that somebody else named, and so is all that their metadata names.
+ * OpenID Connect by openid-client, loaded at the first such login. All its requests go through the guarded client, because
+ * customers configure the issuers, and the issuers' metadata contain further addresses.
  */
 import { limits } from "@countersign/contract";
 import type { Configuration, CustomFetch, ServerMetadata } from "openid-client";
@@ -9,129 +9,29 @@ import type { OpenId, OpenIdFailure, OpenIdLogin, OpenIdProvider } from "../../s
 
 const library = () => import("openid-client");
 
-/** What a provider may take for one answer: metadata, keys, tokens. */
+/** Longest wait for one answer of a provider: metadata, keys, tokens. */
 const answer_within_ms = 5_000;
 const answer_bytes_max = 1_048_576;
-/** How far a provider's clock may be off. What it answers is fresh whatever its clock says: it was asked with our nonce just now. */
+/** How far a provider's clock may be off. Its answers are fresh in any case, because they contain this login's nonce. */
 const clock_off_seconds_max = 300;
 
-/** The guard's own word for why a provider was not asked or did not answer, or that it is out of order. */
+/** Why the provider was not asked, gave no answer, or is out of order. The text is this service's own. */
 class NotAsked extends Error {}
 
-/** The logins of one process. */
+/** Creates the logins of one process. */
 export function createOpenId(httpOut: HttpOut): OpenId {
-  const guarded: CustomFetch = async (url, { method, headers, body }) => {
-    if (method !== "GET" && method !== "POST") throw new NotAsked(`No ${method} is sent to providers.`);
-    if (body != null && typeof body !== "string" && !(body instanceof URLSearchParams))
-      throw new Error("a provider is sent forms only");
-    const terms = { timeout_ms: answer_within_ms, answer_bytes_max, method } as const;
-    const answer = await httpOut.ask(url, headers, String(body ?? ""), terms);
-    if ("failed" in answer) throw new NotAsked(answer.text);
-    // Nobody's login is at fault.
-    if (answer.status >= 500 || answer.status === 429) throw new NotAsked(`Its status was ${answer.status}.`);
-    const type = answer.content_type == null ? {} : { "content-type": answer.content_type };
-    const bodyless = answer.status === 204 || answer.status === 205 || answer.status === 304;
-    return new Response(bodyless ? null : new Uint8Array(answer.body), { status: answer.status, headers: type });
-  };
-
-  async function discover({ issuer, client_id, client_secret }: OpenIdProvider): Promise<ServerMetadata> {
-    const client = await library();
-    // Whether http is allowed at all is the guard's decision.
-    const insecure = issuer.startsWith("http:") ? [client.allowInsecureRequests] : [];
-    const options = { execute: insecure, [client.customFetch]: guarded };
-    const found = await client.discovery(new URL(issuer), client_id, client_secret, undefined, options);
-    return found.serverMetadata();
-  }
-
-  async function configure(
-    { issuer, client_id, client_secret }: OpenIdProvider,
-    metadata: ServerMetadata,
-    secret_in: "header" | "form",
-  ): Promise<Configuration> {
-    const client = await library();
-    const authentication = (secret_in === "header" ? client.ClientSecretBasic : client.ClientSecretPost)(client_secret);
-    const terms = { client_secret, [client.clockTolerance]: clock_off_seconds_max };
-    const configuration = new client.Configuration(metadata, client_id, terms, authentication);
-    configuration[client.customFetch] = guarded;
-    if (issuer.startsWith("http:")) client.allowInsecureRequests(configuration);
-    // Signatures are checked although TLS vouches for them.
-    client.enableNonRepudiationChecks(configuration);
-    return configuration;
-  }
-
-  /** The tokens for a login's code. A provider takes the client's secret in two ways, and of a client often one of them only. */
-  async function redeem(provider: OpenIdProvider, { state, nonce, code_verifier }: OpenIdLogin, callback: string) {
-    const { authorizationCodeGrant } = await library();
-    const metadata = await discover(provider);
-    const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const ways = (["header", "form"] as const).filter((way) =>
-      methods.includes(way === "header" ? "client_secret_basic" : "client_secret_post"),
-    );
-    const [first = "form", second] = ways;
-    const redeemBy = async (way: "header" | "form") => {
-      const configuration = await configure(provider, metadata, way);
-      const tokens = await authorizationCodeGrant(configuration, new URL(callback), {
-        expectedState: state,
-        expectedNonce: nonce,
-        pkceCodeVerifier: code_verifier,
-        idTokenExpected: true,
-      });
-      return { configuration, tokens };
-    };
-    try {
-      return await redeemBy(first);
-    } catch (error) {
-      // Whoever is not known to it by its secret has not used the code up.
-      if (second === undefined || !(error instanceof Error && "error" in error && error.error === "invalid_client"))
-        throw error;
-      return redeemBy(second);
-    }
-  }
-
+  const guarded = guardedFetch(httpOut);
   return {
-    async begin(provider, { state, nonce, code_verifier }, redirect_uri, login_hint) {
+    async begin(provider, login, redirect_uri, login_hint) {
       try {
-        const configuration = await configure(provider, await discover(provider), "header");
-        const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library();
-        const url = buildAuthorizationUrl(configuration, {
-          redirect_uri,
-          scope: "openid email",
-          state,
-          nonce,
-          code_challenge: await calculatePKCECodeChallenge(code_verifier),
-          code_challenge_method: "S256",
-          ...(login_hint === null ? {} : { login_hint }),
-        });
-        if (url.protocol !== "https:" && !provider.issuer.startsWith("http:"))
-          return refused("The provider's authorization endpoint is no https address.");
-        if (url.href.length > limits.sso_location_chars_max)
-          return refused("The provider's authorization endpoint is too long.");
-        return { location: url.href };
+        return await begin(guarded, provider, login, redirect_uri, login_hint);
       } catch (error) {
         return failureOf(error);
       }
     },
-
     async finish(provider, login, callback) {
       try {
-        const { configuration, tokens } = await redeem(provider, login, callback);
-        const { fetchUserInfo } = await library();
-        const claims = tokens.claims();
-        if (claims === undefined) return refused("The provider gave no ID token.");
-        // Many providers tell the address, or whether they have verified it, only to who asks with the access token.
-        const whole = claims["email"] !== undefined && claims["email_verified"] !== undefined;
-        const more: Readonly<Record<string, unknown>> =
-          whole || configuration.serverMetadata().userinfo_endpoint === undefined
-            ? {}
-            : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
-        // Both from one answer: what is verified is the address beside it.
-        const about = "email" in more ? more : claims;
-        const email = about["email"];
-        return {
-          subject: claims.sub,
-          email: typeof email === "string" ? email : null,
-          email_verified: about["email_verified"] === true,
-        };
+        return await finish(guarded, provider, login, callback);
       } catch (error) {
         return failureOf(error);
       }
@@ -139,9 +39,140 @@ export function createOpenId(httpOut: HttpOut): OpenId {
   };
 }
 
-/** A sentence without anything that the provider said but its error code. */
+/** Sends the library's requests through the guarded client. */
+function guardedFetch(httpOut: HttpOut): CustomFetch {
+  return async (url, { method, headers, body }) => {
+    if (method !== "GET" && method !== "POST") throw new NotAsked(`No ${method} is sent to providers.`);
+    if (body != null && typeof body !== "string" && !(body instanceof URLSearchParams))
+      throw new Error("a provider is sent forms only");
+    const terms = { timeout_ms: answer_within_ms, answer_bytes_max, method } as const;
+    const answer = await httpOut.ask(url, headers, String(body ?? ""), terms);
+    if ("failed" in answer) throw new NotAsked(answer.text);
+    // The provider fails for every login, so the fault is not in this one.
+    if (answer.status >= 500 || answer.status === 429) throw new NotAsked(`Its status was ${answer.status}.`);
+    const type = answer.content_type == null ? {} : { "content-type": answer.content_type };
+    const bodyless = answer.status === 204 || answer.status === 205 || answer.status === 304;
+    return new Response(bodyless ? null : new Uint8Array(answer.body), { status: answer.status, headers: type });
+  };
+}
+
+/** Returns the address where the person signs in. */
+async function begin(
+  guarded: CustomFetch,
+  ...[provider, { state, nonce, code_verifier }, redirect_uri, login_hint]: Parameters<OpenId["begin"]>
+): ReturnType<OpenId["begin"]> {
+  const configuration = await configure(guarded, provider, await discover(guarded, provider), "header");
+  const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library();
+  const url = buildAuthorizationUrl(configuration, {
+    redirect_uri,
+    scope: "openid email",
+    state,
+    nonce,
+    code_challenge: await calculatePKCECodeChallenge(code_verifier),
+    code_challenge_method: "S256",
+    ...(login_hint === null ? {} : { login_hint }),
+  });
+  if (url.protocol !== "https:" && !provider.issuer.startsWith("http:"))
+    return refused("The provider's authorization endpoint is no https address.");
+  if (url.href.length > limits.sso_location_chars_max)
+    return refused("The provider's authorization endpoint is too long.");
+  return { location: url.href };
+}
+
+/** Returns who signed in, by the ID token and, where that does not suffice, by the user info. */
+async function finish(
+  guarded: CustomFetch,
+  ...[provider, login, callback]: Parameters<OpenId["finish"]>
+): ReturnType<OpenId["finish"]> {
+  const { configuration, tokens } = await redeem(guarded, provider, login, callback);
+  const { fetchUserInfo } = await library();
+  const claims = tokens.claims();
+  if (claims === undefined) return refused("The provider gave no ID token.");
+  // Many providers send the address, or whether it is verified, only as user info.
+  const whole = claims["email"] !== undefined && claims["email_verified"] !== undefined;
+  const more: Readonly<Record<string, unknown>> =
+    whole || configuration.serverMetadata().userinfo_endpoint === undefined
+      ? {}
+      : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+  // Take both from the same answer, because `email_verified` is about the address beside it.
+  const about = "email" in more ? more : claims;
+  const email = about["email"];
+  return {
+    subject: claims.sub,
+    email: typeof email === "string" ? email : null,
+    email_verified: about["email_verified"] === true,
+  };
+}
+
+async function discover(
+  guarded: CustomFetch,
+  { issuer, client_id, client_secret }: OpenIdProvider,
+): Promise<ServerMetadata> {
+  const client = await library();
+  // The guarded client decides whether http is allowed.
+  const insecure = issuer.startsWith("http:") ? [client.allowInsecureRequests] : [];
+  const options = { execute: insecure, [client.customFetch]: guarded };
+  const found = await client.discovery(new URL(issuer), client_id, client_secret, undefined, options);
+  return found.serverMetadata();
+}
+
+async function configure(
+  guarded: CustomFetch,
+  { issuer, client_id, client_secret }: OpenIdProvider,
+  metadata: ServerMetadata,
+  secret_in: "header" | "form",
+): Promise<Configuration> {
+  const client = await library();
+  const authentication = (secret_in === "header" ? client.ClientSecretBasic : client.ClientSecretPost)(client_secret);
+  const terms = { client_secret, [client.clockTolerance]: clock_off_seconds_max };
+  const configuration = new client.Configuration(metadata, client_id, terms, authentication);
+  configuration[client.customFetch] = guarded;
+  if (issuer.startsWith("http:")) client.allowInsecureRequests(configuration);
+  // Signatures are checked in addition to TLS.
+  client.enableNonRepudiationChecks(configuration);
+  return configuration;
+}
+
+/**
+ * Exchanges the login's code for tokens. There are two ways to send the client's secret, and a provider may accept only one of
+ * them for this client. So the second way is tried if the provider does not know the client by the first.
+ */
+async function redeem(
+  guarded: CustomFetch,
+  provider: OpenIdProvider,
+  { state, nonce, code_verifier }: OpenIdLogin,
+  callback: string,
+) {
+  const { authorizationCodeGrant } = await library();
+  const metadata = await discover(guarded, provider);
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const ways = (["header", "form"] as const).filter((way) =>
+    methods.includes(way === "header" ? "client_secret_basic" : "client_secret_post"),
+  );
+  const [first = "form", second] = ways;
+  const redeemBy = async (way: "header" | "form") => {
+    const configuration = await configure(guarded, provider, metadata, way);
+    const tokens = await authorizationCodeGrant(configuration, new URL(callback), {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: code_verifier,
+      idTokenExpected: true,
+    });
+    return { configuration, tokens };
+  };
+  try {
+    return await redeemBy(first);
+  } catch (error) {
+    // A provider that does not know the client has not used up the code.
+    if (second === undefined || !(error instanceof Error && "error" in error && error.error === "invalid_client"))
+      throw error;
+    return redeemBy(second);
+  }
+}
+
+/** Returns a sentence that contains nothing from the provider but its error code. */
 function failureOf(error: unknown): OpenIdFailure {
-  // The library's own word for what is wrong: its outermost error has it.
+  // The library's own error code: the outermost error has it.
   let wrong: string | undefined;
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)
