@@ -8,7 +8,7 @@ import type { KnownPasskey, PasskeyChecks } from "../../sign-in-ports.ts";
 
 const service_name = "Countersign";
 const answer_within_ms = 300_000;
-/** WebAuthn Level 3, section 7.1. Longer ones would fit neither in an answer nor in the path that deletes them. */
+/** WebAuthn Level 3, section 7.1. A longer id would not fit into an answer or into the path that deletes it. */
 const credential_id_bytes_max = 1_023;
 
 const library = () => import("@simplewebauthn/server");
@@ -16,88 +16,97 @@ const library = () => import("@simplewebauthn/server");
 /** Browsers answer with the challenge's bytes in base64url. */
 const encoded = (challenge: string) => Buffer.from(challenge).toString("base64url");
 
-/** The checks of one process. */
+/** Creates the checks of one process. */
 export function createPasskeyChecks(): PasskeyChecks {
-  return {
-    async registrationOptions({ host }, { user_id, email }, challenge, known) {
-      const { generateRegistrationOptions } = await library();
-      const options = await generateRegistrationOptions({
-        rpName: service_name,
-        rpID: host,
-        userName: email,
-        userDisplayName: email,
-        userID: new Uint8Array(Buffer.from(user_id)),
-        challenge,
-        timeout: answer_within_ms,
-        attestationType: "none",
-        excludeCredentials: known.map(descriptor),
-        // It stands for name, password and second factor, so it has to know its user by itself.
-        authenticatorSelection: { residentKey: "required", userVerification: "required" },
-      });
-      return { ...options };
-    },
-
-    async registered({ origin, host }, challenge, credential) {
-      const { verifyRegistrationResponse } = await library();
-      try {
-        const response = credential as RegistrationResponseJSON;
-        if (isFramed(response) || !(await isUnattested(response))) return null;
-        const { verified, registrationInfo } = await verifyRegistrationResponse({
-          response,
-          expectedChallenge: encoded(challenge),
-          expectedOrigin: origin,
-          expectedRPID: host,
-          requireUserVerification: true,
-        });
-        if (!verified) return null;
-        const { id, publicKey, counter } = registrationInfo.credential;
-        if (Buffer.from(id, "base64url").length > credential_id_bytes_max) return null;
-        const transports = transportsOf(response.response.transports);
-        return { passkey_id: id, public_key: Buffer.from(publicKey), counter, transports };
-      } catch {
-        // The library throws for whatever does not hold, and for what is not a credential at all.
-        return null;
-      }
-    },
-
-    async loginOptions({ host }, challenge) {
-      const { generateAuthenticationOptions } = await library();
-      const options = await generateAuthenticationOptions({
-        rpID: host,
-        challenge,
-        timeout: answer_within_ms,
-        userVerification: "required",
-      });
-      return { ...options };
-    },
-
-    async usedBy({ origin, host }, challenge, credential, { passkey_id, public_key, counter, transports }) {
-      const { verifyAuthenticationResponse } = await library();
-      try {
-        const response = credential as AuthenticationResponseJSON;
-        if (isFramed(response)) return null;
-        const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-          response,
-          expectedChallenge: encoded(challenge),
-          expectedOrigin: origin,
-          expectedRPID: host,
-          credential: {
-            id: passkey_id,
-            publicKey: new Uint8Array(public_key),
-            counter,
-            transports: [...transports] as AuthenticatorTransport[],
-          },
-          requireUserVerification: true,
-        });
-        return verified ? authenticationInfo.newCounter : null;
-      } catch {
-        return null;
-      }
-    },
-  };
+  return { registrationOptions, registered, loginOptions, usedBy };
 }
 
-/** Whether the page stood in a frame of somebody else's: ours are in none. The library looks at logins only, and not at all of them. */
+async function registrationOptions(
+  ...[{ host }, { user_id, email }, challenge, known]: Parameters<PasskeyChecks["registrationOptions"]>
+): ReturnType<PasskeyChecks["registrationOptions"]> {
+  const { generateRegistrationOptions } = await library();
+  const options = await generateRegistrationOptions({
+    rpName: service_name,
+    rpID: host,
+    userName: email,
+    userDisplayName: email,
+    userID: new Uint8Array(Buffer.from(user_id)),
+    challenge,
+    timeout: answer_within_ms,
+    attestationType: "none",
+    excludeCredentials: known.map(descriptor),
+    // A passkey replaces name, password and second factor, so the authenticator must identify and verify its user.
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  });
+  return { ...options };
+}
+
+async function registered(
+  ...[{ origin, host }, challenge, credential]: Parameters<PasskeyChecks["registered"]>
+): ReturnType<PasskeyChecks["registered"]> {
+  const { verifyRegistrationResponse } = await library();
+  try {
+    const response = credential as RegistrationResponseJSON;
+    if (isFramed(response) || !(await isUnattested(response))) return null;
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: encoded(challenge),
+      expectedOrigin: origin,
+      expectedRPID: host,
+      requireUserVerification: true,
+    });
+    if (!verified) return null;
+    const { id, publicKey, counter } = registrationInfo.credential;
+    if (Buffer.from(id, "base64url").length > credential_id_bytes_max) return null;
+    const transports = transportsOf(response.response.transports);
+    return { passkey_id: id, public_key: Buffer.from(publicKey), counter, transports };
+  } catch {
+    // The library throws for a wrong credential, and for a value that is no credential.
+    return null;
+  }
+}
+
+async function loginOptions(
+  ...[{ host }, challenge]: Parameters<PasskeyChecks["loginOptions"]>
+): ReturnType<PasskeyChecks["loginOptions"]> {
+  const { generateAuthenticationOptions } = await library();
+  const options = await generateAuthenticationOptions({
+    rpID: host,
+    challenge,
+    timeout: answer_within_ms,
+    userVerification: "required",
+  });
+  return { ...options };
+}
+
+async function usedBy(
+  ...[{ origin, host }, challenge, credential, passkey]: Parameters<PasskeyChecks["usedBy"]>
+): ReturnType<PasskeyChecks["usedBy"]> {
+  const { verifyAuthenticationResponse } = await library();
+  const { passkey_id, public_key, counter, transports } = passkey;
+  try {
+    const response = credential as AuthenticationResponseJSON;
+    if (isFramed(response)) return null;
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: encoded(challenge),
+      expectedOrigin: origin,
+      expectedRPID: host,
+      credential: {
+        id: passkey_id,
+        publicKey: new Uint8Array(public_key),
+        counter,
+        transports: [...transports] as AuthenticatorTransport[],
+      },
+      requireUserVerification: true,
+    });
+    return verified ? authenticationInfo.newCounter : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether another site's page framed the sign-in page. The library checks only logins, and not all of them. */
 function isFramed({ response }: { readonly response: { readonly clientDataJSON: string } }): boolean {
   const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString("utf8"));
   const { crossOrigin = false, topOrigin } = data as { readonly crossOrigin?: unknown; readonly topOrigin?: unknown };
@@ -105,8 +114,8 @@ function isFramed({ response }: { readonly response: { readonly clientDataJSON: 
 }
 
 /**
- * Whether nothing but the key itself speaks for the passkey, which is all that was asked for. Certificates of makers are
- * refused unread: the library would fetch lists of revoked ones from addresses that stand in them.
+ * Whether the passkey comes without a maker's certificate. Certificates are refused unread, because the library would fetch
+ * revocation lists from the addresses in them.
  */
 async function isUnattested({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
@@ -129,7 +138,7 @@ const transport_names: ReadonlySet<string> = new Set([
   "usb",
 ]);
 
-/** What the browser says about itself is kept only where it is one of the names there are. */
+/** Keeps only known names of transports, because the browser may send anything. */
 function transportsOf(given: unknown): string[] {
   return Array.isArray(given) ? [...new Set(given.filter((each) => transport_names.has(each)))] : [];
 }
