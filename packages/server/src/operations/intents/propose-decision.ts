@@ -27,42 +27,54 @@ import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState } from "../shared/org-state.ts";
 import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
 
-/**
- * Decides by the cached state and by what the context source returned (null: there is none). Faults: invalid_context,
- * not_found and state_conflict (membrane).
- */
-export async function proposeDecision(
-  runtime: Runtime,
-  caller: Caller,
-  state: OrgState,
-  request: { readonly submission: IntentSubmission; readonly mode: "shadow" | undefined },
-  pulled: Pulled | null,
-  idempotency: IdempotencyRow | null,
-): Promise<DecisionRows> {
-  const { submission } = request;
-  const { intent } = submission;
-  const deciding = membraneOf(state, submission.membrane_id);
-  const inline = submission.context;
-  if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
-  const stored = await state.storedContext(subjectsOf(submission));
+/** One submission, with what it is decided by. */
+export interface Proposal {
+  readonly caller: Caller;
+  readonly state: OrgState;
+  readonly submission: IntentSubmission;
+  readonly asked_mode: "shadow" | undefined;
+  /** What the context source returned; null: there is no source. */
+  readonly pulled: Pulled | null;
+  readonly idempotency: IdempotencyRow | null;
+}
 
-  const now_us = runtime.clock.now_us();
-  const sources: ContextSource[] = stored.map((each) => ({
-    source: each.scope,
-    document: each.document,
-    received_us: parseTimestampUs(each.received_at) ?? now_us,
-  }));
-  if (inline !== undefined) sources.push({ source: "inline", document: normalizeContext(inline), received_us: now_us });
-  if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
-  const not_pulled = pulled !== null && "failed" in pulled ? pulled.failed : null;
-  const facts = mergeFacts(sources, not_pulled);
-  const mode = pipelineMode(caller.environment, request.mode, deciding.membrane.status);
+/** A decision with what it was made of. */
+interface Made {
+  readonly input: DecideInput;
+  readonly decided: Decided;
+  readonly fingerprint: string | null;
+  readonly override_id: string | null;
+}
+
+/**
+ * Decides by the cached state. Steps: gather the facts, decide, apply an override, write the record, and make its rows. Faults:
+ * invalid_context, not_found and state_conflict (membrane).
+ */
+export async function proposeDecision(runtime: Runtime, proposal: Proposal): Promise<DecisionRows> {
+  const { caller, state, submission } = proposal;
+  const deciding = membraneOf(state, submission.membrane_id);
+  const made = await decideIntent(runtime, proposal, deciding);
+  const { input, decided } = made;
+  const decision = decisionOf(runtime, state, deciding, made);
+  const { escalation_id } = decision;
+  let escalation: DecisionRows["escalation"] = null;
+  if (escalation_id !== null) {
+    const reviewers = await reviewersOf(runtime.db, caller.org_id, decided.escalation?.demands ?? []);
+    escalation = openedEscalation(decision, escalation_id, submission.intent, decided, reviewers, input.now_us);
+  }
+  return rowsOf(runtime, proposal, made, decision, escalation);
+}
+
+async function decideIntent(runtime: Runtime, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
+  const { caller, state, submission, asked_mode } = proposal;
+  const { intent } = submission;
+  const { now_us, facts } = await factsOf(runtime, proposal);
   const input: DecideInput = {
     intent,
     facts,
     policySet: deciding.policySet,
     membrane: deciding.membrane,
-    mode,
+    mode: pipelineMode(caller.environment, asked_mode, deciding.membrane.status),
     now_us,
     attested: attests(caller),
   };
@@ -78,17 +90,40 @@ export async function proposeDecision(
         target: intent.action.target ?? null,
         content: intent.payload?.content ?? null,
       });
-  const { decided, override_id } = await overridden(runtime, caller.org_id, state, fingerprint, input, first);
-  const { content, decided_as } = decided;
+  return { input, fingerprint, ...(await overridden(runtime, caller.org_id, state, fingerprint, input, first)) };
+}
 
-  const created_at = formatTimestampUs(now_us);
+/** Merges the facts of the submission, the stored ones, and the pulled ones. `now_us` is the time of the decision. */
+async function factsOf(runtime: Runtime, { state, submission, pulled }: Proposal) {
+  const inline = submission.context;
+  if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
+  const stored = await state.storedContext(subjectsOf(submission));
+  const now_us = runtime.clock.now_us();
+  const sources: ContextSource[] = stored.map((each) => ({
+    source: each.scope,
+    document: each.document,
+    received_us: parseTimestampUs(each.received_at) ?? now_us,
+  }));
+  if (inline !== undefined) sources.push({ source: "inline", document: normalizeContext(inline), received_us: now_us });
+  if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
+  return { now_us, facts: mergeFacts(sources, pullFailureOf(pulled)) };
+}
+
+function pullFailureOf(pulled: Pulled | null) {
+  return pulled !== null && "failed" in pulled ? pulled.failed : null;
+}
+
+function decisionOf(runtime: Runtime, state: OrgState, deciding: DecidingMembrane, made: Made): Decision {
+  const { input, decided, override_id } = made;
+  const { content } = decided;
+  const { mode } = input;
   const intent_id = runtime.ids.next("intent");
   const escalation_id = content.verdict === "escalate" && mode !== "shadow" ? runtime.ids.next("escalation") : null;
-  const decision: Decision = {
+  return {
     decision_id: runtime.ids.next("decision"),
     intent_id,
     membrane_id: deciding.membrane.membrane_id,
-    agent_id: intent.agent.id,
+    agent_id: input.intent.agent.id,
     verdict: content.verdict,
     risk_score: content.risk_score,
     risk_contributions: content.risk_contributions,
@@ -105,46 +140,53 @@ export async function proposeDecision(
     escalation_status: escalation_id === null ? null : "pending",
     valid_until: content.valid_until,
     policy_set: { version: state.policy_epoch, sha256: content.policy_set.sha256 },
-    timestamp: created_at,
+    timestamp: formatTimestampUs(input.now_us),
   };
-  let escalation: DecisionRows["escalation"] = null;
-  if (escalation_id !== null) {
-    const reviewers = await reviewersOf(runtime.db, caller.org_id, decided.escalation?.demands ?? []);
-    escalation = openedEscalation(decision, escalation_id, intent, decided, reviewers, now_us);
-  }
+}
+
+function rowsOf(
+  runtime: Runtime,
+  { caller, state, pulled, idempotency }: Proposal,
+  { input, decided, fingerprint, override_id }: Made,
+  decision: Decision,
+  escalation: DecisionRows["escalation"],
+): DecisionRows {
+  const { org_id } = caller;
   const texts = {
-    // Deciding again takes `submitted`, `attested`, the mode, the facts, the time, and what the override lifted.
+    // A later decision on the same intent uses `submitted`, `attested`, the mode, the facts, the time, and the override's lifts.
     intent: JSON.stringify({
-      submitted: intent,
-      decided_as,
+      submitted: input.intent,
+      decided_as: decided.decided_as,
       attested: input.attested,
       withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
     }),
-    facts: JSON.stringify(facts),
+    facts: JSON.stringify(input.facts),
     decision: JSON.stringify(decision),
   };
   const record_sha256 = recordHash([texts.intent, texts.facts, texts.decision]);
+  const { shadow_reasons } = decided;
+  const failure = pullFailureOf(pulled);
   return {
-    org_id: caller.org_id,
+    org_id,
     epochs: { auth: caller.auth_epoch, policy: state.policy_epoch, context: state.context_epoch },
     intent: {
-      intent_id,
+      intent_id: decision.intent_id,
       decision_id: decision.decision_id,
       membrane_id: decision.membrane_id,
       agent_id: decision.agent_id,
       key_id: caller.key_id ?? caller.user_id,
       lineage_id: caller.lineage_id,
-      mode,
-      verdict: content.verdict,
+      mode: input.mode,
+      verdict: decision.verdict,
       status: decision.status,
-      escalation_id,
+      escalation_id: decision.escalation_id,
       fingerprint,
       ...texts,
-      created_at,
+      created_at: decision.timestamp,
     },
     escalation,
-    audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, decided.shadow_reasons, not_pulled),
-    events: decisionEvents(runtime.ids, caller.org_id, decision, now_us, state.heard),
+    audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, shadow_reasons, failure),
+    events: decisionEvents(runtime.ids, org_id, decision, input.now_us, state.heard),
     override_id,
     idempotency,
   };

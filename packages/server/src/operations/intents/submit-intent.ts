@@ -1,19 +1,22 @@
 /**
  * One intent, from its body to a decision on disk.
  *
- * The decision is computed from memory and committed under the epochs it assumed. Where the commit finds them outdated,
- * key and organization are read again and the intent is decided again; a key that was revoked meanwhile ends it with 401.
+ * The decision is computed from memory and committed under the epochs that it assumed. If the commit finds them stale, key and
+ * organization are read again and the intent is decided again. A key that was revoked meanwhile gets a 401.
  */
 
 import type { IntentSubmission } from "@countersign/contract";
 import { canonicalJson, Fault, faultAt, sha256Hex } from "@countersign/core";
 import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import { readFirstAnswer } from "../../store/intents/intents.ts";
+import type { Epochs } from "../../store/organizations/heads.ts";
+import type { Pulled } from "../context/context-pulls.ts";
 import { pullContext } from "../context/pull-context.ts";
 import { announceQuotaExceeded } from "../organizations/announce-quota-exceeded.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
+import type { OrgState } from "../shared/org-state.ts";
 import { proposeDecision } from "./propose-decision.ts";
 
 /** How one submission came in. */
@@ -36,28 +39,26 @@ export interface SubmissionAnswer {
 }
 
 /**
- * For how long a decision is computed again against a storm of changes. By time, not by number: where clients push facts to
- * other nodes without a pause, most attempts are outdated when they come to be committed, and each takes milliseconds.
+ * Longest time that a decision is computed again while its organization changes. Limited by time, not by number: while clients
+ * push facts to other nodes without a pause, most attempts are stale at their commit, and each takes milliseconds.
  */
 const deciding_us_max = 5_000_000;
-/** Where each takes longer than that: so many times all the same. */
+/** Attempts that are made even if each takes longer than that. */
 const attempts_min = 6;
-/** So often one may be outdated before pushes of facts wait for it. */
-const outdated_max = 2;
-/** Races for an override that one submission may lose. */
+/** After this many stale commits, fact pushes for the organization pause until this intent commits. */
+const stale_max = 2;
+/** Retries allowed after another request spent the override first. */
 const lost_races_max = 100;
 
 /**
  * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key of another agent), not_found and
  * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable.
- * Source: contract §4, api.md §4.
  */
 export async function submitIntent(
   runtime: Runtime,
   caller: Caller,
   request: SubmissionRequest,
 ): Promise<SubmissionAnswer> {
-  const started_us = runtime.clock.now_us();
   if (caller.agent_id !== null && caller.agent_id !== request.submission.intent.agent.id) {
     throw faultAt(
       "forbidden",
@@ -66,73 +67,130 @@ export async function submitIntent(
       `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
     );
   }
-  const idempotency = idempotencyOf(caller, request);
-  const pull = pullContext(runtime, caller.org_id, request.submission);
-  // It holds no rows: thousands that wait for their commit would keep theirs twice.
-  const commit = (rows: DecisionRows): Promise<CommitOutcome> => {
-    const committing = runtime.writer.commit(rows);
-    request.turn?.over();
+  const submission = new Submission(runtime, caller, request);
+  try {
+    return await submission.run();
+  } finally {
+    submission.end();
+  }
+}
+
+/**
+ * One submission and its attempts. Each attempt reads the state, pulls facts, proposes a decision and commits it. It ends with an
+ * answer or a fault, or it is null: something that it assumed has changed, and the next attempt begins.
+ */
+class Submission {
+  readonly #runtime: Runtime;
+  readonly #request: SubmissionRequest;
+  readonly #idempotency: IdempotencyRow | null;
+  readonly #pull: ReturnType<typeof pullContext>;
+  readonly #started_us: number;
+  /** Read again when its key or session changed. */
+  #caller: Caller;
+  #attempts = 0;
+  #stale = 0;
+  #lost_races = 0;
+  #endPause: (() => void) | null = null;
+
+  constructor(runtime: Runtime, caller: Caller, request: SubmissionRequest) {
+    this.#started_us = runtime.clock.now_us();
+    this.#runtime = runtime;
+    this.#caller = caller;
+    this.#request = request;
+    this.#idempotency = idempotencyOf(caller, request);
+    this.#pull = pullContext(runtime, caller.org_id, request.submission);
+  }
+
+  async run(): Promise<SubmissionAnswer> {
+    for (; this.#mayTry(); this.#attempts += 1) {
+      const answer = await this.#attempt();
+      if (answer !== null) return answer;
+    }
+    throw new Fault("unavailable", { internal: `decided ${this.#attempts} times and found outdated each time` });
+  }
+
+  /** Must be called when `run` has ended. */
+  end(): void {
+    this.#endPause?.();
+  }
+
+  #mayTry(): boolean {
+    if (this.#lost_races > lost_races_max) return false;
+    if (this.#attempts - this.#lost_races < attempts_min) return true;
+    return this.#runtime.clock.now_us() - this.#started_us < deciding_us_max;
+  }
+
+  async #attempt(): Promise<SubmissionAnswer | null> {
+    const { orgStates } = this.#runtime;
+    const { org_id } = this.#caller;
+    const state = await orgStates.get(org_id);
+    const pulled = state.source === null ? null : await this.#pull(state);
+    if (pulled === "replaced") {
+      orgStates.forget(org_id, state);
+      return null;
+    }
+    const rows = await this.#propose(state, pulled);
+    if (rows === null) return null;
+    if (this.#request.turn !== undefined) await this.#request.turn.come;
+    return this.#commit(state, rows);
+  }
+
+  async #propose(state: OrgState, pulled: Pulled | null): Promise<DecisionRows | null> {
+    const { submission, mode: asked_mode } = this.#request;
+    const [caller, idempotency] = [this.#caller, this.#idempotency];
+    try {
+      const proposal = { caller, state, submission, asked_mode, pulled, idempotency };
+      return await proposeDecision(this.#runtime, proposal);
+    } catch (error) {
+      // A commit would find a stale state, but a refusal has no commit. The membrane may exist by now.
+      if (restsOnState(error) && (await this.#runtime.orgStates.isOutdated(caller.org_id, state))) return null;
+      throw error;
+    }
+  }
+
+  async #commit(state: OrgState, rows: DecisionRows): Promise<SubmissionAnswer | null> {
+    const runtime = this.#runtime;
+    const { intent_id, decision: decision_text, verdict, mode } = rows.intent;
+    const has_events = rows.events.length > 0;
+    const outcome = await runtime.reviewQueues.enter(rows, this.#write);
+    switch (outcome.outcome) {
+      case "committed":
+        if (has_events) runtime.deliveries.poke();
+        countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
+        return { intent_id, decision_text, replayed: false };
+      case "duplicate":
+        return replay(runtime, this.#caller, this.#idempotency, outcome);
+      case "override_spent":
+        // Another retry spent the override. There may be a second one for the same action. Each lost race is a win of another
+        // retry, and there are no more wins than overrides.
+        this.#lost_races += 1;
+        return null;
+      case "quota_exceeded":
+        // Another node may have answered this request while the commit waited, which took the last of the quota.
+        if (await isReplay(runtime.db, rows)) return null;
+        throw await quotaFault(runtime, this.#caller, this.#request, outcome);
+      case "stale":
+        await this.#refresh(state, outcome.epochs);
+        return null;
+    }
+  }
+
+  /** Hands the rows to the writer. It is made once a submission and holds no rows, which thousands of waiting intents would keep. */
+  readonly #write = (rows: DecisionRows): Promise<CommitOutcome> => {
+    const committing = this.#runtime.writer.commit(rows);
+    this.#request.turn?.over();
     return committing;
   };
-  let current = caller;
-  let lost_races = 0;
-  let attempts = 0;
-  let outdated = 0;
-  const goesOn = (): boolean =>
-    lost_races <= lost_races_max &&
-    (attempts - lost_races < attempts_min || runtime.clock.now_us() - started_us < deciding_us_max);
-  let endPause: (() => void) | null = null;
-  try {
-    for (; goesOn(); attempts += 1) {
-      const state = await runtime.orgStates.get(caller.org_id);
-      const pulled = state.source === null ? null : await pull(state);
-      if (pulled === "replaced") {
-        runtime.orgStates.forget(caller.org_id, state);
-        continue;
-      }
-      let rows: DecisionRows;
-      try {
-        rows = await proposeDecision(runtime, current, state, request, pulled, idempotency);
-      } catch (error) {
-        // A commit would find an outdated state; a refusal has no commit, and the membrane may have been made since.
-        if (restsOnState(error) && (await runtime.orgStates.isOutdated(caller.org_id, state))) continue;
-        throw error;
-      }
-      if (request.turn !== undefined) await request.turn.come;
-      const { intent_id, decision: decision_text, verdict, mode } = rows.intent;
-      const tells = rows.events.length > 0;
-      const outcome = await runtime.reviewQueues.enter(rows, commit);
-      switch (outcome.outcome) {
-        case "committed":
-          if (tells) runtime.deliveries.poke();
-          countDecided(runtime, caller.org_id, { verdict, mode }, started_us);
-          return { intent_id, decision_text, replayed: false };
-        case "duplicate":
-          return await replay(runtime, caller, idempotency, outcome);
-        case "override_spent":
-          // Another retry was first. There may be a further override of the same action, so look again; each loss is
-          // somebody's win, and there are no more wins than overrides.
-          lost_races += 1;
-          break;
-        case "quota_exceeded":
-          // Another node may have answered this request while the commit waited, which took the last of the quota.
-          if (await isReplay(runtime.db, rows)) break;
-          throw await quotaFault(runtime, caller, request, outcome);
-        case "stale":
-          runtime.metrics.decidedAgain();
-          outdated += 1;
-          if (outdated > outdated_max) endPause ??= runtime.contextPauses.begin(caller.org_id);
-          if (outcome.epochs.auth !== current.auth_epoch) current = await runtime.callers.reload(current);
-          if (outcome.epochs.policy !== state.policy_epoch || outcome.epochs.context !== state.context_epoch)
-            runtime.orgStates.forget(caller.org_id, state);
-          break;
-        default:
-          outcome satisfies never;
-      }
-    }
-    throw new Fault("unavailable", { internal: `decided ${attempts} times and found outdated each time` });
-  } finally {
-    endPause?.();
+
+  /** Reads again what the commit found stale. */
+  async #refresh(state: OrgState, epochs: Epochs): Promise<void> {
+    const { metrics, contextPauses, callers, orgStates } = this.#runtime;
+    const { org_id } = this.#caller;
+    metrics.decidedAgain();
+    this.#stale += 1;
+    if (this.#stale > stale_max) this.#endPause ??= contextPauses.begin(org_id);
+    if (epochs.auth !== this.#caller.auth_epoch) this.#caller = await callers.reload(this.#caller);
+    if (epochs.policy !== state.policy_epoch || epochs.context !== state.context_epoch) orgStates.forget(org_id, state);
   }
 }
 
@@ -147,7 +205,7 @@ function countDecided(
   latencies.decided(org_id, now_us, now_us - started_us);
 }
 
-/** The promise of an Idempotency-Key covers everything that shapes the decision: the body and the asked mode. */
+/** Returns the idempotency row. Its hash covers everything that shapes the decision: the body and the requested mode. */
 function idempotencyOf(
   caller: Caller,
   { idempotency_key, mode, submission }: SubmissionRequest,
