@@ -1,4 +1,4 @@
-/** People and sessions over HTTP. Source: api.md §9. */
+/** People and sessions over HTTP. */
 import {
   acceptInvitation,
   invitePerson,
@@ -17,43 +17,39 @@ import type { SessionCookies } from "../gate/cookie.ts";
 import { clientOf, sessionAnswers } from "../gate/session-answers.ts";
 import type { Answer, Handlers } from "../handler.ts";
 
-type PeopleHandlers = Pick<
+type AccountHandlers = Pick<
   Handlers,
-  | "signup"
-  | "verifyEmail"
-  | "login"
-  | "verifyMfa"
-  | "logout"
-  | "getSession"
-  | "listSessions"
-  | "endSession"
-  | "endAllSessions"
-  | "changeProfile"
-  | "changePassword"
-  | "forgotPassword"
-  | "resetPassword"
-  | "enrolTotp"
-  | "confirmTotp"
-  | "disableTotp"
-  | "replaceRecoveryCodes"
-  | "inviteUser"
-  | "listInvitations"
-  | "revokeInvitation"
-  | "acceptInvitation"
-  | "listPeople"
-  | "changeRole"
-  | "removePerson"
-  | "unsubscribe"
+  "signup" | "verifyEmail" | "forgotPassword" | "resetPassword" | "acceptInvitation" | "unsubscribe"
+>;
+type SessionHandlers = Pick<
+  Handlers,
+  "login" | "verifyMfa" | "logout" | "getSession" | "listSessions" | "endSession" | "endAllSessions"
+>;
+type ProfileHandlers = Pick<
+  Handlers,
+  "changeProfile" | "changePassword" | "enrolTotp" | "confirmTotp" | "disableTotp" | "replaceRecoveryCodes"
+>;
+type MemberHandlers = Pick<
+  Handlers,
+  "inviteUser" | "listInvitations" | "revokeInvitation" | "listPeople" | "changeRole" | "removePerson"
 >;
 
 const done: Answer = { status: 204 };
 const mailed: Answer = { status: 202 };
 
-export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleHandlers {
+/** The routes of people and their sessions. */
+export function peopleRoutes(runtime: Runtime, cookies: SessionCookies) {
+  return {
+    ...accountRoutes(runtime, cookies),
+    ...sessionRoutes(runtime, cookies),
+    ...profileRoutes(runtime, cookies),
+    ...memberRoutes(runtime),
+  };
+}
+
+/** Sign-up, confirmed addresses, and forgotten passwords: for callers without a session. */
+function accountRoutes(runtime: Runtime, cookies: SessionCookies): AccountHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
-
-  const cleared = (): Answer => ({ ...done, headers: { "Set-Cookie": cookies.clear() } });
-
   return {
     async signup({ body, headers }) {
       refuseForeign(headers);
@@ -65,6 +61,32 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
       await verifyEmail(runtime, body);
       return done;
     },
+    async forgotPassword({ body, headers }) {
+      refuseForeign(headers);
+      await forgotPassword(runtime, body.email);
+      return mailed;
+    },
+    async resetPassword({ body, headers }) {
+      refuseForeign(headers);
+      await resetPassword(runtime, body);
+      return done;
+    },
+    async acceptInvitation(request) {
+      refuseForeign(request.headers);
+      return begun(await acceptInvitation(runtime, request.body, clientOf(request)));
+    },
+    async unsubscribe({ query }) {
+      await unsubscribe(runtime, query.token);
+      return done;
+    },
+  };
+}
+
+/** Sessions: log in, list and end them. */
+function sessionRoutes(runtime: Runtime, cookies: SessionCookies): SessionHandlers {
+  const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
+  const cleared = (): Answer => ({ ...done, headers: { "Set-Cookie": cookies.clear() } });
+  return {
     async login(request) {
       refuseForeign(request.headers);
       return begun(await logIn(runtime, request.body, clientOf(request)));
@@ -93,21 +115,18 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
       await endOwnSessions(runtime, caller, null);
       return cleared();
     },
+  };
+}
+
+/** The caller's own profile, password and second factor. */
+function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandlers {
+  const { begun } = sessionAnswers(runtime, cookies);
+  return {
     async changeProfile({ caller, body }) {
       return { status: 200, body: { user: await changeProfile(runtime, caller, body) } };
     },
     async changePassword(request) {
       return begun(await changePassword(runtime, request.caller, request.body, clientOf(request)));
-    },
-    async forgotPassword({ body, headers }) {
-      refuseForeign(headers);
-      await forgotPassword(runtime, body.email);
-      return mailed;
-    },
-    async resetPassword({ body, headers }) {
-      refuseForeign(headers);
-      await resetPassword(runtime, body);
-      return done;
     },
     async enrolTotp({ caller }) {
       return { status: 200, body: await enrolTotp(runtime, caller) };
@@ -128,6 +147,12 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     async replaceRecoveryCodes({ caller, body }) {
       return { status: 200, body: await replaceRecoveryCodes(runtime, caller, body.code) };
     },
+  };
+}
+
+/** The people of the caller's organization, and invitations. */
+function memberRoutes(runtime: Runtime): MemberHandlers {
+  return {
     async inviteUser({ caller, body, idempotency_key }) {
       const { response: invitation, replayed } = await invitePerson(runtime, caller, body, idempotency_key);
       return answerOnce(replayed, { status: 201, body: { invitation } });
@@ -139,10 +164,6 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
       await revokeInvitation(runtime, caller, params.invitation_id);
       return done;
     },
-    async acceptInvitation(request) {
-      refuseForeign(request.headers);
-      return begun(await acceptInvitation(runtime, request.body, clientOf(request)));
-    },
     async listPeople({ caller, query }) {
       return { status: 200, body: await listPeople(runtime, caller, query) };
     },
@@ -151,10 +172,6 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies): PeopleH
     },
     async removePerson({ caller, params }) {
       await removePerson(runtime, caller, params.user_id);
-      return done;
-    },
-    async unsubscribe({ query }) {
-      await unsubscribe(runtime, query.token);
       return done;
     },
   };
