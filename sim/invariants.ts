@@ -125,11 +125,21 @@ function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
   );
   for (const [intent_id, rest] of unheard)
     demand(rest.length === 0, `${intent_id}: ${rest.length} audit rows are missing`);
+  checkTotals(head, tables, new Set(unheard.keys()), expectedEvents);
+}
 
+/** Compares the organization's intents, usage and events with what the trail tells. */
+function checkTotals(
+  head: Head,
+  tables: Tables,
+  decided: ReadonlySet<string>,
+  expectedEvents: ReadonlySet<string>,
+): void {
+  const { org_id } = head;
   const intents = tables.intents.filter((row) => row.org_id === org_id);
   demand(
-    intents.length === unheard.size && intents.every((row) => unheard.has(row.intent_id)),
-    `${org_id}: ${intents.length} intents, audit rows for ${unheard.size}`,
+    intents.length === decided.size && intents.every((row) => decided.has(row.intent_id)),
+    `${org_id}: ${intents.length} intents, audit rows for ${decided.size}`,
   );
   const live = intents.filter((row) => row.mode === "live").length;
   const closed = tables.periods.filter((row) => row.org_id === org_id).map((row) => row.used);
