@@ -12,7 +12,7 @@
 import { Fault } from "@countersign/core";
 import type { Clock, Log, Timers } from "../../ports.ts";
 import { type EncodedRows, encode } from "./commit-records.ts";
-import { type ConnectCommit, shareConnection } from "./commit-writer-connection.ts";
+import { type ConnectCommit, type SharedConnection, shareConnection } from "./commit-writer-connection.ts";
 import { createLane, type Lane } from "./commit-writer-lane.ts";
 import type { CommitOutcome, DecisionRows } from "./commit-writer-rows.ts";
 
@@ -69,78 +69,115 @@ export interface Pending {
 
 /** Creates a writer. It connects at the first commit. */
 export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
-  const {
-    clock,
-    lanes: lanes_max = 3,
-    batch_rows_max = 64,
-    batch_bytes_max = 1_000_000,
-    queue_rows_max = 5_000,
-    give_up_ms = 10_000,
-  } = options;
-  const shared = shareConnection(options.connect);
-  const idle: Lane[] = Array.from({ length: lanes_max }, () => createLane(options, shared, expireQueue));
-  let rows_in_flight = 0;
-  let queue: Pending[] = [];
-  let unanswered = 0;
-  let scheduled = false;
-  let closed = false;
-  const settled: (() => void)[] = [];
+  const writer = new LanesWriter(options);
+  return {
+    commit: (rows) => writer.commit(rows),
+    settle: () => writer.settle(),
+    close: () => writer.close(),
+    depth: () => writer.depth(),
+  };
+}
 
-  function commit(rows: DecisionRows): Promise<CommitOutcome> {
-    if (closed) return Promise.reject(new Fault("unavailable", { internal: "the commit writer is closed" }));
-    if (queue.length >= queue_rows_max) {
+class LanesWriter implements CommitWriter {
+  readonly #clock: Clock;
+  readonly #batch_rows_max: number;
+  readonly #batch_bytes_max: number;
+  readonly #queue_rows_max: number;
+  readonly #give_up_ms: number;
+  readonly #connection: SharedConnection;
+  readonly #idle: Lane[];
+  #queue: Pending[] = [];
+  #rows_in_flight = 0;
+  /** Row sets that are queued or in flight. */
+  #unanswered = 0;
+  /** The pump runs at the end of this turn. */
+  #scheduled = false;
+  #closed = false;
+  readonly #settled: (() => void)[] = [];
+
+  constructor(options: CommitWriterOptions) {
+    this.#clock = options.clock;
+    this.#batch_rows_max = options.batch_rows_max ?? 64;
+    this.#batch_bytes_max = options.batch_bytes_max ?? 1_000_000;
+    this.#queue_rows_max = options.queue_rows_max ?? 5_000;
+    this.#give_up_ms = options.give_up_ms ?? 10_000;
+    this.#connection = shareConnection(options.connect);
+    const expire = (now_us: number, error: Fault) => this.#expireQueue(now_us, error);
+    const lanes = { length: options.lanes ?? 3 };
+    this.#idle = Array.from(lanes, () => createLane(options, this.#connection, expire));
+  }
+
+  commit(rows: DecisionRows): Promise<CommitOutcome> {
+    if (this.#closed) return Promise.reject(new Fault("unavailable", { internal: "the commit writer is closed" }));
+    if (this.#queue.length >= this.#queue_rows_max) {
       return Promise.reject(new Fault("overloaded", { internal: "the commit queue is full" }));
     }
     return new Promise((resolve, reject) => {
       const once = rows.idempotency;
       // Encoded now, while the lanes wait for the database, not between two statements.
-      queue.push({
+      this.#queue.push({
         encoded: encode(rows),
         once: once === null ? null : `${rows.org_id}\n${once.operation}\n${once.idempotency_key}`,
-        due_us: clock.now_us() + give_up_ms * 1000,
+        due_us: this.#clock.now_us() + this.#give_up_ms * 1000,
         resolve,
         reject,
       });
-      unanswered += 1;
-      if (scheduled || idle.length === 0) return;
-      scheduled = true;
+      this.#unanswered += 1;
+      if (this.#scheduled || this.#idle.length === 0) return;
+      this.#scheduled = true;
       process.nextTick(() => {
-        scheduled = false;
-        pump();
+        this.#scheduled = false;
+        this.#pump();
       });
     });
   }
 
-  function pump(): void {
-    while (queue.length > 0) {
-      if (queue.length < Math.min(rows_in_flight, batch_rows_max)) return;
-      const lane = idle.pop();
+  settle(): Promise<void> {
+    if (this.#unanswered === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#settled.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.settle();
+    this.#connection.close();
+  }
+
+  depth(): number {
+    return this.#unanswered;
+  }
+
+  #pump(): void {
+    while (this.#queue.length > 0) {
+      if (this.#queue.length < Math.min(this.#rows_in_flight, this.#batch_rows_max)) return;
+      const lane = this.#idle.pop();
       if (lane === undefined) return;
-      const batch = take();
-      rows_in_flight += batch.length;
-      void lane.run(batch, queue.length).then((answer) => {
-        idle.push(lane);
-        rows_in_flight -= batch.length;
-        // First the next statement, then the answers: whoever is answered goes on computing in this very turn, and the
-        // database would wait for all of them (measured: 28 % of the time).
-        pump();
-        unanswered -= batch.length;
+      const batch = this.#take();
+      this.#rows_in_flight += batch.length;
+      void lane.run(batch, this.#queue.length).then((answer) => {
+        this.#idle.push(lane);
+        this.#rows_in_flight -= batch.length;
+        // Send the next statement before the answers. Callers go on computing in this turn, and the database would wait for all
+        // of them (28 % of the time).
+        this.#pump();
+        this.#unanswered -= batch.length;
         answer();
-        if (unanswered === 0) for (const resolve of settled.splice(0)) resolve();
+        if (this.#unanswered === 0) for (const resolve of this.#settled.splice(0)) resolve();
       });
     }
   }
 
-  /** The next batch, oldest first; a row set whose idempotency key is already aboard stays in the queue. */
-  function take(): Pending[] {
+  /** Takes the next batch, oldest first. A row set stays in the queue if its idempotency key is already in the batch. */
+  #take(): Pending[] {
     const batch: Pending[] = [];
     const left: Pending[] = [];
     const keys = new Set<string>();
+    const queue = this.#queue;
     let size = 0;
     let next = 0;
-    for (; next < queue.length && batch.length < batch_rows_max; next++) {
+    for (; next < queue.length && batch.length < this.#batch_rows_max; next++) {
       const each = queue[next] as Pending;
-      if (batch.length > 0 && size + each.encoded.size > batch_bytes_max) break;
+      if (batch.length > 0 && size + each.encoded.size > this.#batch_bytes_max) break;
       if (each.once !== null && keys.has(each.once)) {
         left.push(each);
         continue;
@@ -149,32 +186,16 @@ export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
       batch.push(each);
       size += each.encoded.size;
     }
-    queue = left.length === 0 ? queue.slice(next) : [...left, ...queue.slice(next)];
+    this.#queue = left.length === 0 ? queue.slice(next) : [...left, ...queue.slice(next)];
     return batch;
   }
 
-  /** While the database is away nobody waits in the queue longer than in flight. */
-  function expireQueue(now_us: number, error: Fault): void {
-    const expired = queue.filter((each) => each.due_us <= now_us);
+  /** Rejects row sets that are past their time. So while the database is away none waits in the queue longer than in flight. */
+  #expireQueue(now_us: number, error: Fault): void {
+    const expired = this.#queue.filter((each) => each.due_us <= now_us);
     if (expired.length === 0) return;
-    queue = queue.filter((each) => each.due_us > now_us);
-    unanswered -= expired.length;
+    this.#queue = this.#queue.filter((each) => each.due_us > now_us);
+    this.#unanswered -= expired.length;
     for (const each of expired) each.reject(error);
   }
-
-  function settle(): Promise<void> {
-    if (unanswered === 0) return Promise.resolve();
-    return new Promise((resolve) => settled.push(resolve));
-  }
-
-  return {
-    commit,
-    settle,
-    async close() {
-      closed = true;
-      await settle();
-      shared.close();
-    },
-    depth: () => unanswered,
-  };
 }
