@@ -30,19 +30,12 @@ const intentColumns = `org_id, intent_id, decision_id, membrane_id, agent_id, ke
       fingerprint, intent, facts, decision, created_at`;
 
 /**
- * Lookups are subqueries with `limit 1`: whatever the statistics say (on a young database they say "empty"), such a
- * subquery is run per row through the primary key. A join or an `exists` may be planned as a hash of a table that grows.
+ * Sets the state of each row set. Lookups are subqueries with `limit 1`, which run per row through the primary key whatever the
+ * statistics say (on a young database they say "empty"). A join or an `exists` may be planned as a hash of a growing table.
  */
-function commitText(plain: boolean): string {
-  /** What only the full statement has. */
+function judged(plain: boolean): string {
   const full = (sql: string): string => (plain ? "" : sql);
-  const notLost = full("and line_number not in (select line_number from lost)");
-  return `with
-  input as materialized (${rowRecords}),
-  head as materialized (
-    select h.* from (select distinct org_id from input order by org_id) o
-    cross join lateral ${newestHead("o.org_id", "*", "for update")} h),
-  judged as materialized (
+  return `judged as materialized (
     select input.*, head.auth_epoch as auth_now, head.policy_epoch as policy_now, head.context_epoch as context_now,
       head.audit_seq, head.webhooks, head.hard_limit, head.usage_period, head.usage_used, head.usage_met_by,
       ${plain ? "null::text as first_intent_id, null::bytea as first_request_sha256" : "first.intent_id as first_intent_id, first.request_sha256 as first_request_sha256"},
@@ -59,8 +52,11 @@ function commitText(plain: boolean): string {
     left join head on head.org_id = input.org_id
     ${full(`left join lateral (
       select k.org_id, k.intent_id, k.request_sha256 from idempotency_keys k
-      where k.org_id = input.org_id and k.operation = input.operation and k.idempotency_key = input.idempotency_key limit 1) as first on true`)}),
-  ${full(`spendable as materialized (
+      where k.org_id = input.org_id and k.operation = input.operation and k.idempotency_key = input.idempotency_key limit 1) as first on true`)}),`;
+}
+
+/** Overrides that are still good, each locked for the first row set that wants it; the others lost the race. */
+const spendableOverrides = `spendable as materialized (
     select wanted.line_number from (
       select distinct on (org_id, override_id) line_number, org_id, override_id from judged
       where state = 'new' and override_id is not null order by org_id, override_id, line_number) as wanted
@@ -69,18 +65,10 @@ function commitText(plain: boolean): string {
         and expires_at > clock_timestamp() limit 1 for update) as still_good),
   lost as materialized (
     select line_number from judged
-    where state = 'new' and override_id is not null and line_number not in (select line_number from spendable)),`)}
-  over_limit as materialized (
-    select line_number from (
-      select line_number, usage_used + row_number() over (partition by org_id order by line_number) > hard_limit as over
-      from judged where state = 'new' ${notLost} and mode = 'live' and hard_limit is not null) as metered
-    where over),
-  accepted as materialized (
-    select * from judged where state = 'new' ${notLost} and line_number not in (select line_number from over_limit)),
-  put_intents as (
-    insert into intents (${intentColumns})
-    select ${intentColumns} from accepted),
-  ${full(`spent as (
+    where state = 'new' and override_id is not null and line_number not in (select line_number from spendable)),`;
+
+/** Writes what plain row sets do not have: spent overrides, idempotency keys, reviews and events. */
+const writesOfExtras = `spent as (
     update overrides o set status = 'consumed', consumed_by = (
       select a.intent_id from accepted a where a.org_id = o.org_id and a.override_id = o.override_id)
     where o.org_id = any (array(select org_id from accepted where override_id is not null))
@@ -101,7 +89,31 @@ function commitText(plain: boolean): string {
   put_events as (
     insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at, recorded_seq)
     select a.org_id, e.event_id, e.event_type, e.intent_id, e.decision_id, e.escalation_id, e.body, e.created_at, a.audit_seq
-    from (${eventRecords}) as e join accepted a on a.line_number = e.n where a.webhooks > 0),`)}
+    from (${eventRecords}) as e join accepted a on a.line_number = e.n where a.webhooks > 0),`;
+
+/** Returns the full statement, or the one for plain row sets. */
+function commitText(plain: boolean): string {
+  /** Keeps SQL that only the full statement has. */
+  const full = (sql: string): string => (plain ? "" : sql);
+  const notLost = full("and line_number not in (select line_number from lost)");
+  return `with
+  input as materialized (${rowRecords}),
+  head as materialized (
+    select h.* from (select distinct org_id from input order by org_id) o
+    cross join lateral ${newestHead("o.org_id", "*", "for update")} h),
+  ${judged(plain)}
+  ${full(spendableOverrides)}
+  over_limit as materialized (
+    select line_number from (
+      select line_number, usage_used + row_number() over (partition by org_id order by line_number) > hard_limit as over
+      from judged where state = 'new' ${notLost} and mode = 'live' and hard_limit is not null) as metered
+    where over),
+  accepted as materialized (
+    select * from judged where state = 'new' ${notLost} and line_number not in (select line_number from over_limit)),
+  put_intents as (
+    insert into intents (${intentColumns})
+    select ${intentColumns} from accepted),
+  ${full(writesOfExtras)}
   chained as materialized (
     select a.org_id, a.audit_seq + row_number() over (partition by a.org_id order by e.line_number) as seq,
       e.audit_id, a.intent_id, e.type, e.actor, e.at, e.data, e.hash
