@@ -214,7 +214,7 @@ function watchedMetrics(registry: Registry): Pick<Metrics, "watchQueue" | "watch
   };
 }
 
-/** A counter whose values are kept in a map until a scrape. */
+/** How a counter is declared. Its values are kept in a map until a scrape. */
 interface CounterTerms {
   readonly name: string;
   readonly help: string;

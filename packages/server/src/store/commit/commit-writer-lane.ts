@@ -33,90 +33,126 @@ const pause_ms_max = 1_000;
 /** Lock conflicts and lost races in a row before the batch is treated as if the session were broken. */
 const conflicts_max = 10;
 
-/** Creates a lane. `expire` is called on every failed attempt, to let those go who have waited too long in the queue. */
+/** Creates a lane. `expire` is called after every lost attempt, to reject row sets that waited too long in the queue. */
 export function createLane(
   options: CommitWriterOptions,
   shared: SharedConnection,
   expire: (now_us: number, error: Fault) => void,
 ): Lane {
-  const { log, clock, timers, metrics } = options;
+  const lane = new RetryingLane(options, shared, expire);
+  return { run: (batch, queue_rows) => lane.carry(batch, queue_rows, false) };
+}
 
-  async function carry(batch: readonly Pending[], queue_rows: number, resent: boolean): Promise<() => void> {
-    let waiting = batch;
-    let again = resent;
-    let conflicts = 0;
-    let pause_ms = pause_ms_min;
-    while (waiting.length > 0) {
+/** A batch, and how its attempts went. */
+interface Carried {
+  waiting: readonly Pending[];
+  readonly queue_rows: number;
+  /** An earlier attempt may have stored the batch, so the statement looks for its own intents first. */
+  again: boolean;
+  /** Lock conflicts and lost races in a row. */
+  conflicts: number;
+  pause_ms: number;
+}
+
+class RetryingLane {
+  readonly #options: CommitWriterOptions;
+  readonly #shared: SharedConnection;
+  readonly #expire: (now_us: number, error: Fault) => void;
+
+  constructor(options: CommitWriterOptions, shared: SharedConnection, expire: (now_us: number, error: Fault) => void) {
+    this.#options = options;
+    this.#shared = shared;
+    this.#expire = expire;
+  }
+
+  async carry(batch: readonly Pending[], queue_rows: number, again: boolean): Promise<() => void> {
+    const carried: Carried = { waiting: batch, queue_rows, again, conflicts: 0, pause_ms: pause_ms_min };
+    while (carried.waiting.length > 0) {
       let session: CommitConnection | null = null;
       try {
-        session = await shared.open();
-        const started_us = clock.now_us();
-        const returned = await session.commit(
-          orderOf(
-            waiting.map((each) => each.encoded),
-            again,
-          ),
-        );
-        metrics?.statement(waiting.length, (clock.now_us() - started_us) / 1000, queue_rows);
-        const outcomes = returned.map(decode);
-        if (!outcomes.some(({ result }) => result === "month_over")) return () => void answer(waiting, outcomes);
-        waiting = answer(waiting, outcomes);
-        for (const [org_id, month] of monthsOf(waiting)) await session.openMonth(org_id, month);
+        session = await this.#shared.open();
+        const answerAll = await this.#attempt(session, carried);
+        if (answerAll !== null) return answerAll;
       } catch (error) {
-        const state = sqlState(error) ?? "";
-        if (state === "23505" && !again) {
-          again = true;
-        } else if (/^(22|23|54)/.test(state)) {
-          if (state === "23505" && ++conflicts < conflicts_max && waiting.length === 1) continue;
-          return halve(waiting, error, queue_rows, again);
-        } else if (state.startsWith("40") && ++conflicts < conflicts_max) {
-          again = true;
-        } else {
-          if (session !== null) shared.drop(session);
-          again = true;
-          conflicts = 0;
-          log.error({ err: error, rows: waiting.length }, "a commit was not confirmed; it is run again");
-          waiting = giveUp(waiting, error);
-          if (waiting.length > 0) await new Promise<void>((resolve) => timers.after(pause_ms, resolve));
-          pause_ms = Math.min(pause_ms * 2, pause_ms_max);
-        }
+        const next = nextAfter(error, carried);
+        if (next === "halve") return this.#halve(carried, error);
+        carried.again = true;
+        if (next === "at_once") continue;
+        this.#disconnect(session, carried, error);
+        if (carried.waiting.length > 0) await this.#pause(carried);
       }
     }
     return () => undefined;
   }
 
-  /** `again` goes along: a half whose intents are stored already must not be told that it is stale, or a duplicate of itself. */
-  async function halve(
-    batch: readonly Pending[],
-    error: unknown,
-    queue_rows: number,
-    again: boolean,
-  ): Promise<() => void> {
-    if (batch.length === 1) {
-      log.error({ err: error }, "a row set was refused by the database");
-      return () => batch[0]?.reject(new Error("the database refuses this row set", { cause: error }));
-    }
-    const middle = batch.length >> 1;
-    const answerFirst = await carry(batch.slice(0, middle), queue_rows, again);
-    answerFirst();
-    return carry(batch.slice(middle), queue_rows, again);
+  /** Sends the batch once. Returns what answers the callers; null: some row sets wait for a month that was just opened. */
+  async #attempt(session: CommitConnection, carried: Carried): Promise<(() => void) | null> {
+    const { clock, metrics } = this.#options;
+    const { waiting, again, queue_rows } = carried;
+    const started_us = clock.now_us();
+    const encoded = waiting.map((each) => each.encoded);
+    const returned = await session.commit(orderOf(encoded, again));
+    metrics?.statement(waiting.length, (clock.now_us() - started_us) / 1000, queue_rows);
+    const outcomes = returned.map(decode);
+    if (!outcomes.some(({ result }) => result === "month_over")) return () => void answer(waiting, outcomes);
+    carried.waiting = answer(waiting, outcomes);
+    for (const [org_id, month] of monthsOf(carried.waiting)) await session.openMonth(org_id, month);
+    return null;
   }
 
-  /** Lets those go whose time is over; the others are returned. */
-  function giveUp(batch: readonly Pending[], cause: unknown): readonly Pending[] {
+  /** Carries each half by itself. Both halves keep `again`: a stored intent must not be answered as stale or as its own duplicate. */
+  async #halve({ waiting, queue_rows, again }: Carried, error: unknown): Promise<() => void> {
+    if (waiting.length === 1) {
+      this.#options.log.error({ err: error }, "a row set was refused by the database");
+      return () => waiting[0]?.reject(new Error("the database refuses this row set", { cause: error }));
+    }
+    const middle = waiting.length >> 1;
+    const answerFirst = await this.carry(waiting.slice(0, middle), queue_rows, again);
+    answerFirst();
+    return this.carry(waiting.slice(middle), queue_rows, again);
+  }
+
+  /** Closes the connection, and rejects row sets that are past their time. */
+  #disconnect(session: CommitConnection | null, carried: Carried, error: unknown): void {
+    if (session !== null) this.#shared.drop(session);
+    carried.conflicts = 0;
+    const rows = carried.waiting.length;
+    this.#options.log.error({ err: error, rows }, "a commit was not confirmed; it is run again");
+    carried.waiting = this.#giveUp(carried.waiting, error);
+  }
+
+  #pause(carried: Carried): Promise<void> {
+    const { pause_ms } = carried;
+    carried.pause_ms = Math.min(pause_ms * 2, pause_ms_max);
+    return new Promise((resolve) => this.#options.timers.after(pause_ms, resolve));
+  }
+
+  /** Rejects row sets that are past their time, and returns the others. */
+  #giveUp(batch: readonly Pending[], cause: unknown): readonly Pending[] {
     const fault = new Fault("unavailable", {
       internal: "the database did not answer in time; the outcome is unknown",
       cause,
     });
-    const now_us = clock.now_us();
+    const now_us = this.#options.clock.now_us();
     for (const each of batch) if (each.due_us <= now_us) each.reject(fault);
-    expire(now_us, fault);
+    this.#expire(now_us, fault);
     return batch.filter((each) => each.due_us > now_us);
   }
+}
 
-  return {
-    run: (batch, queue_rows) => carry(batch, queue_rows, false),
-  };
+/** Says what follows a failed attempt, by its SQLSTATE, and counts conflicts. The table is at the top of this file. */
+function nextAfter(error: unknown, carried: Carried): "at_once" | "halve" | "reconnect" {
+  const state = sqlState(error) ?? "";
+  const is_unique_violation = state === "23505";
+  if (is_unique_violation && !carried.again) return "at_once";
+  if (/^(22|23|54)/.test(state)) {
+    if (!is_unique_violation) return "halve";
+    carried.conflicts += 1;
+    return carried.conflicts < conflicts_max && carried.waiting.length === 1 ? "at_once" : "halve";
+  }
+  if (!state.startsWith("40")) return "reconnect";
+  carried.conflicts += 1;
+  return carried.conflicts < conflicts_max ? "at_once" : "reconnect";
 }
 
 /** Answers the callers; returns the row sets that wait for a new month. */
