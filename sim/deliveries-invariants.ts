@@ -1,4 +1,4 @@
-/** What must hold about deliveries after every step, and once everything has healed. Source: contract §6, api.md §8. */
+/** What must hold about deliveries after every step, and once everything has healed. */
 import type { Db } from "../packages/server/src/ports.ts";
 import { verifyAudit } from "../packages/server/src/store/audit/audit.ts";
 import { InvariantBroken } from "./invariants.ts";

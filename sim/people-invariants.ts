@@ -1,4 +1,4 @@
-/** What holds after every step of the people's world, checked against the tables. Source: contract §3, api.md §6. */
+/** What holds after every step of the people's world, checked against the tables. */
 import type { Escalation } from "@countersign/contract";
 import type { Db } from "../packages/server/src/ports.ts";
 import { verifyAudit } from "../packages/server/src/store/audit/audit.ts";
