@@ -1,7 +1,8 @@
 /** The frame around every page of a signed-in caller. */
 import { Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { callerName, useSession } from "../api/session.tsx";
+import { callerName } from "../api/caller.ts";
+import { useSession } from "../api/session.tsx";
 import { keepFocusIn } from "../browser/focus.ts";
 import { SignInPage } from "../pages/sign-in.tsx";
 import { Failed, Loading } from "../parts/states.tsx";
