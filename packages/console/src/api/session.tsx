@@ -121,7 +121,7 @@ export function useReads(): boolean {
   return caller !== null && roleMeets(caller.role, ["reviewer", "auditor"]);
 }
 
-/** Whether the caller may submit intents, if only to try one. */
+/** Whether the caller may submit intents. */
 export function useSubmits(): boolean {
   const { caller } = useSession();
   return caller !== null && caller.role !== "auditor";

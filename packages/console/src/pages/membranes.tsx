@@ -1,4 +1,4 @@
-/** Membranes: what stands between agents and the world, and whether it holds. */
+/** The membranes of the organization, and whether each is live or in shadow. */
 import type { Membrane } from "@countersign/contract";
 import { useState } from "react";
 import { useMay } from "../api/session.tsx";

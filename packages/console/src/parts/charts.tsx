@@ -1,4 +1,4 @@
-/** Charts as plain SVG: they take the page's colours, need no library, and have a table for who cannot see them. */
+/** Charts as plain SVG: they use the page's colours and no library. A label of each has its numbers for a screen reader. */
 import type { Overview, Verdict } from "@countersign/contract";
 import { useEffect, useRef, useState } from "react";
 import { VerdictBadge, verdictWord } from "./records/badge.tsx";
@@ -9,7 +9,7 @@ const left = 40;
 const bottom = 24;
 const top = 8;
 
-/** The width that the chart has on the page: drawn in it, letters keep their size. */
+/** The width of the chart on the page. A chart drawn in this width keeps the size of its letters. */
 function useWidth() {
   const ref = useRef<SVGSVGElement>(null);
   const [width, setWidth] = useState(640);
@@ -23,7 +23,7 @@ function useWidth() {
   return { ref, width };
 }
 
-/** Where an axis for this many ends: at a round number, and most of it is used. */
+/** The end of an axis for this value: the next round number. */
 export function niceMax(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return [1, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;

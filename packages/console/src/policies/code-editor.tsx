@@ -1,6 +1,6 @@
 /**
- * The text editor of policies. It lives in a shadow root: there the editor's styles are constructed style sheets, which the
- * content security policy allows; in the document they would be a style element, which it does not.
+ * The text editor of policies. It is in a shadow root, because there the editor uses constructed style sheets, which the
+ * content security policy allows. In the document it would add a style element, which the policy refuses.
  */
 import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -46,7 +46,7 @@ const theme = EditorView.theme({
   ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
 });
 
-/** What hides or reorders stands as an escape in the editor, too: a rule has to read as it decides. The text stays as it is. */
+/** Shows invisible and reordering characters as escapes, so that a rule reads as it decides. The text does not change. */
 const escapes = highlightSpecialChars({
   addSpecialChars: new RegExp(`(?!\\t)(?:${hiddenCharacter.source})`, "gu"),
   render(code) {
@@ -59,7 +59,7 @@ const escapes = highlightSpecialChars({
   },
 });
 
-/** What CodeMirror calls each kind. */
+/** CodeMirror's name of each kind. */
 const iconOf = {
   variable: "variable",
   fact: "property",
@@ -68,7 +68,7 @@ const iconOf = {
   value: "enum",
 } as const;
 
-/** Completes fields, functions and the words for actions after what stands before the cursor. */
+/** Completes fields, functions and the words for actions at the cursor. */
 function complete(context: CompletionContext) {
   const before = context.matchBefore(/[A-Za-z_][\w.]*/);
   if (before === null && !context.explicit) return null;

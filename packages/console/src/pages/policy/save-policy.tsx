@@ -41,7 +41,7 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
   return { save, newer, setNewer };
 }
 
-/** Asks whether to replace a version that somebody else saved meanwhile. */
+/** Asks whether to replace a version that somebody else saved since the editor read it. */
 export function NewerVersionQuestion({
   version,
   busy,

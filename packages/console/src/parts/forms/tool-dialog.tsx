@@ -1,4 +1,4 @@
-/** What a tool is, whatever an agent says of it: one entry of a membrane's action catalogue. */
+/** The form of one tool: an entry of a membrane's action catalogue, which overrules what agents say of the tool. */
 import { actionTypes, type CatalogueEntry, dataClasses, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId } from "react";
