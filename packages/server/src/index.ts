@@ -1,4 +1,6 @@
 /** What the command line uses of the service; nothing else imports this package. */
+export type { KeyRing } from "./ports.ts";
+
 import type * as main from "./edge/main.ts";
 
 export {
@@ -23,7 +25,6 @@ export { type KeyLimits, setKeyLimits } from "./operations/keys/set-key-limits.t
 export { changePlan, type Plan } from "./operations/organizations/change-plan.ts";
 export { ensureOpenModeOrganization } from "./operations/organizations/create-organization.ts";
 export { getPack, listPacks } from "./operations/policies/read-packs.ts";
-export type { KeyRing } from "./operations/shared/sealer.ts";
 export { type Resealed, resealAll, type SealedCount, sealedStatus } from "./operations/upkeep/reseal.ts";
 export type { Log } from "./ports.ts";
 export { type ConnectionOptions, isConnectionLost, isOutOfTime } from "./store/database/connection.ts";

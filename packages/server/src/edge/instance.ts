@@ -1,7 +1,7 @@
 /** The database of an instance opened from beside the service: what the command line works on. */
+
 import { randomBytes } from "node:crypto";
-import type { Sealer } from "../operations/shared/sealer.ts";
-import type { Clock, Ids, Log } from "../ports.ts";
+import type { Clock, Ids, Log, Sealer } from "../ports.ts";
 import type { ConnectionOptions } from "../store/database/connection.ts";
 import { type Database, openDb } from "../store/database/db.ts";
 import { migrate } from "../store/database/migrate.ts";

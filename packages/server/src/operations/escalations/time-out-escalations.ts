@@ -3,7 +3,7 @@ import type { Query } from "../../ports.ts";
 import { isUnanswered } from "../../store/database/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../../store/escalations/escalations.ts";
 import type { Runtime } from "../runtime.ts";
-import type { OrgState } from "../shared/org-state.ts";
+import type { OrgState } from "../shared/node-services.ts";
 import { attempts_max, demandRulesInForce, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 import { lockReview, readAction, takeStep } from "./review-steps.ts";
 
