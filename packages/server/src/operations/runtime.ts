@@ -88,6 +88,9 @@ export interface Runtime {
   refuseUnknownPacks(packs: readonly string[]): void;
 }
 
+/** What an operation needs that stores rows with new ids and the time. */
+export type Recording = Pick<Runtime, "db" | "clock" | "ids">;
+
 /** The settings that operations act on. */
 interface Settings {
   /** Returns the address at which users reach this service, without a slash at the end. */

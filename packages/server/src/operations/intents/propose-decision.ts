@@ -22,7 +22,7 @@ import type { DecisionRows, IdempotencyRow } from "../../store/commit/commit-wri
 import type { ContextSubject } from "../../store/context/stored-context.ts";
 import { readReadyOverrides } from "../../store/overrides/overrides.ts";
 import { reviewersOf } from "../people/reviewers.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
 import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
@@ -32,7 +32,7 @@ import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows
  * not_found and state_conflict (membrane).
  */
 export async function proposeDecision(
-  runtime: Runtime,
+  runtime: Recording,
   caller: Caller,
   state: OrgState,
   request: { readonly submission: IntentSubmission; readonly mode: "shadow" | undefined },
@@ -156,7 +156,7 @@ export async function proposeDecision(
  * of test mode for test mode.
  */
 async function overridden(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   org_id: string,
   state: OrgState,
   fingerprint: string | null,
