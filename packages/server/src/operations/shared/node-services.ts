@@ -119,7 +119,7 @@ export interface BacktestJob {
 }
 
 /** How a backtest is cancelled and observed. */
-export interface BacktestHooks {
+interface BacktestHooks {
   readonly signal: AbortSignal;
   readonly onProgress: (state: BacktestProgress["state"], evaluated: number, done: number) => void;
 }
