@@ -4,8 +4,8 @@ import type { Sealer } from "../../ports.ts";
 const opened_max = 256;
 
 /**
- * Opens with `sealer`, and remembers the latest texts: opening costs 5 µs, and what is opened for every delivery of a
- * webhook is one secret. A sealed text never changes its meaning, so nothing that is remembered grows old.
+ * Returns a sealer that caches the latest texts that it opened, because opening costs 5 µs and each delivery of a webhook opens
+ * the same secret. A sealed text never changes its meaning, so the cache is never stale.
  */
 export function remembering(sealer: Sealer): Sealer {
   const opened = new LRUCache<string, string>({ max: opened_max });
