@@ -2,10 +2,10 @@
  * What GET /metrics shows. Counting is a map access on the hot path; the series of prom-client are filled in when
  * somebody looks (its own `inc` with labels costs a microsecond each).
  */
+
 import { errorCodes, pullFailures } from "@countersign/contract";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { PullMetrics } from "../operations/context/context-pulls.ts";
-import type { DecisionMetrics, DeliveryMetrics, MailMetrics } from "../operations/runtime.ts";
+import type { DecisionMetrics, DeliveryMetrics, MailMetrics, PullMetrics } from "../operations/runtime.ts";
 import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
 /** The counts of one node. */

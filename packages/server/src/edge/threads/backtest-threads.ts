@@ -2,18 +2,13 @@
  * Backtests in threads of their own: a bounded number runs, a bounded number waits, the others are told to come again. A
  * thread that dies takes its backtest with it and nothing else.
  */
+
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { limits } from "@countersign/contract";
 import { type BacktestFigures, Fault, type PackRules, type PolicyDocument } from "@countersign/core";
-import type { Backtests } from "../../operations/backtests/backtest.ts";
-import {
-  type BacktestJob,
-  firstTurn,
-  joinParts,
-  type ReplayedPart,
-  type Turn,
-} from "../../operations/backtests/replay-recorded.ts";
+import { firstTurn, joinParts, type ReplayedPart, type Turn } from "../../operations/backtests/replay-recorded.ts";
+import type { BacktestJob, Backtests } from "../../operations/shared/node-services.ts";
 import type { Log } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { RequestCount } from "./give-way.ts";

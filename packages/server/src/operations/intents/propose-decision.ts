@@ -1,4 +1,5 @@
 /** Computes a decision from memory, as the rows that would commit it. */
+
 import type { ContextDocument, Decision, IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
@@ -20,11 +21,10 @@ import { recordHash } from "../../store/audit/audit.ts";
 import type { DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import type { ContextSubject } from "../../store/context/stored-context.ts";
 import { readReadyOverrides } from "../../store/overrides/overrides.ts";
-import type { Pulled } from "../context/context-pulls.ts";
 import { reviewersOf } from "../people/reviewers.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import type { DecidingMembrane, OrgState } from "../shared/org-state.ts";
+import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
 import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
 
 /**
@@ -32,7 +32,7 @@ import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows
  * not_found and state_conflict (membrane).
  */
 export async function proposeDecision(
-  runtime: Runtime,
+  runtime: Recording,
   caller: Caller,
   state: OrgState,
   request: { readonly submission: IntentSubmission; readonly mode: "shadow" | undefined },
@@ -156,7 +156,7 @@ export async function proposeDecision(
  * of test mode for test mode.
  */
 async function overridden(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   org_id: string,
   state: OrgState,
   fingerprint: string | null,

@@ -16,6 +16,23 @@ import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
 import { proposeDecision } from "./propose-decision.ts";
 
+/** What deciding on a submission needs. */
+export type Deciding = Pick<
+  Runtime,
+  | "db"
+  | "clock"
+  | "ids"
+  | "writer"
+  | "orgStates"
+  | "callers"
+  | "contextPauses"
+  | "pulls"
+  | "reviewQueues"
+  | "latencies"
+  | "metrics"
+  | "deliveries"
+>;
+
 /** How one submission came in. */
 export interface SubmissionRequest {
   readonly submission: IntentSubmission;
@@ -53,7 +70,7 @@ const lost_races_max = 100;
  * Source: contract §4, api.md §4.
  */
 export async function submitIntent(
-  runtime: Runtime,
+  runtime: Deciding,
   caller: Caller,
   request: SubmissionRequest,
 ): Promise<SubmissionAnswer> {
@@ -137,7 +154,7 @@ export async function submitIntent(
 }
 
 function countDecided(
-  { metrics, latencies, clock }: Runtime,
+  { metrics, latencies, clock }: Pick<Runtime, "clock" | "latencies" | "metrics">,
   org_id: string,
   { verdict, mode }: Pick<DecisionRows["intent"], "verdict" | "mode">,
   started_us: number,
@@ -162,7 +179,7 @@ function restsOnState(error: unknown): boolean {
 }
 
 async function replay(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   caller: Caller,
   idempotency: IdempotencyRow | null,
   stored: Extract<CommitOutcome, { outcome: "duplicate" }>,
@@ -175,7 +192,7 @@ async function replay(
 }
 
 async function quotaFault(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
   caller: Caller,
   request: SubmissionRequest,
   refused: Extract<CommitOutcome, { outcome: "quota_exceeded" }>,

@@ -16,13 +16,14 @@
  * that too: they are kept in Redis' time, and hold nothing else that Redis does not hold.
  * A bucket that Redis found full stays full for as long as its caller was told, whether Redis answers meanwhile or not.
  */
+
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { limits } from "@countersign/contract";
 import { type RateTake, rateTake } from "@countersign/core";
 import { Redis } from "ioredis";
 import { LRUCache } from "lru-cache";
-import type { Log } from "../../ports.ts";
-import { NodeRateWindows, type RateWindows } from "./rate-windows.ts";
+import type { Log, RateWindows } from "../../ports.ts";
+import { NodeRateWindows } from "./rate-windows.ts";
 import { lookScript, refundScript, takeScript } from "./rate-windows-redis-scripts.ts";
 
 /** Shared windows; `close` ends the connection. */
